@@ -1,0 +1,10 @@
+"""`python -m baccarat`."""
+
+import sys
+
+from baccarat.cli import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    sys.exit(main())

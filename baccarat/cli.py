@@ -1,0 +1,82 @@
+"""The command line: names, options and exit codes are a contract with scripts outside.
+
+Exit codes: 0 done; 1 the answer is no; 2 bad usage or input, with one line on stderr that says
+what is wrong, where, and what would be right. Results go to stdout, everything else to stderr.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from events.errors import TableError
+
+__all__ = ["EXIT_BAD_INPUT", "EXIT_DONE", "EXIT_INTERRUPTED", "EXIT_NO", "main"]
+
+EXIT_DONE: Final = 0
+EXIT_NO: Final = 1
+EXIT_BAD_INPUT: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+# Name -> (module:attribute, one line). Imported when called, so that `settle` never pays for MQTT.
+_COMMANDS: Final = {
+    "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
+    "log": ("baccarat.commands.log:log", "verify an event log"),
+    "run": ("baccarat.commands.run:run", "a controller's services from its TOML file"),
+    "settle": ("baccarat.commands.settle:settle", "judge coups without a table"),
+    "shoe": ("baccarat.commands.shoe:shoe", "decode what a shoe said"),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)  # noqa: S101 - the table above is ours
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in sorted(_COMMANDS.items())])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="baccarat-table", prog_name="baccarat")
+def _cli() -> None:
+    """A live baccarat table: shoe driver, event-sourced core, settlements that can be proved."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        result = _cli.main(args=args, prog_name="baccarat", standalone_mode=False)
+    except click.ClickException as error:
+        return _complain(error.format_message())
+    except TableError as error:
+        return _complain(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_NO
+    return result if isinstance(result, int) else EXIT_DONE
+
+
+def _complain(message: str) -> int:
+    print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
+    return EXIT_BAD_INPUT

@@ -1,0 +1,137 @@
+"""The envelope: how an event is stored and sent. What is stored is the truth.
+
+Stored bytes are the envelope's JSON without `hash`; hashes are taken of those bytes and never of a
+re-encoding. Unknown types, newer versions and unknown fields are refused.
+"""
+
+import hashlib
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from events.errors import UnreadableEvent
+from events.table import TABLE_EVENTS, TableEvent
+
+__all__ = [
+    "MAX_EVENT_BYTES",
+    "Envelope",
+    "decode_data",
+    "decode_envelope",
+    "encode_envelope",
+    "event_id",
+    "sealed_bytes",
+    "with_hash",
+]
+
+# Brokers are configured for messages of 8 MB; half of that leaves room for any envelope around it.
+MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+
+
+class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One event with what is known about it.
+
+    Args:
+        event_id: first 32 hex digits of SHA-256 over cause and index.
+        stream: `<site>/<table>`.
+        position: 1, 2, 3... without gaps.
+        type: the event type's name.
+        v: its integer version.
+        at: when it was appended, RFC 3339 with nine decimals.
+        actor: who: a user, `user:person` through a delegate, `shoe` or `core`.
+        cause: `<user>/<transaction>` or `<journal>/<seq>`.
+        correlation: the coup's id, or empty.
+        data: the event's fields.
+    """
+
+    event_id: str
+    stream: str
+    position: int
+    type: str
+    v: int
+    at: str
+    actor: str
+    cause: str
+    correlation: str
+    data: Raw
+
+
+_encoder: Final = msgspec.json.Encoder()
+_envelopes: Final = msgspec.json.Decoder(Envelope)
+_data: Final = {key: msgspec.json.Decoder(kind) for key, kind in TABLE_EVENTS.items()}
+_newest: Final = {name: max(v for n, v in TABLE_EVENTS if n == name) for name, _ in TABLE_EVENTS}
+
+
+def event_id(cause: str, index: int) -> str:
+    """The same cause makes the same ids, whenever and wherever it is decided."""
+    return hashlib.sha256(f"{cause}\n{index}".encode()).hexdigest()[:32]
+
+
+def encode_envelope(
+    event: TableEvent,
+    *,
+    index: int,
+    stream: str,
+    position: int,
+    at: str,
+    actor: str,
+    cause: str,
+    correlation: str,
+) -> bytes:
+    """The bytes to store for `event`, the `index`-th of its cause."""
+    return _encoder.encode(
+        Envelope(
+            event_id=event_id(cause, index),
+            stream=stream,
+            position=position,
+            type=event.TYPE,
+            v=event.VERSION,
+            at=at,
+            actor=actor,
+            cause=cause,
+            correlation=correlation,
+            data=Raw(_encoder.encode(event)),
+        )
+    )
+
+
+def decode_envelope(stored: bytes) -> Envelope:
+    """Read the envelope around an event.
+
+    Raises:
+        UnreadableEvent: the bytes are no envelope.
+    """
+    try:
+        return _envelopes.decode(stored)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableEvent(f"not an envelope: {error}") from error
+
+
+def decode_data(envelope: Envelope) -> TableEvent:
+    """Read the event itself.
+
+    Raises:
+        UnreadableEvent: unknown type, newer version, or fields that are not the type's.
+    """
+    decoder = _data.get((envelope.type, envelope.v))
+    if decoder is None:
+        newest = _newest.get(envelope.type)
+        if newest is not None and envelope.v > newest:
+            raise UnreadableEvent(
+                f"{envelope.type} version {envelope.v} is newer than this build knows ({newest})"
+            )
+        raise UnreadableEvent(f"unknown event type {envelope.type!r} version {envelope.v}")
+    try:
+        return decoder.decode(envelope.data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableEvent(f"{envelope.type} version {envelope.v}: {error}") from error
+
+
+def with_hash(stored: bytes, digest: bytes) -> bytes:
+    """The message for the bus: the stored bytes with `hash` put in as the last field."""
+    return b'%b,"hash":"%b"}' % (stored[:-1], digest.hex().encode())
+
+
+def sealed_bytes(stored: bytes) -> bytes:
+    """The envelope with `data` null: for events whose contents displays must not see."""
+    return _encoder.encode(msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null")))

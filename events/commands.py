@@ -1,0 +1,172 @@
+"""What people and programs may ask of the table: imperative, frozen, with a transaction id.
+
+The command's name is the last segment of its topic, `request/<user>/<command>`; the body is the
+struct below as JSON. Same transaction and same body again answers `exists`; same transaction with
+another body is refused with `exists_with_different_<field>`.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+__all__ = [
+    "ANSWER_ACCEPTED",
+    "ANSWER_EXISTS",
+    "ANSWER_REFUSED",
+    "COMMANDS",
+    "COMMAND_NAMES",
+    "Ack",
+    "Answer",
+    "CloseBetting",
+    "Command",
+    "ConfirmResult",
+    "EndShoe",
+    "LoadShoe",
+    "OpenBetting",
+    "OpenTable",
+    "PlaceWager",
+    "Refusal",
+    "Replay",
+    "VoidCoup",
+    "WagerRequest",
+    "WithdrawWager",
+]
+
+ANSWER_ACCEPTED: Final = "accepted"
+ANSWER_EXISTS: Final = "exists"
+ANSWER_REFUSED: Final = "refused"
+
+
+class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The root of all commands.
+
+    Args:
+        transaction: made by the client, unique for ever, 1 to 128 characters.
+        actor: the person on whose behalf a delegate (a console service) asks.
+    """
+
+    transaction: str
+    actor: str | None = None
+
+
+class OpenTable(Command, frozen=True, kw_only=True):
+    """Begin a table session."""
+
+
+class LoadShoe(Command, frozen=True, kw_only=True):
+    """A shuffled shoe is in place.
+
+    Args:
+        shoe: `YYYYMMDD-NN` by the site's business day.
+        decks: 4, 6 or 8.
+    """
+
+    shoe: str
+    decks: int = 8
+
+
+class EndShoe(Command, frozen=True, kw_only=True):
+    """No more coups from this shoe."""
+
+    reason: str = ""
+
+
+class OpenBetting(Command, frozen=True, kw_only=True):
+    """Begin a coup: patrons may place wagers."""
+
+
+class CloseBetting(Command, frozen=True, kw_only=True):
+    """No more wagers. Answers `exists` when the first card has already closed it."""
+
+
+class WagerRequest(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """One wager as it is asked for.
+
+    Args:
+        seat: 1 to 99.
+        bet: the bet's id, such as `banker`.
+        stake: minor units.
+        patron: an opaque reference, where the site keeps one; never a name.
+    """
+
+    seat: int
+    bet: str
+    stake: int
+    patron: str | None = None
+
+
+class PlaceWager(Command, frozen=True, kw_only=True):
+    """Place these wagers: all of them, or none."""
+
+    wagers: tuple[WagerRequest, ...]
+
+
+class WithdrawWager(Command, frozen=True, kw_only=True):
+    """Take wagers back while betting is open."""
+
+    wagers: tuple[str, ...]
+
+
+class ConfirmResult(Command, frozen=True, kw_only=True):
+    """A supervisor confirms the table's own result where the device is silent or disagrees."""
+
+    reason: str
+
+
+class VoidCoup(Command, frozen=True, kw_only=True):
+    """The coup does not count; unsettled stakes go back."""
+
+    reason: str
+
+
+class Replay(Command, frozen=True, kw_only=True, rename={"start": "from"}):
+    """Send the stored events from position `from` on again, on `response/<user>/events`."""
+
+    start: int
+
+
+class Ack(Command, frozen=True, kw_only=True):
+    """A durable consumer has stored everything up to and including `position`."""
+
+    consumer: str
+    position: int
+
+
+class Refusal(Struct, frozen=True, kw_only=True):
+    """A command that changes nothing, and why.
+
+    Args:
+        code: stable, for programs.
+        text: one line for a person.
+    """
+
+    code: str
+    text: str
+
+
+class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`response/<user>`: what became of a command."""
+
+    transaction: str
+    result: str
+    position: int | None = None
+    code: str | None = None
+    text: str | None = None
+
+
+COMMANDS: Final[dict[str, type[Command]]] = {
+    "open_table": OpenTable,
+    "load_shoe": LoadShoe,
+    "end_shoe": EndShoe,
+    "open_betting": OpenBetting,
+    "place_wager": PlaceWager,
+    "withdraw_wager": WithdrawWager,
+    "close_betting": CloseBetting,
+    "confirm_result": ConfirmResult,
+    "void_coup": VoidCoup,
+    "replay": Replay,
+    "ack": Ack,
+}
+COMMAND_NAMES: Final = {kind: name for name, kind in COMMANDS.items()}

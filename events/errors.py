@@ -1,0 +1,89 @@
+"""The error tree.
+
+    TableError                    everything this product raises on purpose
+     +-- InputError               somebody gave us something wrong: one line, exit code 2
+     |    +-- ConfigError         ... in a configuration or a rulebook file
+     +-- LogError                 the event log cannot be used as it is
+     |    +-- LogRefused          newer, broken, gapped or foreign: the file stays as it was
+     |    +-- LogConflict         the expected position is not the log's: another writer is there
+     |    +-- UnreadableEvent     stored bytes that this build must refuse
+     |    +-- LogUnwritable       disk full, read-only, I/O error: nothing was stored
+     +-- BusError                 the broker refused something that was asked of it
+     +-- LinkError                the shoe link cannot be opened or has been lost
+     +-- OurBug                   a promise of our own code is broken
+
+Refusals of commands are values (`events.commands.Refusal`), not exceptions.
+"""
+
+__all__ = [
+    "BusError",
+    "ConfigError",
+    "InputError",
+    "LinkError",
+    "LogConflict",
+    "LogError",
+    "LogRefused",
+    "LogUnwritable",
+    "OurBug",
+    "TableError",
+    "UnreadableEvent",
+]
+
+
+class TableError(Exception):
+    """The root of what this product raises on purpose; `str()` of it is one line for a person."""
+
+
+class InputError(TableError):
+    """Bad input from a person or another program: what, where, and what would be right."""
+
+
+class ConfigError(InputError):
+    """A configuration or rulebook file is wrong; names the file, the key and the reason."""
+
+
+class LogError(TableError):
+    """The event log cannot be used as it is."""
+
+
+class LogRefused(LogError):  # noqa: N818 - a refusal, in the field's word
+    """The file is not a log that this build may open. It was left untouched.
+
+    Args:
+        reason: one line for a person.
+        position: the first bad position, or None where the whole file is meant.
+    """
+
+    def __init__(self, reason: str, position: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.position = position
+
+
+class LogConflict(LogError):  # noqa: N818 - named for what happened
+    """Append expected another position: there is a second writer, and this one must stop."""
+
+    def __init__(self, expected: int, actual: int) -> None:
+        super().__init__(f"append expected position {expected}, but the log stands at {actual}")
+        self.expected = expected
+        self.actual = actual
+
+
+class UnreadableEvent(LogError):  # noqa: N818 - named for what it is
+    """Stored bytes that this build must refuse: damaged, unknown, or newer than it is."""
+
+
+class LogUnwritable(LogError):  # noqa: N818 - named for what happened
+    """The disk refused the append: nothing was stored and nothing may be acknowledged."""
+
+
+class BusError(TableError):
+    """The broker refused a connection, a subscription or a publication."""
+
+
+class LinkError(TableError):
+    """The shoe link cannot be opened, or has been lost."""
+
+
+class OurBug(TableError):  # noqa: N818 - not an error of the input
+    """A promise of our own code is broken. Stop, and keep the evidence."""
