@@ -1,0 +1,74 @@
+# Everything a newcomer, a developer and CI run. Needs Python 3.11+ and make; the rest is set up on
+# first use in .venv, from hash-locked requirements. `make PYTHON=python3.13 test` picks another Python.
+
+PYTHON ?= python3
+UV ?= uv
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+# What `make demo` hands on: make demo ROUNDS=20 SEED=7 SPEED=0 ARGS="--json"
+ROUNDS ?=
+SEED ?=
+SPEED ?=
+ARGS ?=
+
+# Distributions put mosquitto into sbin, which a user's PATH often leaves out.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check soak bench lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
+
+setup: $(STAMP) ## .venv with the locked packages and this one
+	@:
+
+demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED, SPEED, ARGS
+	@exec $(BIN)/baccarat demo $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(SPEED),--speed $(SPEED)) $(ARGS)
+
+test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k settle"
+	@sh tests/tools/need-mosquitto.sh
+	@exec $(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP) ## lint, format, types and the house style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/house
+
+soak: $(STAMP) ## the long tests, which `make test` leaves out
+	@sh tests/tools/need-mosquitto.sh
+	@exec $(BIN)/python -m pytest -m soak --timeout 3600 $(ARGS)
+
+bench: $(STAMP) ## the measured figures, each beside its floor
+	@exec $(BIN)/baccarat bench $(ARGS)
+
+lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade" for newer versions)
+	@command -v $(UV) >/dev/null || { echo "make lock: uv is needed: pip install uv" >&2; exit 1; }
+	$(UV) pip compile $(LOCK_OPTIONS) pyproject.toml -o requirements/runtime.txt
+	$(UV) pip compile $(LOCK_OPTIONS) --extra dev -c requirements/runtime.txt pyproject.toml \
+	    -o requirements/dev.txt
+
+# One lock serves every Python and platform we support; it names no index, so a site's own one works.
+LOCK_OPTIONS := --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url \
+    --no-annotate --no-header $(ARGS)
+
+clean: ## remove .venv and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+# The environment is made anew whenever the lock or the package's metadata changes: what stands in it
+# is what the lock says and nothing else.
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "make: Python 3.11 or newer is needed, and '$(PYTHON)' is not:" \
+	        "$$($(PYTHON) --version 2>&1 | tail -n 1). Say make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once; about half a minute) ..."
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+	    echo "make: '$(PYTHON) -m venv' failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
