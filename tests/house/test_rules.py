@@ -1,0 +1,292 @@
+"""Every house rule can fail: each is shown something bad and must name it, and something good."""
+
+import textwrap
+
+import pytest
+
+from tests.house import code, rooms, whole
+from tests.house.sources import Source
+
+# By name, so that searching the tree for exceptions does not find these.
+NOQA, IGNORE, PRAGMA = "noqa", "type: ignore", "pragma: no cover"
+
+
+def _source(path: str, text: str) -> Source:
+    return Source(path, textwrap.dedent(text))
+
+
+@pytest.mark.parametrize(
+    ("path", "statement", "complaint"),
+    [
+        ("events/a.py", "import table_core", "events must not import table_core"),
+        ("events/a.py", "from baccarat.cli import main", "events must not import baccarat"),
+        ("table_core/a.py", "from shoe_driver import link", "must not import shoe_driver"),
+        ("shoe_driver/a.py", "import table_core.coup", "must not import table_core"),
+        ("table_core/a/b.py", "from .. import displays\nimport displays", "import displays"),
+        ("cage/a.py", "import property.x", "cage must not import property"),
+        ("simulators/a.py", "import baccarat.cli", "simulators must not import baccarat"),
+        ("cage/a.py", "import simulators", "cage must not import simulators"),
+        ("benchmarks/a.py", "import simulators", "benchmarks must not import simulators"),
+        ("baccarat/a.py", "from tests.x import y", "baccarat must not import tests"),
+        ("events/a.py", "def f():\n    import table_core", "must not import table_core"),
+        ("cage/a.py", "import importlib\nimportlib.import_module('x')", "an import by name"),
+    ],
+)
+def test_an_import_against_the_arrows_is_named(path: str, statement: str, complaint: str) -> None:
+    assert complaint in "\n".join(rooms.crossed_rooms(_source(path, statement)))
+
+
+@pytest.mark.parametrize(
+    ("path", "statement"),
+    [
+        ("table_core/a.py", "from events.cards import Card\nimport table_core.b"),
+        ("table_core/shell/a.py", "from . import b\nfrom ..c import d"),
+        ("simulators/a.py", "import shoe_driver, table_core, events"),
+        ("baccarat/a.py", "import simulators, displays, cage, property"),
+        ("tests/a.py", "import simulators, baccarat, tests.b"),
+    ],
+)
+def test_an_import_along_the_arrows_is_allowed(path: str, statement: str) -> None:
+    assert list(rooms.crossed_rooms(_source(path, statement))) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import asyncio",
+        "from time import monotonic",
+        "import random",
+        "import os.path",
+        "from pathlib import Path",
+        "import structlog",
+        "from concurrent.futures import Future",
+        "async def f(): ...",
+        "from datetime import datetime\ndatetime.now()",
+        "open('x')",
+        "print('x')",
+        "def f(path):\n    return path.read_bytes()",
+        "def f():\n    global x\n    x = 1",
+    ],
+)
+@pytest.mark.parametrize(
+    "path", ["events/cards.py", "table_core/coup.py", "shoe_driver/framing.py"]
+)
+def test_an_impurity_is_named(path: str, statement: str) -> None:
+    assert list(rooms.impurities(_source(path, statement)))
+
+
+@pytest.mark.parametrize(
+    "path", ["events/log.py", "events/clock.py", "table_core/shell/run.py", "baccarat/run.py"]
+)
+def test_shells_may_touch_the_world(path: str) -> None:
+    assert list(rooms.impurities(_source(path, "import asyncio, time\nprint(time.time())"))) == []
+
+
+def test_a_pure_module_that_imports_a_shell_is_named() -> None:
+    good = _source("events/a.py", "from events.clock import rfc3339\nfrom events.cards import Card")
+    bad = _source("events/b.py", "from events.clock import SystemClock\nfrom events import log")
+    others = (_source(f"events/{name}.py", "") for name in ("clock", "cards", "log"))
+    tree = {source.module: source for source in (good, bad, *others)}
+    assert list(rooms.leaning_on_shells(good, tree)) == []
+    assert len(list(rooms.leaning_on_shells(bad, tree))) == 2
+
+
+def test_an_undeclared_package_is_named() -> None:
+    source = _source("events/a.py", "import json, yaml.nodes, events.cards, msgspec, serial")
+    brings = {"yaml": ["PyYAML"], "msgspec": ["msgspec"], "serial": ["pyserial"]}
+    found = list(rooms.undeclared(source, brings, {"msgspec", "pyserial"}))
+    assert found == ["events/a.py:1: yaml is not among the declared dependencies"]
+
+
+def test_a_long_module_is_named() -> None:
+    assert list(code.too_long(_source("tests/a.py", "x = 1\n" * 400))) == []
+    assert list(code.too_long(_source("tests/a.py", "x = 1\n" * 401)))
+
+
+def test_a_long_function_is_named() -> None:
+    body = "def f():\n" + "    x = 1\n" * 69
+    assert list(code.too_long(Source("cage/a.py", body))) == []
+    assert list(code.too_long(Source("cage/a.py", body + "    x = 1\n")))
+    assert list(code.too_long(Source("cage/a.py", "async " + body + "    x = 1\n")))
+
+
+def test_a_module_without_a_docstring_is_named() -> None:
+    assert list(code.undocumented(_source("cage/a.py", "x = 1")))
+    assert list(code.undocumented(_source("cage/a.py", '"""What it is."""'))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(): ...",
+        "__all__ = []\ndef f(): ...",
+        "__all__ = ['f', 'g']\ndef f(): ...",
+        "__all__ = ['f', 'f']\ndef f(): ...",
+        "__all__ = ['f']\ndef f(): ...\nx: int = 1",
+        "__all__ = ['f']\ndef f(): ...\nx, (y, z) = 1, (2, 3)",
+        "__all__ = ['a']\nif True:\n    a = 1\nelse:\n    b = 2",
+        "__all__ = ['a']\ntry:\n    a = 1\nexcept OSError:\n    b = 2",
+        "__all__ = ['Card']\nfrom events.cards import Card",
+        "__all__ = [name for name in 'ab']\na = b = 1",
+        "__all__ = ('f',)\ndef f(): ...",
+    ],
+)
+def test_an_inexact_all_is_named(text: str) -> None:
+    assert list(code.inexact_all(Source("cage/a.py", text)))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("cage/a.py", "__all__ = ['A', 'f', 'x']\nclass A: ...\ndef f(): ...\nx = 1\n_y = 2"),
+        ("cage/a.py", "__all__: list[str] = []\nimport os\nfrom x import y"),
+        ("cage/a.py", "__all__ = ['f']\ndef f():\n    hidden = 1"),
+        ("cage/__init__.py", "__all__ = ['A']\nfrom cage.a import A"),
+        ("tests/a.py", "def f(): ..."),
+    ],
+)
+def test_an_exact_all_is_allowed(path: str, text: str) -> None:
+    assert list(code.inexact_all(Source(path, text))) == []
+
+
+def test_printing_is_for_the_command_alone() -> None:
+    for text in ("print(1)", "import sys\nsys.stdout.write('x')"):
+        assert list(code.printing(Source("simulators/a.py", text)))
+        assert list(code.printing(Source("baccarat/a.py", text))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = 1  # {NOQA}",
+        f"x = 1  # {NOQA}: S101",
+        f"x = 1  # {IGNORE}[misc]",
+        f"x = 1  # {IGNORE}  # because it is so",
+        f"x = 1  # {PRAGMA}",
+        f"# ruff: {NOQA}",
+        "import pytest\n@pytest.mark.skip\ndef test_a(): ...",
+        "import pytest\n@pytest.mark.skipif(1 > 0)\ndef test_a(): ...",
+        "import pytest\npytest.skip()",
+        "import pytest\n@pytest.mark.xfail(strict=True)\ndef test_a(): ...",
+    ],
+)
+def test_an_exception_without_a_reason_is_named(text: str) -> None:
+    assert list(code.unreasoned(Source("tests/a.py", text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = 1  # {NOQA}: S101 - the table is ours",
+        f"x = 1  # {NOQA}: PLR0911, C901 - one row a case",
+        f"x = 1  # {IGNORE}[misc]  # the stub is wrong about this",
+        f"x = 1  # {PRAGMA} - needs a second user",
+        "import pytest\n@pytest.mark.skipif(1 > 0, reason='needs root')\ndef test_a(): ...",
+        "import pytest\npytest.skip('needs another uid')",
+        f"x = '# {NOQA}'",
+    ],
+)
+def test_an_exception_with_its_reason_is_allowed(text: str) -> None:
+    assert list(code.unreasoned(Source("tests/a.py", text))) == []
+
+
+def test_a_test_that_asserts_nothing_is_named() -> None:
+    source = _source(
+        "tests/test_a.py",
+        """
+        def test_bad(): run()
+        def test_good(): assert run()
+        def test_raises():
+            with pytest.raises(ValueError): run()
+        def test_by_a_helper(): outer()
+        def outer(): inner()
+        def inner(): assert True
+        """,
+    )
+    found = list(code.asserting_nothing(source, code.asserting_functions([source])))
+    assert [line.partition(": ")[2] for line in found] == ["test_bad asserts nothing"]
+
+
+def test_dead_modules_are_named() -> None:
+    alive = {
+        "baccarat/__init__.py": "",
+        "baccarat/__main__.py": "from baccarat.cli import main",
+        "baccarat/cli.py": "TABLE = {'run': 'baccarat.commands.run:run'}",
+        "baccarat/commands/run.py": "from table_core import coup",
+        "table_core/__init__.py": "",
+        "table_core/coup.py": "",
+        "simulators/noise.py": "",
+        "tests/test_a.py": "import simulators.noise\nimport table_core.c",
+    }
+    dead = {
+        "table_core/a.py": "import table_core.b",
+        "table_core/b.py": "import table_core.a",
+        "table_core/c.py": "",
+    }
+    found = whole.dead_modules([Source(*item) for item in (alive | dead).items()])
+    assert [line.partition(":")[0] for line in found] == sorted(dead)
+
+
+def test_dead_data_is_named() -> None:
+    tree = [Source("table_core/a.py", "files('table_core').joinpath('rulebooks')\n'schema.json'")]
+    paths = ["table_core/rulebooks/ez.toml", "table_core/schema.json", "table_core/py.typed"]
+    assert list(whole.dead_data([*paths, "README.md", "deploy/x.conf"], tree)) == []
+    dead = ["table_core/roads/r.json", "table_core/other.json", "shoe_driver/rulebooks/a.toml"]
+    assert len(list(whole.dead_data(dead, tree))) == len(dead)
+
+
+def test_lost_documents_and_broken_links_are_named() -> None:
+    documents = {
+        "README.md": "[a](docs/a.md) [adr](docs/adr) [code](events/) [web](https://example.org/x)",
+        "docs/a.md": "[up](../README.md#top) [gone](b.md) [here](#part)",
+        "docs/adr/README.md": "[one](0001-x.md 'title')",
+        "docs/adr/0001-x.md": "",
+        "docs/lost.md": "",
+    }
+    found = list(whole.lost_documents(documents, [*documents, "events/a.py"]))
+    assert found == [
+        "docs/a.md:1: the link to b.md leads nowhere",
+        "docs/lost.md:1: no document links to it",
+    ]
+
+
+def test_commands_that_do_not_exist_are_named() -> None:
+    makefile = "demo: x ## a table\n\tdo\ntest: ## the suite\nhidden:\n"
+    readme = "```\nmake demo ROUNDS=3\n.venv/bin/baccarat settle\n```\n`make fly`, prose: make up"
+    guide = "`baccarat walk`, ``baccarat log verify x`` and `python -m baccarat settle`"
+    found = whole.unknown_commands({"R.md": readme, "g.md": guide}, makefile, {"settle", "log"})
+    assert [line.partition(": ")[2] for line in found] == [
+        "there is no `make fly`",
+        "there is no `baccarat walk`",
+        "hidden has no `## explanation` for `make help`",
+        "no document tells what `make test` is for",
+    ]
+
+
+@pytest.mark.parametrize(
+    "halves",
+    [
+        "# TO|DO: later",
+        "x = 1  # X|XX",
+        "PATH = '/ro|ot/x'",
+        "cd /ho|me/somebody",
+        "see sha|red/design/bus.md",
+        "--index-|url https://x",
+        "https://pypi|.org/simple",
+    ],
+)
+def test_words_that_do_not_belong_are_named(halves: str) -> None:
+    text = halves.replace("|", "")
+    assert list(whole.forbidden_words("a.md", f"fine\n{text}"))
+    assert list(whole.forbidden_words("a.md", halves)) == []
+
+
+def test_ordinary_words_are_allowed() -> None:
+    text = "wake/worker, a/root/b, the roots, request/+/tmp, shared state, 0xXXXX, todos"
+    assert list(whole.forbidden_words("a.md", text)) == []
+
+
+def test_a_lint_rule_switched_off_without_a_reason_is_named() -> None:
+    good = 'select = ["ALL"]\n    "EM",  # messages\nx = ["S311"]  # seeded\n    "hypothesis>=6",'
+    assert list(whole.unreasoned_ignores(good)) == []
+    assert list(whole.unreasoned_ignores('    "EM",')) == ["pyproject.toml:1: no reason beside EM"]
