@@ -1,0 +1,214 @@
+"""A shoe's serial port made of a pseudo-terminal, offered under a path that stays the same.
+
+Three things of a real line are kept. Bytes sent while nobody has the port open are lost (the
+kernel would keep them and hand them to the next reader). A line has a speed (a pseudo-terminal has
+none, so the pace is made here). Pulling the plug closes both ends: swapping the link alone would
+leave the reader holding a live terminal.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import select
+import struct
+import termios
+import time
+import tty
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from events.errors import LinkError
+
+__all__ = ["INSTANT", "SERIAL_4800", "Pace", "PtyPort"]
+
+_BITS_PER_BYTE: Final = 10  # 8N1: start, eight data bits, stop
+_WRITABLE_LIMIT_S: Final = 1.0  # a reader that takes nothing for so long overruns, as a UART would
+_LOOK_AGAIN_S: Final = 0.005  # how often `reader` and `drain` look; no kernel event tells them
+_EMPTY_LOOKS: Final = 3  # the kernel hands bytes over in the background: believe it the third time
+_TIOCGPTPEER: Final = 0x5441  # Linux: open the slave of this master, whatever its path
+_READ_SIZE: Final = 4096
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """How fast bytes go out.
+
+    Args:
+        chunk: bytes handed over at a time; 0 is all of them.
+        seconds_per_byte: the line's time for one byte.
+    """
+
+    chunk: int = 0
+    seconds_per_byte: float = 0.0
+
+    @staticmethod
+    def at_baud(baud: int) -> "Pace":
+        """A byte at a time, as a serial line of `baud` bits a second, 8N1, carries them."""
+        return Pace(chunk=1, seconds_per_byte=_BITS_PER_BYTE / baud)
+
+
+INSTANT: Final = Pace()
+SERIAL_4800: Final = Pace.at_baud(4800)
+
+
+class PtyPort:
+    """The shoe's end of the line.
+
+    Args:
+        link: where the reader finds its end; replaced at every `plug_in`.
+        pace: how fast bytes go out.
+    """
+
+    def __init__(self, link: Path, *, pace: Pace = INSTANT) -> None:
+        self.link = link
+        self.lost_bytes = 0
+        self._pace = pace
+        self._master: int | None = None
+        self._terminal = ""
+
+    @property
+    def plugged_in(self) -> bool:
+        """There is a terminal behind the link."""
+        return self._master is not None
+
+    @property
+    def reader_is_there(self) -> bool:
+        """Somebody has the other end open."""
+        return self._master is not None and not _poll(self._master) & select.POLLHUP
+
+    def plug_in(self) -> None:
+        """Offer a fresh terminal, raw and without echo, under the link.
+
+        Raises:
+            LinkError: the link's place cannot be written, or holds something that is no link.
+        """
+        self.unplug()
+        if self.link.exists() and not self.link.is_symlink():
+            raise LinkError(f"{self.link}: exists and is no link; name a path that is free")
+        master, slave = os.openpty()
+        try:
+            tty.setraw(slave)
+            self._terminal = os.ttyname(slave)
+            self._offer(self._terminal)
+        except OSError as error:
+            os.close(master)
+            raise LinkError(f"{self.link}: cannot offer a terminal here: {error}") from error
+        finally:
+            os.close(slave)  # from here on the master sees whether a reader is there
+        os.set_blocking(master, False)
+        self._master = master
+
+    def unplug(self) -> None:
+        """Pull the plug: the reader loses the line and what it has not taken; the link is gone."""
+        if self._master is None:
+            return
+        os.close(self._master)
+        self._master = None
+        if self.link.is_symlink() and str(self.link.readlink()) == self._terminal:
+            self.link.unlink()
+
+    async def write(self, data: bytes) -> int:
+        """Send `data` at the line's pace.
+
+        Returns:
+            `time.monotonic_ns()` just before the last byte was handed over.
+        """
+        size = self._pace.chunk or len(data) or 1
+        due = time.monotonic()
+        handed_over = time.monotonic_ns()
+        for start in range(0, len(data), size):
+            chunk = data[start : start + size]
+            due += self._pace.seconds_per_byte * len(chunk)
+            if self._pace.seconds_per_byte:
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+            handed_over = await self._hand_over(chunk)
+        return handed_over
+
+    def received(self) -> bytes:
+        """What the reader has written to the shoe: nothing, if it keeps to receiving only."""
+        taken = b""
+        with contextlib.suppress(OSError):  # the reader may leave between the look and the read
+            while self._master is not None and _poll(self._master) & select.POLLIN:
+                taken += os.read(self._master, _READ_SIZE)
+        return taken
+
+    async def reader(self, limit_s: float) -> bool:
+        """Wait until somebody has the other end open; False when `limit_s` seconds went by."""
+        return await self._until(lambda: self.reader_is_there, limit_s)
+
+    async def drain(self, limit_s: float) -> bool:
+        """Wait until the reader has taken everything.
+
+        Returns:
+            True when the line was seen empty. False after `limit_s` seconds, and at once where it
+            cannot be seen: no reader, or one that holds the line exclusively against us.
+        """
+        empty_looks = 0
+
+        def seen_empty() -> bool:
+            nonlocal empty_looks
+            empty_looks = empty_looks + 1 if self._unread() == 0 else 0
+            return empty_looks >= _EMPTY_LOOKS
+
+        if not self.reader_is_there or self._unread() is None:
+            return False
+        return await self._until(seen_empty, limit_s)
+
+    def _offer(self, terminal: str) -> None:
+        self.link.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.link.with_name(f".{self.link.name}.new")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(terminal)
+        fresh.replace(self.link)
+
+    async def _hand_over(self, data: bytes) -> int:
+        at = time.monotonic_ns()
+        while data:
+            if self._master is None or not self.reader_is_there:
+                self.lost_bytes += len(data)
+                return at
+            at = time.monotonic_ns()
+            try:
+                data = data[os.write(self._master, data) :]
+            except BlockingIOError:
+                if not await self._writable():
+                    self.lost_bytes += len(data)
+                    return at
+        return at
+
+    async def _writable(self) -> bool:
+        return await self._until(self._has_room, _WRITABLE_LIMIT_S)
+
+    def _has_room(self) -> bool:
+        return self._master is None or bool(_poll(self._master) & (select.POLLOUT | select.POLLHUP))
+
+    def _unread(self) -> int | None:
+        # Bytes in the reader's input queue; None where the kernel will not let us look.
+        if self._master is None:
+            return None
+        try:
+            peer = fcntl.ioctl(self._master, _TIOCGPTPEER, os.O_RDONLY | os.O_NOCTTY)
+        except OSError:
+            return None
+        try:
+            answer = fcntl.ioctl(peer, termios.FIONREAD, struct.pack("i", 0))
+        finally:
+            os.close(peer)
+        return int(struct.unpack("i", answer)[0])
+
+    async def _until(self, condition: Callable[[], bool], limit_s: float) -> bool:
+        end = time.monotonic() + limit_s
+        while not condition():
+            if time.monotonic() >= end:
+                return False
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        return True
+
+
+def _poll(master: int) -> int:
+    poll = select.poll()
+    poll.register(master, select.POLLIN | select.POLLOUT)
+    return dict(poll.poll(0)).get(master, 0)
