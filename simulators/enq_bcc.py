@@ -36,9 +36,9 @@ POWER_UP_NOISE: Final = bytes.fromhex("FF FF FF FF C5 FC")
 ERROR_CODES: Final = {
     "cannot_read": 1,
     "overdraw": 2,
-    "button": 3,
-    "reverse_exit": 4,
-    "reverse_midway": 5,
+    "button_mishandled": 3,
+    "reversed_at_exit": 4,
+    "reversed_midway": 5,
     "card_code": 6,
     "draw_timeout": 7,
 }

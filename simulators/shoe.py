@@ -44,12 +44,13 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
 
 
 class ShoeSimulator:
-    """A dealing shoe and its port.
+    """A dealing shoe and its port. `next_shoe` is the id that the next shoe will have.
 
     Args:
         port: where the bytes go.
         dealing: what the shoe does.
-        first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on.
+        first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the
+            seed it fixes the cards.
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
     """
 
@@ -58,7 +59,7 @@ class ShoeSimulator:
     ) -> None:
         self.port = port
         self._dealing = dealing
-        self._next_shoe = first_shoe
+        self.next_shoe = first_shoe
         self._speed = speed
 
     @property
@@ -66,15 +67,10 @@ class ShoeSimulator:
         """A new shoe is needed before the next coup."""
         return self._dealing.over
 
-    @property
-    def next_shoe(self) -> str:
-        """The id that the next shoe will have."""
-        return self._next_shoe
-
     async def new_shoe(self) -> NewShoe:
         """Power up with a freshly shuffled shoe, expose its first card and burn."""
-        shoe = self._next_shoe
-        self._next_shoe = next_shoe_id(shoe)
+        shoe = self.next_shoe
+        self.next_shoe = next_shoe_id(shoe)
         steps, burn = self._dealing.new_shoe(shoe)
         await self._play(steps)
         return NewShoe(shoe=shoe, burn=burn, reports=len(steps))
