@@ -1,0 +1,218 @@
+"""Coups judged without a table: one case in, one answer out, as JSON lines. Pure.
+
+What can be answered under a code is answered: a case that is no coup by its `error`, a wager that
+the rulebook does not take by `refused` and its code, however odd their values. What is no case at
+all (no JSON, another shape, a wager without an id, with a field that nobody knows, which might be
+money) ends the batch. Other fields beside a case's own are left alone.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from events.cards import Card, Winner, parse_card
+from events.errors import InputError
+from events.table import Wager
+from table_core.outcome import DealError, deal
+from table_core.placement import check
+from table_core.rulebook import Rulebook
+from table_core.settlement import settle
+
+__all__ = ["CaseError", "Judgement", "Refused", "Settled", "answer_line", "judge_case"]
+
+# A number written as an integer, with more digits than any amount has and no more than is quick.
+_INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
+_MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
+_DEAL_TEXT: Final[dict[DealError, str]] = {
+    "incomplete_coup": "by the draw table another card is due",
+    "excess_card": "a card came when by the draw table none was due",
+}
+
+
+class CaseError(Struct, frozen=True, kw_only=True):
+    """Why a case is no coup.
+
+    Args:
+        code: `incomplete_coup` `excess_card` `invalid_card` `too_many_copies` `unknown_rulebook`.
+        text: one line for a person.
+    """
+
+    code: str
+    text: str
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """What became of a wager that stood, in minor units."""
+
+    id: str
+    bet: str
+    result: str
+    category: str
+    stake: int
+    winnings: int
+    commission: int
+    paid: int
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """A wager that the rulebook does not take, and why (`table_core.placement.check`)."""
+
+    id: str
+    bet: str | None
+    result: str = "refused"
+    code: str
+
+
+class Judgement(Struct, frozen=True, kw_only=True):
+    """A coup judged: the hands, and one entry for each wager in the order they were asked."""
+
+    player: tuple[Card, ...]
+    banker: tuple[Card, ...]
+    player_total: int
+    banker_total: int
+    winner: Winner
+    settlements: tuple[Settled | Refused, ...]
+
+
+class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    seat: Raw = Raw()
+    bet: Any = None
+    stake: Raw = Raw()
+    patron: str | None = None
+
+    def wager(self) -> Wager:
+        """As a wager: what is no integer becomes 0, which no check lets pass."""
+        return Wager(
+            id=self.id,
+            seat=_whole(self.seat),
+            bet=self.bet if isinstance(self.bet, str) else "",
+            stake=_whole(self.stake),
+            patron=self.patron,
+        )
+
+
+class _Case(Struct, frozen=True, kw_only=True):
+    case: Raw = Raw(b"null")  # given back as it was written
+    rules: Any = None
+    cards: Any = None
+    wagers: tuple[_Asked, ...] = ()
+
+
+_cases: Final = msgspec.json.Decoder(_Case)
+_encoder: Final = msgspec.json.Encoder()
+
+
+def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -> bytes:
+    """Judgement one line of a batch.
+
+    Args:
+        line: one case as JSON.
+        rulebook_named: finds a rulebook by its id.
+
+    Returns:
+        The answer as JSON, without a line end.
+
+    Raises:
+        InputError: the line is no case; says where and why.
+    """
+    try:
+        case = _cases.decode(line.decode())
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"not a case in JSON: {error}") from error
+    answer = _answer(case, rulebook_named)
+    if isinstance(answer, CaseError):
+        return _encoder.encode({"case": case.case, "error": answer})
+    return _encoder.encode({"case": case.case, **msgspec.structs.asdict(answer)})
+
+
+def judge_case(
+    rulebook: Rulebook, cards: Sequence[Card], wagers: Sequence[Wager]
+) -> Judgement | CaseError:
+    """Judge one coup and settle the wagers that stand.
+
+    Args:
+        rulebook: the rules to judge by.
+        cards: in dealing order.
+        wagers: in placing order; those that the rulebook refuses are answered and left out.
+    """
+    # Before the deal is looked at: more copies than the shoe holds are no cards of this shoe, and
+    # say so even where they also make a row too long.
+    for card, copies in Counter(cards).items():
+        if copies > rulebook.decks:
+            text = f"{card} comes {copies} times; {rulebook.decks} decks hold {rulebook.decks}"
+            return CaseError(code="too_many_copies", text=text)
+    outcome = deal(cards)
+    if isinstance(outcome, str):
+        return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
+    refusals = check(rulebook, (), wagers)
+    stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
+    lines = iter(settle(rulebook, outcome, stand))
+    settlements: list[Settled | Refused] = []
+    for wager, refusal in zip(wagers, refusals, strict=True):
+        if refusal is not None:
+            settlements.append(Refused(id=wager.id, bet=wager.bet or None, code=refusal.code))
+            continue
+        line = next(lines)
+        settlements.append(
+            Settled(
+                id=line.wager,
+                bet=line.bet,
+                result=line.result,
+                category=line.category,
+                stake=line.stake,
+                winnings=line.winnings,
+                commission=line.commission,
+                paid=line.paid,
+            )
+        )
+    return Judgement(
+        player=outcome.player,
+        banker=outcome.banker,
+        player_total=outcome.player_total,
+        banker_total=outcome.banker_total,
+        winner=outcome.winner,
+        settlements=tuple(settlements),
+    )
+
+
+def _answer(case: _Case, rulebook_named: Callable[[str], Rulebook | None]) -> Judgement | CaseError:
+    rulebook = rulebook_named(case.rules) if isinstance(case.rules, str) else None
+    if rulebook is None:
+        return CaseError(code="unknown_rulebook", text="`rules` names no shipped rulebook")
+    cards = _cards(case.cards)
+    if isinstance(cards, CaseError):
+        return cards
+    return judge_case(rulebook, cards, [asked.wager() for asked in case.wagers])
+
+
+def _cards(texts: object) -> list[Card] | CaseError:
+    if texts is None:
+        return []
+    if not isinstance(texts, list):
+        return CaseError(code="invalid_card", text="`cards` is a list of faces, such as 9D or TH")
+    cards = []
+    for number, text in enumerate(texts, start=1):
+        card = _card(text)
+        if card is None:
+            reason = "is not a card; write rank then suit, such as 9D or TH"
+            return CaseError(code="invalid_card", text=f"card {number} {reason}")
+        cards.append(card)
+    return cards
+
+
+def _card(text: object) -> Card | None:
+    if not isinstance(text, str) or len(text) > _MAX_CARD_TEXT:
+        return None
+    try:
+        return parse_card(text)
+    except InputError:
+        return None
+
+
+def _whole(number: Raw) -> int:
+    return int(bytes(number)) if _INTEGER.fullmatch(bytes(number)) else 0

@@ -1,0 +1,164 @@
+"""What becomes of each wager once the cards are known: pure arithmetic by the rulebook.
+
+A wager's bet is classified once a coup, however many wagers stand on it. Then per wager: winnings
+by the schedule's odds, rounded; an aggregate maximum, where one is exceeded; commission out of what
+was won; and paid = stake returned + winnings - commission. A push returns the stake by the rules;
+a void returns it because the wager is invalid (its bet is not in the rulebook).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import Winner
+from events.errors import OurBug
+from events.money import Odds, scale
+from events.table import SettlementLine, Wager
+from table_core.outcome import Outcome
+from table_core.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
+from table_core.wagers import patron_of
+
+__all__ = ["Result", "settle"]
+
+
+class Result(Enum):
+    """How a wager came out; the values stand in settlement lines."""
+
+    WIN = "win"
+    LOSE = "lose"
+    PUSH = "push"
+    VOID = "void"
+
+
+class _Verdict(Struct, frozen=True):
+    """What an outcome means for one bet."""
+
+    result: Result
+    category: str
+    odds: Odds | None = None
+    commission: bool = False
+
+
+_LOSES: Final = _Verdict(Result.LOSE, "lose")
+_IS_VOID: Final = _Verdict(Result.VOID, "void")
+
+
+def settle(
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+) -> tuple[SettlementLine, ...]:
+    """Settle a coup's wagers.
+
+    Args:
+        rulebook: the one that the coup pins.
+        outcome: what the cards amount to.
+        wagers: those that stand, in the order they were placed.
+        phase: only the wagers of this settlement phase; None for all.
+
+    Returns:
+        One line for each wager of the phase, in the order they were placed.
+
+    Raises:
+        OurBug: the deal is not complete, and more than the first phase was asked for.
+    """
+    if not outcome.complete and phase != INITIAL_PHASE:
+        raise OurBug("settlement of an incomplete deal")
+    asked = [w for w in wagers if phase is None or rulebook.phase_of(w.bet) == phase]
+    verdicts = {bet: _verdict(rulebook.bets.get(bet), outcome) for bet in {w.bet for w in asked}}
+    ruled = [(wager, verdicts[wager.bet]) for wager in asked]
+    payout = rulebook.rounding.payout
+    won = [
+        scale(wager.stake, verdict.odds, unit=rulebook.unit, rounding=payout) if verdict.odds else 0
+        for wager, verdict in ruled
+    ]
+    for cap in rulebook.caps:
+        for index, winnings in _capped(cap, asked, won, rulebook.unit):
+            won[index] = winnings
+    return tuple(
+        _line(rulebook, wager, verdict, winnings)
+        for (wager, verdict), winnings in zip(ruled, won, strict=True)
+    )
+
+
+def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
+    """The first of the outcome's categories that the bet's schedule lists."""
+    if bet is None:
+        return _IS_VOID
+    categories = bet.judge(outcome)
+    if not categories and outcome.winner is Winner.TIE:
+        categories = (PUSH,)
+    for category in categories:
+        if category in bet.schedule:
+            odds = bet.schedule[category]
+            result = Result.PUSH if odds is None else Result.WIN
+            return _Verdict(result, category, odds, bet.commission)
+    return _LOSES
+
+
+def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) -> SettlementLine:
+    commission = _commission(rulebook, winnings) if verdict.commission else 0
+    returned = 0 if verdict.result is Result.LOSE else wager.stake
+    return SettlementLine(
+        wager=wager.id,
+        seat=wager.seat,
+        bet=wager.bet,
+        patron=wager.patron,
+        result=verdict.result.value,
+        category=verdict.category,
+        odds=None if verdict.odds is None else str(verdict.odds),
+        stake=wager.stake,
+        winnings=winnings,
+        commission=commission,
+        paid=returned + winnings - commission,
+    )
+
+
+def _commission(rulebook: Rulebook, winnings: int) -> int:
+    """The house's part of what was won, never more than that."""
+    terms = rulebook.commission
+    if terms is None:
+        return 0
+    counted = -(-winnings // terms.block) * terms.block
+    rounding = rulebook.rounding.commission
+    return min(winnings, scale(counted, terms.rate, unit=rulebook.unit, rounding=rounding))
+
+
+# ---- aggregate maxima ----
+
+
+def _capped(
+    cap: Cap, wagers: Sequence[Wager], won: Sequence[int], unit: int
+) -> Iterator[tuple[int, int]]:
+    """(index, lower winnings) of the wagers that an exceeded maximum cuts."""
+    shares: dict[object, list[int]] = {}
+    for index, wager in enumerate(wagers):
+        if wager.bet in cap.bets and won[index]:
+            key = patron_of(wager) if cap.scope == "patron" else None
+            shares.setdefault(key, []).append(index)
+    for indices in shares.values():
+        amounts = [won[index] for index in indices]
+        if sum(amounts) > cap.maximum:
+            allocate = _pro_rata if cap.allocation == "pro_rata" else _first_placed
+            cut = allocate([amount // unit for amount in amounts], cap.maximum // unit)
+            yield from zip(indices, (units * unit for units in cut), strict=True)
+
+
+def _pro_rata(amounts: Sequence[int], maximum: int) -> list[int]:
+    """Share in proportion; what is left over goes to the largest remainders, first placed first."""
+    total = sum(amounts)
+    shares = [amount * maximum // total for amount in amounts]
+    remainders = [amount * maximum % total for amount in amounts]
+    by_remainder = sorted(range(len(amounts)), key=lambda index: -remainders[index])
+    for index in by_remainder[: maximum - sum(shares)]:
+        shares[index] += 1
+    return shares
+
+
+def _first_placed(amounts: Iterable[int], maximum: int) -> list[int]:
+    """Pay in full in placing order until the maximum is used up."""
+    shares = []
+    for amount in amounts:
+        shares.append(min(amount, maximum))
+        maximum -= shares[-1]
+    return shares
