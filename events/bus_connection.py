@@ -1,0 +1,292 @@
+"""One connection to the broker: made, used, lost, and never used again.
+
+This is aiomqtt 2.5 with four things put right that a live table cannot live with. aiomqtt wakes
+nobody who waits for an acknowledgement when the line breaks, nor who waits for CONNACK; it writes
+a publication two turns of the loop after it was asked to; its queues are unbounded; and a cancelled
+or timed-out attempt leaves a socket and a task behind. For that this class leans on four names
+inside aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`) and replaces four of its
+callbacks; the contract tests run against both brokers and notice when one of them moves.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import aiomqtt
+import paho.mqtt.client as mqtt
+from aiomqtt.exceptions import MqttConnectError
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from events.errors import BusError
+
+__all__ = [
+    "ACK_SECONDS",
+    "CONNECT_SECONDS",
+    "KEEPALIVE_SECONDS",
+    "WINDOW_BYTES",
+    "WINDOW_MESSAGES",
+    "BusConnection",
+]
+
+# The broker speaks the Will after one and a half of it, and a silent peer is given up after two.
+# Shorter than 10 s, a machine busy with its disk would be taken for a dead one.
+KEEPALIVE_SECONDS: Final = 10
+# For TCP, and again for CONNACK and for SUBACK. The broker is on this machine or on its network.
+CONNECT_SECONDS: Final = 3.0
+# A broker that lives but acknowledges nothing (its store is stuck, a message was too large for it)
+# would otherwise hold the window full for ever. 4 MB on a slow disk take a second or two.
+ACK_SECONDS: Final = 10.0
+# Sent and not yet acknowledged: a whole shoe with its wagers is some hundreds of messages ...
+WINDOW_MESSAGES: Final = 1_000
+# ... of about a kilobyte. Two states and four events of the largest size permitted also fit.
+WINDOW_BYTES: Final = 32 * 1024 * 1024
+
+_QUALITY: Final = 1  # at least once: what both brokers keep their promises for
+_REFUSED: Final = 0x80  # in a SUBACK
+# In a CONNACK, by paho's names: none of these gets better by itself.
+_FINAL_REFUSALS: Final = (
+    "Bad user name or password",
+    "Not authorized",
+    "Client identifier not valid",
+)
+
+
+class _Sent(NamedTuple):
+    """A publication that the broker has not acknowledged."""
+
+    acknowledged: asyncio.Future[bool]
+    size: int
+    at: float
+
+
+class BusConnection(aiomqtt.Client):
+    """A connection; see the module.
+
+    Args:
+        host: where the broker listens.
+        port: and its TCP port.
+        client_id: the same at every connection of a service.
+        username: the login, or None.
+        password: its password, or None.
+        will: what the broker says for us when we vanish.
+        received: is given topic, payload and the retained flag of each message, in the order of
+            arrival, from before CONNECT on. It must neither wait nor raise.
+        lost: is called once, when an opened connection has ended.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        client_id: str,
+        username: str | None,
+        password: str | None,
+        will: aiomqtt.Will | None,
+        received: Callable[[str, bytes, bool], None],
+        lost: Callable[[], None],
+    ) -> None:
+        super().__init__(
+            host,
+            port,
+            identifier=client_id,
+            username=username,
+            password=password,
+            will=will,
+            protocol=aiomqtt.ProtocolVersion.V311,
+            clean_session=True,
+            keepalive=KEEPALIVE_SECONDS,
+            timeout=CONNECT_SECONDS,
+            # The window below is the bound. paho's own would hold a publication back, and walks
+            # through all that is in flight at every acknowledgement.
+            max_inflight_messages=0,
+            # Without it a hop costs 40 ms: Nagle's algorithm against delayed acknowledgements.
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+        )
+        self._client.connect_timeout = CONNECT_SECONDS
+        self._received = received
+        self._lost = lost
+        self._unacknowledged: dict[int, _Sent] = {}
+        self._unacknowledged_bytes = 0
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._opened = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is open and not known to be lost."""
+        return self._opened and not self._disconnected.done()
+
+    @property
+    def end(self) -> str:
+        """Why the connection ended, for a person."""
+        error = self._disconnected.exception() if self._disconnected.done() else None
+        return str(error) if error else "closed"
+
+    async def open(self) -> None:
+        """Connect. A cancellation waits for the attempt under way, which a thread makes.
+
+        Raises:
+            BusError: the broker will not have us.
+            aiomqtt.MqttError: it could not be reached; it may be worth trying again.
+        """
+        attempt = asyncio.ensure_future(self.__aenter__())
+        try:
+            await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            await asyncio.wait({attempt})
+            attempt.exception()  # looked at: nobody else will
+            raise
+        except MqttConnectError as error:
+            if isinstance(error.rc, ReasonCode) and error.rc.getName() in _FINAL_REFUSALS:
+                raise BusError(f"the broker refused the connection: {error.rc}") from error
+            raise
+        self._client.on_socket_register_write = self._watch_for_writing
+        self._disconnected.add_done_callback(self._ended)
+        self._opened = True
+
+    async def subscribe_all(self, filters: Sequence[str]) -> None:
+        """Subscribe to all of `filters` in one packet.
+
+        Raises:
+            BusError: the broker refused one. (Only nats-server says so; mosquitto grants what it
+                will not deliver.)
+            aiomqtt.MqttError: the connection was lost, or nothing came back in time.
+        """
+        if not filters:
+            return
+        granted = await self._unless_lost([(name, _QUALITY) for name in filters])
+        refused = [
+            name
+            for name, code in zip(filters, granted, strict=True)
+            if (code.value if isinstance(code, ReasonCode) else code) >= _REFUSED
+        ]
+        if refused:
+            raise BusError(f"the broker refused the subscription to {', '.join(refused)}")
+
+    async def _unless_lost(self, wanted: list[tuple[str, int]]) -> Sequence[int | ReasonCode]:
+        asking = asyncio.ensure_future(self.subscribe(wanted))
+        either: set[asyncio.Future[Any]] = {asking, self._disconnected}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            asking.cancel()
+            raise aiomqtt.MqttError(self.end)
+        return asking.result()
+
+    def send(self, topic: str, payload: bytes, *, retain: bool) -> asyncio.Future[bool] | None:
+        """Write a publication to the socket now; what the socket does not take follows in order.
+
+        Returns:
+            A future that is True at the broker's acknowledgement and False when the connection
+            ends without one; or None when the line is down or the window full: nothing was sent.
+        """
+        if not self.alive or not self._has_room_for(len(payload)):
+            return None
+        info = self._client.publish(topic, payload, _QUALITY, retain)
+        if info.rc != mqtt.MQTT_ERR_SUCCESS:
+            return None
+        self._client.loop_write()
+        if self._disconnected.done():
+            return None
+        sent = _Sent(self._loop.create_future(), len(payload), self._loop.time())
+        self._unacknowledged[info.mid] = sent
+        self._unacknowledged_bytes += sent.size
+        if self._watchdog is None:
+            self._watchdog = self._loop.call_at(sent.at + ACK_SECONDS, self._watch)
+        return sent.acknowledged
+
+    def _has_room_for(self, size: int) -> bool:
+        return (
+            len(self._unacknowledged) < WINDOW_MESSAGES
+            and self._unacknowledged_bytes + size <= WINDOW_BYTES
+        )
+
+    async def close(self, *, farewell: bool) -> None:
+        """Leave nothing behind: no socket, no task, no callback.
+
+        Args:
+            farewell: say DISCONNECT, which takes the Will back; else the broker speaks it.
+        """
+        try:
+            if farewell and self.alive:
+                with contextlib.suppress(aiomqtt.MqttError):  # it is closed in any case, below
+                    await self.__aexit__(None, None, None)
+        finally:
+            self._opened = False
+            self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up at once
+            self._release()
+            if self._misc_task is not None:
+                self._misc_task.cancel()
+                await asyncio.gather(self._misc_task, return_exceptions=True)
+            for future in (self._connected, self._disconnected):
+                if future.done() and not future.cancelled():
+                    future.exception()  # looked at: else asyncio complains that nobody did
+
+    def _ended(self, _: asyncio.Future[None]) -> None:
+        self._release()
+        self._lost()
+
+    def _release(self) -> None:
+        """Tell whoever waits for an acknowledgement that none will come."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog = None
+        for sent in self._unacknowledged.values():
+            if not sent.acknowledged.done():
+                sent.acknowledged.set_result(False)
+        self._unacknowledged.clear()
+        self._unacknowledged_bytes = 0
+
+    def _watch(self) -> None:
+        """Hang up on a broker that acknowledges nothing: a new connection may find it well."""
+        self._watchdog = None
+        oldest = next(iter(self._unacknowledged.values()), None)
+        if oldest is None:
+            return
+        due = oldest.at + ACK_SECONDS
+        if due > self._loop.time():
+            self._watchdog = self._loop.call_at(due, self._watch)
+        elif not self._disconnected.done():
+            self._disconnected.set_exception(
+                aiomqtt.MqttError(f"no acknowledgement within {ACK_SECONDS:g} s")
+            )
+
+    def _watch_for_writing(self, client: mqtt.Client, _: Any, sock: "mqtt.SocketLike") -> None:
+        # aiomqtt's own comes two turns of the loop later, after `send` has written and forgotten:
+        # it would then be called at every turn for ever.
+        self._loop.add_writer(sock.fileno(), client.loop_write)
+
+    def _on_message(self, client: mqtt.Client, userdata: Any, message: mqtt.MQTTMessage) -> None:  # noqa: ARG002 - aiomqtt's signature
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            return  # no topic of ours; both brokers refuse such names already
+        self._received(topic, bytes(message.payload), message.retain)
+
+    def _on_publish(
+        self,
+        client: mqtt.Client,  # noqa: ARG002 - the same
+        userdata: Any,  # noqa: ARG002 - the same
+        mid: int,
+        reason_code: ReasonCode,  # noqa: ARG002 - MQTT 3.1.1 has none
+        properties: Properties,  # noqa: ARG002 - MQTT 3.1.1 has none
+    ) -> None:
+        sent = self._unacknowledged.pop(mid, None)
+        if sent is not None:
+            self._unacknowledged_bytes -= sent.size
+            if not sent.acknowledged.done():
+                sent.acknowledged.set_result(True)
+
+    def _on_disconnect(
+        self,
+        client: mqtt.Client,
+        userdata: Any,
+        flags: mqtt.DisconnectFlags,
+        reason_code: ReasonCode,
+        properties: Properties | None = None,
+    ) -> None:
+        if not self._connected.done():  # the line broke before CONNACK: do not wait for it in vain
+            self._connected.set_exception(aiomqtt.MqttCodeError(reason_code, "not connected"))
+        super()._on_disconnect(client, userdata, flags, reason_code, properties)

@@ -1,0 +1,15 @@
+"""Fixtures that several suites use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.brokers import BROKERS, Broker, running
+
+
+@pytest.fixture(params=sorted(BROKERS))
+def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
+    """Each of the brokers in turn: a test that takes this runs on both."""
+    with running(request.param, tmp_path / "broker") as started:
+        yield started
