@@ -1,0 +1,256 @@
+"""The event log of one table: one append-only SQLite file, one writer, one commit an append.
+
+WAL with `synchronous=FULL`: an append returns when its events are on the disk, and what an append
+that raises has tried to store may not be acknowledged. The newest commits live in `<log>-wal` until
+SQLite moves them: copy both files, or use SQLite's own backup.
+
+Use an `EventLog` from the thread that opened it. By convention the file is `table.sqlite`.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from events.chain import next_hash
+from events.codec import MAX_EVENT_BYTES, decode_data, decode_envelope
+from events.errors import (
+    InputError,
+    LogConflict,
+    LogUnwritable,
+    OurBug,
+    UnreadableEvent,
+)
+from events.log_check import Tail, check
+from events.log_create import create
+from events.log_files import LogFiles
+from events.log_lock import WriterLock
+from events.log_schema import ORIGIN
+
+__all__ = ["EventLog", "Pending", "Recorded", "Stored"]
+
+_READ_BATCH: Final = 256
+
+# What a person got wrong about the path, as against what the disk refuses.
+_WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
+
+
+class Pending(NamedTuple):
+    """An event to append: `stored` as `events.codec.encode_envelope` made it, and its columns."""
+
+    type: str
+    version: int
+    at: str
+    stored: bytes
+
+
+class Stored(NamedTuple):
+    """An event of the log. `stored` is the truth; `hash` is the chain's hash up to and with it."""
+
+    position: int
+    type: str
+    version: int
+    at: str
+    stored: bytes
+    hash: bytes
+
+
+class Recorded(NamedTuple):
+    """A request that was accepted: its body, and the position of the last event it caused."""
+
+    body: bytes
+    position: int
+
+
+class EventLog:
+    """An open log. Use `EventLog.open`, then `close`, or a `with` block."""
+
+    def __init__(self, path: Path, origin: str, tail: Tail, files: LogFiles) -> None:
+        self._path = path
+        self._origin = origin
+        self._position, self._head = tail
+        self._files = files
+
+    @classmethod
+    def open(cls, path: Path, origin: str) -> Self:
+        """Open the log of `origin` (`<site>/<table>`), or make it where there is no file.
+
+        Raises:
+            InputError: the origin or the path cannot be used.
+            LogRefused: another writer has it, or it is not a log this build may write; the file
+                and its folder are as they were.
+            LogUnwritable: the disk refused.
+        """
+        if not ORIGIN.match(origin):
+            raise InputError(
+                f"origin {origin!r}: write <site>/<table> in lower-case letters, digits, - and _"
+            )
+        path = Path(os.path.realpath(path))  # one lock, whatever links lead here
+        try:
+            if path.is_dir():
+                raise InputError(f"{path}: a folder; name the log's file in it")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = WriterLock.acquire(path)
+            try:
+                if not path.exists():
+                    create(path, origin)
+                return cls(path, origin, check(path, origin), LogFiles.open(path, lock))
+            except BaseException:
+                lock.release(undo=True)
+                raise
+        except _WRONG_PATH as error:
+            raise InputError(f"{path}: cannot keep a log here: {error.strerror}") from error
+        except OSError as error:
+            raise LogUnwritable(f"{path}: cannot open: {error.strerror}") from error
+        except sqlite3.Error as error:
+            raise LogUnwritable(f"{path}: cannot open: {error}") from error
+
+    @property
+    def path(self) -> Path:
+        """The file, links resolved."""
+        return self._path
+
+    @property
+    def origin(self) -> str:
+        """`<site>/<table>`."""
+        return self._origin
+
+    @property
+    def position(self) -> int:
+        """The newest event's position, 0 where there is none."""
+        return self._position
+
+    @property
+    def head(self) -> bytes:
+        """The newest hash of the chain."""
+        return self._head
+
+    def append(
+        self,
+        expected: int,
+        entries: Sequence[Pending],
+        request: tuple[str, bytes] | None = None,
+    ) -> tuple[Stored, ...]:
+        """Store `entries` behind position `expected`, all of them or none, in one commit.
+
+        Args:
+            expected: where the caller believes the log to stand.
+            entries: at least one.
+            request: transaction id and body of what asked for them, for `recorded`.
+
+        Raises:
+            LogConflict: the log stands elsewhere: another writer is there.
+            LogUnwritable: the disk refused; nothing may be acknowledged.
+            InputError: an event is longer than `MAX_EVENT_BYTES`.
+            OurBug: nothing to append, bytes that contradict their columns or position or that
+                this build could not read again, or a transaction that is recorded already.
+        """
+        if expected != self._position:
+            raise LogConflict(expected, self._position)
+        if not entries:
+            raise OurBug("an append without events")
+        stored = tuple(self._chained(entries))
+        try:
+            with self._files.writing(f"append at {expected + 1}") as db:
+                db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", stored)
+                if request is not None:
+                    row = (*request, stored[-1].position)
+                    db.execute("INSERT INTO request VALUES (?, ?, ?)", row)
+        except sqlite3.IntegrityError as error:
+            ((actual,),) = self._files.query("SELECT coalesce(max(position), 0) FROM event")
+            if actual != expected:
+                raise LogConflict(expected, actual) from error
+            raise OurBug(f"{self._path}: append at {expected + 1}: {error}") from error
+        self._position, self._head = stored[-1].position, stored[-1].hash
+        return stored
+
+    def read(self, start: int = 1, limit: int | None = None) -> Iterator[Stored]:
+        """The events from position `start` on, at most `limit`, up to the newest of this moment.
+
+        Raises:
+            LogRefused: the file cannot be read any more.
+            LogUnwritable: the log is closed.
+        """
+        # In batches: a query left open would pin its snapshot and make the next append fail.
+        sql = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
+        end = self._position if limit is None else min(self._position, start + limit - 1)
+        for first in range(start, end + 1, _READ_BATCH):
+            last = min(end, first + _READ_BATCH - 1)
+            yield from map(Stored._make, self._files.query(sql, first, last))
+
+    def recorded(self, transaction: str) -> Recorded | None:
+        """What was accepted under this transaction id, or None."""
+        rows = self._files.query(
+            "SELECT body, position FROM request WHERE transaction_id = ?", transaction
+        )
+        return Recorded._make(rows[0]) if rows else None
+
+    def cursor(self, name: str) -> int:
+        """How far `name` has come; 0 for one that was never moved."""
+        rows = self._files.query("SELECT position FROM cursor WHERE name = ?", name)
+        return int(rows[0][0]) if rows else 0
+
+    def move_cursor(self, name: str, position: int) -> None:
+        """Remember how far `name` has come. Survives a crash, but maybe not a power cut.
+
+        Raises:
+            LogUnwritable: the disk refused.
+            OurBug: the log does not reach that far.
+        """
+        if not 0 <= position <= self._position:
+            raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
+        with self._files.writing(f"move cursor {name!r}", hint=True) as db:
+            db.execute("INSERT OR REPLACE INTO cursor VALUES (?, ?)", (name, position))
+
+    def next_session(self) -> int:
+        """The number of a new session: 1, 2, 3..., never the same twice.
+
+        Raises:
+            LogUnwritable: the disk refused.
+        """
+        with self._files.writing("begin a session") as db:
+            db.execute("UPDATE meta SET value = value + 1 WHERE name = 'session'")
+            row = db.execute("SELECT value FROM meta WHERE name = 'session'").fetchone()
+        return int(row[0])
+
+    def close(self) -> None:
+        """Close the file and let the next writer in. Safe to call twice."""
+        self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _chained(self, entries: Sequence[Pending]) -> Iterator[Stored]:
+        position, head = self._position, self._head
+        for entry in entries:
+            position += 1
+            self._admit(position, entry)
+            head = next_hash(head, entry.stored)
+            yield Stored(position, *entry, head)
+
+    def _admit(self, position: int, entry: Pending) -> None:
+        """Refuse what would make a log that nobody can open."""
+        if len(entry.stored) > MAX_EVENT_BYTES:
+            raise InputError(
+                f"{entry.type} at {position}: {len(entry.stored)} bytes, "
+                f"at most {MAX_EVENT_BYTES} are stored in one event"
+            )
+        try:
+            envelope = decode_envelope(entry.stored)
+            decode_data(envelope)
+        except UnreadableEvent as error:
+            raise OurBug(f"append at {position}: {error}") from error
+        says = (envelope.position, envelope.stream, envelope.type, envelope.v, envelope.at)
+        told = (position, self._origin, entry.type, entry.version, entry.at)
+        if says != told:
+            raise OurBug(f"append at {position}: the bytes say {says}, the caller {told}")

@@ -1,0 +1,60 @@
+"""Make a new, empty log: whole and under its name, or not at all."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from events.errors import LogRefused
+from events.log_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
+
+__all__ = ["create"]
+
+_NEW_SUFFIX: Final = ".new"
+
+
+def create(path: Path, origin: str) -> None:
+    """Make the empty log of `origin`. The caller holds the writer's lock.
+
+    It is made under another name and renamed when it is on the disk, so that a power cut leaves
+    either no log or a whole one.
+
+    Raises:
+        LogRefused: a WAL without its log lies there; SQLite would throw away what it holds.
+        OSError, sqlite3.Error: the disk refused.
+    """
+    for suffix in ("-wal", "-journal"):
+        left = path.with_name(path.name + suffix)
+        if left.exists():
+            raise LogRefused(
+                f"{path}: missing, but {left.name} is there and may hold events; "
+                "put the two together again, or restore a verified backup"
+            )
+    new = path.with_name(path.name + _NEW_SUFFIX)
+    try:
+        new.unlink(missing_ok=True)  # of a creation that was cut off
+        with closing(sqlite3.connect(new, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("BEGIN")
+            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            for statement in SCHEMA.values():
+                db.execute(statement)
+            meta = [("origin", origin), ("session", 0)]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", meta)
+            db.execute("COMMIT")
+        # The last connection that closes moves the WAL into the file and syncs it.
+        new.rename(path)
+        _sync_folder(path.parent)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            new.with_name(new.name + suffix).unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,136 @@
+"""The open files of a log: connections, lock, transactions, and what a failure means.
+
+A write that the disk refuses is rolled back and told as `LogUnwritable`. After a full or read-only
+disk the file is as it was, and the next write may well succeed. After anything else, an fsync that
+failed above all, nobody knows what the disk holds (the kernel may have thrown the page away and
+call the next fsync good), so the files are closed: whoever opens them again reads what is there.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+from events.errors import LogRefused, LogUnwritable, OurBug
+from events.log_lock import WriterLock
+
+__all__ = ["LogFiles"]
+
+_HARMLESS: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY})
+_PRIMARY_CODE: Final = 0xFF  # the low byte of a SQLite code is its kind, the rest details it
+
+# Readers hold no lock against a WAL writer; what can be waited for is a connection that closes.
+_BUSY_S: Final = 0.25
+
+
+class LogFiles:
+    """The log's files, open for writing. Use `LogFiles.open`."""
+
+    def __init__(
+        self, path: Path, lock: WriterLock, db: sqlite3.Connection, hints: sqlite3.Connection
+    ) -> None:
+        self._path = path
+        self._lock = lock
+        self._db = db
+        self._hints = hints
+        self._closed: str | None = None
+
+    @classmethod
+    def open(cls, path: Path, lock: WriterLock) -> Self:
+        """Open the log at `path`, which was checked, under its lock, which is kept.
+
+        Raises:
+            OSError, sqlite3.Error: the disk refuses to be written; the lock is still the caller's.
+        """
+        with ExitStack() as stack:
+            db = stack.enter_context(closing(_connect(path, "FULL")))
+            hints = stack.enter_context(closing(_connect(path, "NORMAL")))
+            db.execute("BEGIN IMMEDIATE")  # a file or a disk that is read-only says so now
+            db.execute("ROLLBACK")
+            lock.sign()
+            stack.pop_all()
+        return cls(path, lock, db, hints)
+
+    @contextmanager
+    def writing(self, what: str, *, hint: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed and on the disk at the end of the block, or undone.
+
+        Args:
+            what: for the message, as in "cannot `what`".
+            hint: a commit that a power cut may undo, without fsync. Frames of the WAL are
+                replayed in order, so one that survives has every commit before it in front of it.
+
+        Raises:
+            LogUnwritable: the disk refused, or the files are closed.
+            sqlite3.IntegrityError: a trigger refused.
+        """
+        self._require_open(what)
+        db = self._hints if hint else self._db
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        except sqlite3.IntegrityError:
+            self._undo(db)
+            raise
+        except sqlite3.ProgrammingError as error:
+            self._undo(db)
+            raise OurBug(f"{self._path}: cannot {what}: {error}") from error
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE in _HARMLESS:
+                self._undo(db)
+            else:
+                self._fence(error)
+            raise LogUnwritable(f"{self._path}: cannot {what}: {error}") from error
+        except BaseException:
+            self._undo(db)
+            raise
+
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of a query.
+
+        Raises:
+            LogRefused: the file cannot be read any more.
+            LogUnwritable: the files are closed.
+        """
+        self._require_open("read")
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise LogRefused(f"{self._path}: cannot read: {error}") from error
+
+    def close(self, why: str = "closed") -> None:
+        """Close the files and let the next writer in. Safe to call twice."""
+        if self._closed is None:
+            self._closed = why
+            self._hints.close()
+            self._db.close()
+            self._lock.release()
+
+    def _require_open(self, what: str) -> None:
+        if self._closed is not None:
+            raise LogUnwritable(f"{self._path}: cannot {what}: {self._closed}")
+
+    def _undo(self, db: sqlite3.Connection) -> None:
+        try:
+            if db.in_transaction:  # some failures roll back by themselves
+                db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            self._fence(error)
+
+    def _fence(self, error: sqlite3.Error) -> None:
+        self.close(f"closed after {error}; open it again")
+
+
+def _connect(path: Path, synchronous: str) -> sqlite3.Connection:
+    uri = f"{path.as_uri()}?mode=rw"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
+    try:
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute(f"PRAGMA synchronous={synchronous}")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db

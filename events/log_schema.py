@@ -1,0 +1,101 @@
+"""The log's file format, version 1: what a file must say it is, its tables, and its triggers.
+
+Writer and verifier are separate code, but there is one format: both hold a file against this text,
+character by character, so that a trigger that was dropped, loosened or added is noticed.
+
+Changing anything here makes a new format: raise `SCHEMA_VERSION`, and never edit an old one.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["APPLICATION_ID", "LOCK_SUFFIX", "ORIGIN", "SCHEMA", "SCHEMA_VERSION"]
+
+# `PRAGMA application_id`, "BacT" in ASCII: tells our logs from other SQLite files.
+APPLICATION_ID: Final = 0x42616354
+
+# `PRAGMA user_version`: stands in the file's header, where every future build can find it.
+SCHEMA_VERSION: Final = 1
+
+# Beside the log. Its writer holds an exclusive flock on it for as long as it lives.
+LOCK_SUFFIX: Final = ".lock"
+
+# `<site>/<table>`, of the segments that topics allow.
+ORIGIN: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
+
+_TABLES: Final = {
+    # The columns beside `bytes` are copies for queries; `bytes` is the truth.
+    "event": """CREATE TABLE event (
+    position INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    bytes BLOB NOT NULL,
+    hash BLOB NOT NULL
+)""",
+    # A transaction id is here if and only if its events are: one commit writes both.
+    "request": """CREATE TABLE request (
+    transaction_id TEXT PRIMARY KEY,
+    body BLOB NOT NULL,
+    position INTEGER NOT NULL
+) WITHOUT ROWID""",
+    # How far each publisher and each durable consumer has come.
+    "cursor": """CREATE TABLE cursor (
+    name TEXT PRIMARY KEY,
+    position INTEGER NOT NULL
+) WITHOUT ROWID""",
+    # `origin`, and `session`, which rises at every start.
+    "meta": """CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value NOT NULL
+) WITHOUT ROWID""",
+}
+
+
+def _trigger(name: str, event: str, refusal: str, when: str = "true") -> tuple[str, str]:
+    body = f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
+    return name, f"CREATE TRIGGER {name} BEFORE {event} WHEN {when} {body}"
+
+
+# INSERT OR REPLACE deletes the old row without firing delete triggers (unless recursive triggers
+# are on), so each table that must not be rewritten guards its inserts as well.
+_TRIGGERS: Final = (
+    _trigger("event_never_changes", "UPDATE ON event", "an event is never changed"),
+    _trigger("event_never_goes", "DELETE ON event", "an event is never deleted"),
+    _trigger(
+        "event_comes_next",
+        "INSERT ON event",
+        "an event comes next or not at all",
+        when="NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM event)",
+    ),
+    _trigger("request_never_changes", "UPDATE ON request", "a request is never changed"),
+    _trigger("request_never_goes", "DELETE ON request", "a request is never deleted"),
+    _trigger(
+        "request_comes_once",
+        "INSERT ON request",
+        "a request comes once",
+        when="EXISTS (SELECT 1 FROM request WHERE transaction_id IS NEW.transaction_id)",
+    ),
+    _trigger(
+        "request_comes_with_its_events",
+        "INSERT ON request",
+        "a request comes with its events",
+        when="NEW.position IS NOT (SELECT max(position) FROM event)",
+    ),
+    _trigger(
+        "meta_only_session_rises",
+        "UPDATE ON meta",
+        "only the session changes, and it rises",
+        when="NOT (OLD.name IS 'session' AND NEW.name IS 'session' AND NEW.value > OLD.value)",
+    ),
+    _trigger("meta_never_goes", "DELETE ON meta", "what the log is never goes"),
+    _trigger(
+        "meta_comes_once",
+        "INSERT ON meta",
+        "what the log is comes once",
+        when="EXISTS (SELECT 1 FROM meta WHERE name IS NEW.name)",
+    ),
+)
+
+# Name -> the statement that makes it, in the order of making.
+SCHEMA: Final = {**_TABLES, **dict(_TRIGGERS)}

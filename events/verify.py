@@ -1,0 +1,257 @@
+"""Verify a log with other code than wrote it: is every stored byte where and what it was?
+
+It re-hashes what is stored, holds the column copies against the bytes, reads every event in full,
+and computes the RFC 6962 root that a checkpoint held elsewhere can be compared with. It finds every
+change, deletion, swap and insertion, and a cut tail as far as the log's own cursors and requests
+reach beyond it. A log that was rewritten whole, hashes and all, shows only against such a
+checkpoint.
+
+The log stays as it was to the last byte. One that no writer has open is copied first, WAL and all,
+since SQLite would recover a killed writer's WAL in place. One that is being written is read beside
+its writer, as of one moment.
+"""
+
+import fcntl
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from events.chain import next_hash, origin_hash
+from events.codec import MAX_EVENT_BYTES, decode_data, decode_envelope
+from events.errors import InputError, UnreadableEvent
+from events.log_schema import APPLICATION_ID, LOCK_SUFFIX, ORIGIN, SCHEMA, SCHEMA_VERSION
+from events.tree import Tree
+
+__all__ = ["Progress", "Verdict", "verify"]
+
+# Called with the events done and the events in all.
+Progress = Callable[[int, int], None]
+
+_MAGIC: Final = b"SQLite format 3\x00"
+_COLUMNS: Final = {
+    "position": int,
+    "type": str,
+    "version": int,
+    "at": str,
+    "bytes": bytes,
+    "hash": bytes,
+}
+_COPY_ATTEMPTS: Final = 5
+_PROGRESS_EVERY: Final = 10_000
+
+
+class Verdict(NamedTuple):
+    """What a verification found.
+
+    Args:
+        ok: nothing is wrong.
+        events: how many events the file holds, 0 where that cannot be read.
+        root: the RFC 6962 root over all stored bytes, in hex; None unless ok.
+        first_bad: the first position that is wrong or missing; None where no single one is.
+        reason: one line for a person; None if ok.
+    """
+
+    ok: bool
+    events: int
+    root: str | None
+    first_bad: int | None
+    reason: str | None
+
+
+class _BadError(Exception):
+    def __init__(self, reason: str, position: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.position = position
+
+
+def verify(path: Path, progress: Progress | None = None) -> Verdict:
+    """Verify the log at `path`, which stays as it is.
+
+    Args:
+        path: the log's file; its WAL is found beside it.
+        progress: called now and then.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
+    """
+    path = Path(os.path.realpath(path))
+    events = 0
+    with ExitStack() as stack:
+        still = _still(path, stack)
+        try:
+            _verify_alone(path)
+            db = stack.enter_context(closing(_open(still)))
+            db.execute("BEGIN")  # one snapshot, though a writer may be going on
+            origin = _verify_format(db)
+            (events,) = db.execute("SELECT count(*) FROM event").fetchone()
+            root = _verify_events(db, origin, events, progress)
+            _verify_no_more_is_known(db, events)
+            _verify_pages(db)
+        except _BadError as bad:
+            return Verdict(False, events, None, bad.position, bad.reason)
+        except sqlite3.Error as error:
+            return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
+        return Verdict(True, events, root.hex(), None, None)
+
+
+def _still(path: Path, stack: ExitStack) -> Path:
+    """A file to read: the log itself beside its writer, or else a copy of it with its WAL."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; name a table's log")
+    if not path.is_file():
+        raise InputError(f"{path}: not a file; name a table's log")
+    try:
+        if _has_writer(path):
+            return path
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="baccarat-verify-"))
+        copy = _copy(path, Path(folder))
+        with copy.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read and copied: {error}") from error
+    if not _MAGIC.startswith(head):  # a log cut within these bytes is a bad log
+        raise InputError(f"{path}: no SQLite file; name a table's log")
+    return copy
+
+
+def _has_writer(path: Path) -> bool:
+    # Never look into the log itself before this is known: the writer may be in this very process,
+    # and closing any descriptor of the log would drop the locks that the writer's SQLite holds.
+    try:
+        with path.with_name(path.name + LOCK_SUFFIX).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    wal = path.with_name(path.name + "-wal")
+    for _ in range(_COPY_ATTEMPTS):
+        before = _identity(path), _identity(wal)
+        shutil.copyfile(path, folder / path.name)
+        (folder / wal.name).unlink(missing_ok=True)
+        if wal.exists():
+            shutil.copyfile(wal, folder / wal.name)
+        if before == (_identity(path), _identity(wal)):
+            return folder / path.name
+    raise InputError(f"{path}: keeps changing though no writer has it; find out who changes it")
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    # Never `immutable`: that would not see the WAL, where the newest events are.
+    db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+    db.execute("PRAGMA trusted_schema=OFF")
+    db.execute("PRAGMA cell_size_check=ON")
+    return db
+
+
+def _verify_alone(path: Path) -> None:
+    journal = path.with_name(path.name + "-journal")
+    if journal.exists():
+        raise _BadError(f"{journal.name} lies beside it, a rollback journal that no log has")
+
+
+def _verify_format(db: sqlite3.Connection) -> str:
+    """The log's origin, if the file is of our format."""
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID:
+        raise _BadError("a SQLite file, but no event log")
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > SCHEMA_VERSION:
+        raise _BadError(f"format {version} is newer than this build knows ({SCHEMA_VERSION})")
+    expected = {sql: name for name, sql in SCHEMA.items()}
+    for name, sql in db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
+        if not name.startswith("sqlite_") and expected.pop(sql, None) != name:
+            raise _BadError(f"{name} in the file's schema is not as format {version} has it")
+    if version != SCHEMA_VERSION or expected:
+        raise _BadError(f"missing in the file's schema: {', '.join(expected.values())}")
+    meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
+    origin, session = meta.get("origin"), meta.get("session")
+    if not isinstance(origin, str) or not ORIGIN.match(origin):
+        raise _BadError(f"the origin {origin!r} is no <site>/<table>")
+    if not isinstance(session, int) or session < 0:
+        raise _BadError(f"the session {session!r} is no number")
+    return origin
+
+
+def _verify_events(
+    db: sqlite3.Connection, origin: str, events: int, progress: Progress | None
+) -> bytes:
+    """The root of the tree over all events, if each is what it must be."""
+    position, digest, tree = 0, origin_hash(origin), Tree()
+    rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
+    while True:
+        try:
+            row = rows.fetchone()
+        except sqlite3.Error as error:
+            raise _BadError(f"unreadable: {error}", position + 1) from error
+        if progress is not None and (row is None or position % _PROGRESS_EVERY == 0):
+            progress(position, events)
+        if row is None:
+            return tree.root()
+        position += 1
+        digest = _verify_event(row, position, origin, digest)
+        tree.add(row[4])
+
+
+def _verify_event(row: tuple[object, ...], position: int, origin: str, before: bytes) -> bytes:
+    """The chain's hash with this event, if it is the one that belongs at `position`."""
+    found, kind, version, at, stored, digest = row
+    if found != position:
+        raise _BadError(f"missing; the next event stands at {found}", position)
+    for value, (name, wanted) in zip(row, _COLUMNS.items(), strict=True):
+        if type(value) is not wanted:
+            raise _BadError(f"column {name} holds {type(value).__name__}", position)
+    assert isinstance(stored, bytes)  # noqa: S101 - tells the type checker what the loop found
+    if len(stored) > MAX_EVENT_BYTES:
+        raise _BadError(f"{len(stored)} bytes, more than an event may have", position)
+    chained = next_hash(before, stored)
+    if digest != chained:
+        raise _BadError("the stored bytes are not those that were hashed", position)
+    try:
+        envelope = decode_envelope(stored)
+        decode_data(envelope)
+    except UnreadableEvent as error:
+        raise _BadError(str(error), position) from error
+    for name, copy, said in (
+        ("stream", origin, envelope.stream),
+        ("position", position, envelope.position),
+        ("type", kind, envelope.type),
+        ("version", version, envelope.v),
+        ("at", at, envelope.at),
+    ):
+        if copy != said:
+            raise _BadError(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
+    return chained
+
+
+def _verify_no_more_is_known(db: sqlite3.Connection, events: int) -> None:
+    for name, known in db.execute("SELECT name, position FROM cursor"):
+        if not isinstance(known, int) or not 0 <= known <= events:
+            raise _BadError(f"missing, but cursor {name!r} has come to {known!r}", events + 1)
+    for name, known in db.execute("SELECT transaction_id, position FROM request"):
+        if not isinstance(known, int) or not 1 <= known <= events:
+            raise _BadError(f"missing, but request {name!r} ended at {known!r}", events + 1)
+
+
+def _verify_pages(db: sqlite3.Connection) -> None:
+    (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise _BadError(f"not a whole SQLite file: {' '.join(found.split())}")
