@@ -1,0 +1,43 @@
+"""What the documents show of the console is what the console says, to the letter."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.sources import ROOT, texts
+
+_CONSOLE = re.compile(r"^```console\n\$ (.*?)\n(.*?)```", re.MULTILINE | re.DOTALL)
+
+
+def _sessions() -> list[tuple[str, str]]:
+    return [
+        (found[1], found[2])
+        for path, document in texts().items()
+        if path.endswith(".md")
+        for found in _CONSOLE.finditer(document)
+    ]
+
+
+@pytest.mark.parametrize(("command", "shown"), _sessions())
+def test_the_console_says_what_the_document_shows(command: str, shown: str, tmp_path: Path) -> None:
+    shim = tmp_path / "baccarat"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m baccarat "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
+
+
+def test_the_readme_shows_the_console() -> None:
+    assert _sessions()

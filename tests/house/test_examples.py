@@ -1,0 +1,71 @@
+"""Examples in the documents are read by the product's own strict decoders."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from baccarat.config import load_config
+from events.codec import decode_data, decode_envelope
+from events.commands import COMMANDS, Answer
+from tests.house.sources import texts
+
+_EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"^```(?:json|toml)$", re.MULTILINE)
+
+
+def _examples() -> list[tuple[str, str, str]]:
+    return [
+        (path, kind, text)
+        for path, document in texts().items()
+        if path.endswith(".md")
+        for kind, text in _EXAMPLE.findall(document)
+    ]
+
+
+def _envelope(text: str, _: Path) -> object:
+    fields: dict[str, object] = json.loads(text)
+    digest = fields.pop("hash")
+    assert isinstance(digest, str)
+    assert len(bytes.fromhex(digest)) == 32
+    return decode_data(decode_envelope(json.dumps(fields).encode()))
+
+
+def _answer(text: str, _: Path) -> object:
+    return msgspec.json.decode(text, type=Answer)
+
+
+def _config(text: str, folder: Path) -> object:
+    path = folder / "table.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_config(path)
+
+
+def _request(name: str) -> Callable[[str, Path], object]:
+    return lambda text, _: msgspec.json.decode(text, type=COMMANDS[name])
+
+
+READERS: dict[str, Callable[[str, Path], object]] = {
+    "envelope": _envelope,
+    "answer": _answer,
+    "config": _config,
+    **{f"request/{name}": _request(name) for name in COMMANDS},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "text"),
+    _examples(),
+    ids=[f"{path}-{index}-{kind}" for index, (path, kind, _) in enumerate(_examples())],
+)
+def test_an_example_is_what_it_says(path: str, kind: str, text: str, tmp_path: Path) -> None:
+    assert READERS[kind](text, tmp_path), path
+
+
+def test_every_json_and_toml_example_says_what_it_is() -> None:
+    for path, document in texts().items():
+        if path.endswith(".md"):
+            assert len(_FENCED.findall(document)) == len(_EXAMPLE.findall(document)), path
