@@ -23,7 +23,6 @@ __all__ = [
     "EndShoe",
     "LoadShoe",
     "OpenBetting",
-    "OpenTable",
     "PlaceWager",
     "Refusal",
     "Replay",
@@ -47,10 +46,6 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
     transaction: str
     actor: str | None = None
-
-
-class OpenTable(Command, frozen=True, kw_only=True):
-    """Begin a table session."""
 
 
 class LoadShoe(Command, frozen=True, kw_only=True):
@@ -157,7 +152,6 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 COMMANDS: Final[dict[str, type[Command]]] = {
-    "open_table": OpenTable,
     "load_shoe": LoadShoe,
     "end_shoe": EndShoe,
     "open_betting": OpenBetting,

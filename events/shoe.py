@@ -259,11 +259,16 @@ class ShoeEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     report: AnyReport
 
 
-class ShoeAck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The core has appended everything of `journal` up to and including `seq`."""
+class ShoeAck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The core has appended everything of `journal` up to and including `seq`.
+
+    With `hello` the core has just connected, and wants a live `link/shoe` in answer: a retained one
+    may be older than the newest card.
+    """
 
     journal: str
     seq: int
+    hello: bool = False
 
 
 class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,13 +27,13 @@ __all__ = [
     "Refund",
     "ResultConfirmed",
     "ResultDisputed",
+    "RulebookAdopted",
     "Settlement",
     "SettlementLine",
     "ShoeEnded",
     "ShoeLoaded",
     "ShoeReported",
     "TableEvent",
-    "TableOpened",
     "Wager",
     "WagersPlaced",
     "WagersWithdrawn",
@@ -47,10 +47,10 @@ class TableEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     VERSION: ClassVar[int] = 1
 
 
-class TableOpened(TableEvent, frozen=True, kw_only=True):
-    """A session began under this rulebook (its id and the SHA-256 of its file)."""
+class RulebookAdopted(TableEvent, frozen=True, kw_only=True):
+    """From here on coups are played by this rulebook (its id and the SHA-256 of its file)."""
 
-    TYPE = "table_opened"
+    TYPE = "rulebook_adopted"
     rulebook: str
     rulebook_hash: str
 
@@ -249,6 +249,7 @@ class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     Args:
         settlement_id: `<table>/<shoe>/<coup number>/<phase>/<revision>`.
         phase: 1 after the initial deal, 2 at the end of the coup.
+        winner: how the coup came out; None in phase 1, when it has not.
         revision: 1 for the first; a higher one names in `reverses` what it takes back.
         lines: one for each wager of the phase, in the order they were placed.
         staked: sum of the lines' stakes.
@@ -267,7 +268,7 @@ class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     banker: tuple[Card, ...]
     player_total: int
     banker_total: int
-    winner: Winner
+    winner: Winner | None = None
     lines: tuple[SettlementLine, ...]
     staked: int
     paid: int
@@ -318,7 +319,7 @@ class AlarmCleared(TableEvent, frozen=True, kw_only=True):
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
     (kind.TYPE, kind.VERSION): kind
     for kind in (
-        TableOpened,
+        RulebookAdopted,
         ShoeLoaded,
         ShoeEnded,
         ShoeReported,

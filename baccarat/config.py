@@ -1,0 +1,137 @@
+"""One TOML file a table: what a controller must know to run it. Strict: nothing is guessed."""
+
+import tomllib
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.bus import BusSettings
+from events.errors import ConfigError
+from events.topics import Topics
+from table_core.authority import ROLES
+
+__all__ = ["DEFAULT_USERS", "BusConfig", "DataConfig", "ShoeConfig", "TableConfig", "load_config"]
+
+DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
+    "dealer": ("dealer",),
+    "supervisor": ("supervisor",),
+    "wagers": ("wagers",),
+    "cage": ("cage",),
+    "display": ("display",),
+}
+
+
+class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The shoe link.
+
+    Args:
+        url: `serial:///dev/serial/by-id/...?baud=4800` or `pty:/path/of/the/link`.
+        profile: id of the wire profile.
+    """
+
+    url: str
+    profile: str = "enq-bcc"
+
+
+class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The MQTT broker."""
+
+    host: str = "127.0.0.1"
+    port: int = 1883
+    username: str | None = None
+    password_file: str | None = None
+
+
+class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the durable things are; relative paths count from the configuration file's folder."""
+
+    log: str = "table.sqlite"
+    journal: str = "journal"
+
+
+class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table.
+
+    Args:
+        site: the site's id on the bus.
+        table: the table's id on the bus.
+        rulebook: id of the rulebook in force.
+        shoe: the shoe link.
+        bus: the broker.
+        data: log and journal.
+        users: user to roles.
+    """
+
+    site: str
+    table: str
+    rulebook: str
+    shoe: ShoeConfig
+    bus: BusConfig = BusConfig()
+    data: DataConfig = DataConfig()
+    users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
+    base: str = ""
+
+    @property
+    def topics(self) -> Topics:
+        """The table's topics."""
+        return Topics(self.site, self.table)
+
+    @property
+    def origin(self) -> str:
+        """What the log is the log of."""
+        return f"{self.site}/{self.table}"
+
+    @property
+    def log_path(self) -> Path:
+        """The event log's file."""
+        return Path(self.base) / self.data.log
+
+    @property
+    def journal_path(self) -> Path:
+        """The raw journal's folder."""
+        return Path(self.base) / self.data.journal
+
+    def bus_settings(self, service: str) -> BusSettings:
+        """How `service` reaches the broker: one fixed client id a service and table."""
+        password = None
+        if self.bus.password_file is not None:
+            password = (Path(self.base) / self.bus.password_file).read_text("utf-8").strip()
+        return BusSettings(
+            host=self.bus.host,
+            port=self.bus.port,
+            client_id=f"bac-{self.site}-{self.table}-{service}",
+            username=self.bus.username,
+            password=password,
+        )
+
+    def roles(self) -> dict[str, frozenset[str]]:
+        """User to roles, as the core wants them."""
+        return {user: frozenset(roles) for user, roles in self.users.items()}
+
+
+def load_config(path: Path) -> TableConfig:
+    """Read and check a table's configuration.
+
+    Raises:
+        ConfigError: the file is missing, is no TOML, or a key is wrong; names file, key, reason.
+    """
+    try:
+        config = msgspec.convert(tomllib.loads(path.read_text("utf-8")), TableConfig)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; give the table's TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: no TOML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if config.base:
+        raise ConfigError(f"{path}: `base` is set by the file's place and cannot be given")
+    config.topics.validate()
+    unknown = {role for roles in config.users.values() for role in roles} - ROLES
+    if unknown:
+        raise ConfigError(
+            f"{path}: users: no such role {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(sorted(ROLES))}"
+        )
+    return msgspec.structs.replace(config, base=str(path.resolve().parent))

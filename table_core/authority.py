@@ -1,0 +1,50 @@
+"""Who may ask for what. The broker ties a topic to a login; this table ties a login to commands."""
+
+from typing import Final
+
+from events.commands import (
+    Ack,
+    CloseBetting,
+    Command,
+    ConfirmResult,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    Replay,
+    VoidCoup,
+    WithdrawWager,
+)
+
+__all__ = ["MAY", "ROLES", "authorise"]
+
+ROLES: Final = frozenset({"dealer", "supervisor", "technician", "wagers", "cage", "display"})
+
+_PIT: Final = frozenset({"dealer", "supervisor"})
+
+MAY: Final[dict[type[Command], frozenset[str]]] = {
+    LoadShoe: _PIT,
+    EndShoe: _PIT,
+    OpenBetting: _PIT,
+    CloseBetting: _PIT,
+    PlaceWager: frozenset({"wagers", "dealer"}),
+    WithdrawWager: frozenset({"wagers", "dealer"}),
+    ConfirmResult: frozenset({"supervisor"}),
+    VoidCoup: frozenset({"supervisor"}),
+    Replay: ROLES,
+    Ack: frozenset({"cage"}),
+}
+
+
+def authorise(roles: frozenset[str], command: Command) -> Refusal | None:
+    """None when one of `roles` may give `command`; else the refusal.
+
+    An `actor` is refused here: no user of this table is a delegate that may speak for others.
+    """
+    if command.actor is not None:
+        return Refusal(code="not_a_delegate", text="this user may not ask on behalf of an actor")
+    allowed = MAY[type(command)]
+    if roles & allowed:
+        return None
+    return Refusal(code="not_allowed", text=f"this needs the role {' or '.join(sorted(allowed))}")

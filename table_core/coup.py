@@ -1,0 +1,128 @@
+"""The states of a coup as one table: what is absent is refused and changes nothing.
+
+Theory
+------
+A coup begins when betting opens, or, where nobody opened it, with its first card (*wagerless*).
+From then on exactly one of these holds:
+
+``betting``     wagers come and go. No card has come.
+``closed``      no more wagers, no card yet. From here on cards are expected, so from here on a
+                break in the shoe's continuity can hide one: the coup then becomes *misaligned*.
+``dealing``     at least one card has come to its place. Faces may be withheld until disclosure.
+``complete``    every card due by our draw table has come and is known. The outcome is ours; the
+                money waits for the shoe's own result, where the wire profile gives one.
+``disputed``    the shoe's result is another than ours. Held for a named person.
+``confirmed``   the result may be paid. Left in the same transaction, by the settlement.
+``misaligned``  we cannot vouch for the cards. Nothing settles; a device result never heals it.
+``settled``     paid. Over.
+``voided``      did not count; unsettled stakes went back. Over.
+
+Inputs are the types of table events, with the first settlement phase told apart from the last,
+because the one keeps the coup going and the other ends it. `decide` asks `allows` before it emits
+an event, and the fold moves by the same table, so the two cannot drift apart.
+
+What does not fit: `shoe_reported`, which is recorded in every state (the shoe speaks when it
+likes) and moves nothing by itself; and the events of shoe and table life, which are no coup's.
+A fault while betting is open raises an alarm and does not misalign: no card can have been counted
+yet, and a first card that was lost shows by the position of the next.
+"""
+
+from enum import Enum
+from typing import Final
+
+from events.table import (
+    BettingClosed,
+    BettingOpened,
+    CardDealt,
+    CardDisclosed,
+    CoupMisaligned,
+    CoupSettled,
+    CoupVoided,
+    DealCompleted,
+    ResultConfirmed,
+    ResultDisputed,
+    TableEvent,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+
+__all__ = ["COUP_EVENTS", "OVER", "TRANSITIONS", "Phase", "advance", "allows", "input_of"]
+
+
+class Phase(Enum):
+    """Where a coup stands; `NONE` before a table's first coup."""
+
+    NONE = "none"
+    BETTING = "betting"
+    CLOSED = "closed"
+    DEALING = "dealing"
+    COMPLETE = "complete"
+    DISPUTED = "disputed"
+    CONFIRMED = "confirmed"
+    MISALIGNED = "misaligned"
+    SETTLED = "settled"
+    VOIDED = "voided"
+
+
+OVER: Final = frozenset({Phase.NONE, Phase.SETTLED, Phase.VOIDED})
+"""The phases in which no coup is in progress."""
+
+FIRST_PHASE_SETTLED: Final = "coup_settled/1"
+LAST_PHASE_SETTLED: Final = "coup_settled/2"
+
+_OPENED, _PLACED, _WITHDRAWN = BettingOpened.TYPE, WagersPlaced.TYPE, WagersWithdrawn.TYPE
+_CLOSED, _DEALT, _DISCLOSED = BettingClosed.TYPE, CardDealt.TYPE, CardDisclosed.TYPE
+_COMPLETED, _CONFIRMED = DealCompleted.TYPE, ResultConfirmed.TYPE
+_DISPUTED, _MISALIGNED, _VOIDED = ResultDisputed.TYPE, CoupMisaligned.TYPE, CoupVoided.TYPE
+
+TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
+    (Phase.NONE, _OPENED): Phase.BETTING,
+    (Phase.SETTLED, _OPENED): Phase.BETTING,
+    (Phase.VOIDED, _OPENED): Phase.BETTING,
+    (Phase.BETTING, _PLACED): Phase.BETTING,
+    (Phase.BETTING, _WITHDRAWN): Phase.BETTING,
+    (Phase.BETTING, _CLOSED): Phase.CLOSED,
+    (Phase.BETTING, _VOIDED): Phase.VOIDED,
+    (Phase.CLOSED, _DEALT): Phase.DEALING,
+    (Phase.CLOSED, _MISALIGNED): Phase.MISALIGNED,
+    (Phase.CLOSED, _VOIDED): Phase.VOIDED,
+    (Phase.DEALING, _DEALT): Phase.DEALING,
+    (Phase.DEALING, _DISCLOSED): Phase.DEALING,
+    (Phase.DEALING, FIRST_PHASE_SETTLED): Phase.DEALING,
+    (Phase.DEALING, _COMPLETED): Phase.COMPLETE,
+    (Phase.DEALING, _MISALIGNED): Phase.MISALIGNED,
+    (Phase.DEALING, _VOIDED): Phase.VOIDED,
+    (Phase.COMPLETE, _CONFIRMED): Phase.CONFIRMED,
+    (Phase.COMPLETE, _DISPUTED): Phase.DISPUTED,
+    (Phase.COMPLETE, _MISALIGNED): Phase.MISALIGNED,
+    (Phase.COMPLETE, _VOIDED): Phase.VOIDED,
+    (Phase.DISPUTED, _CONFIRMED): Phase.CONFIRMED,
+    (Phase.DISPUTED, _MISALIGNED): Phase.MISALIGNED,
+    (Phase.DISPUTED, _VOIDED): Phase.VOIDED,
+    (Phase.CONFIRMED, LAST_PHASE_SETTLED): Phase.SETTLED,
+    (Phase.MISALIGNED, _VOIDED): Phase.VOIDED,
+}
+
+COUP_EVENTS: Final = frozenset(name.partition("/")[0] for _, name in TRANSITIONS)
+"""The event types that belong to a coup; every other type leaves the phase alone."""
+
+
+def input_of(event: TableEvent) -> str:
+    """The table's name for an event: its type, and for a settlement its phase as well."""
+    if isinstance(event, CoupSettled):
+        return f"{event.TYPE}/{event.settlement.phase}"
+    return event.TYPE
+
+
+def allows(phase: Phase, event: TableEvent | str) -> bool:
+    """Whether the table has a way from `phase` by this event (or by this input's name)."""
+    return (phase, event if isinstance(event, str) else input_of(event)) in TRANSITIONS
+
+
+def advance(phase: Phase, event: TableEvent) -> Phase:
+    """The phase after `event`.
+
+    Raises:
+        KeyError: the table has no such transition; `allows` was not asked.
+    """
+    return TRANSITIONS[phase, input_of(event)]

@@ -1,0 +1,257 @@
+"""Commands to events: `decide(state, command, context)` returns events, or a refusal with a code.
+
+Pure. An empty tuple means that what was asked for holds already (`exists`). Handlers stand in a map
+at the end, one small function a command. What the shoe says is heard in `table_core.hear`.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from events.commands import (
+    CloseBetting,
+    Command,
+    ConfirmResult,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    VoidCoup,
+    WithdrawWager,
+)
+from events.errors import OurBug
+from events.table import (
+    AlarmRaised,
+    BettingClosed,
+    CoupVoided,
+    Refund,
+    ResultConfirmed,
+    RulebookAdopted,
+    ShoeEnded,
+    ShoeLoaded,
+    TableEvent,
+    Wager,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from table_core.coup import OVER, Phase, allows
+from table_core.draft import LAST_PHASE, Context, Draft
+from table_core.placement import check
+from table_core.rulebook import Rulebook
+from table_core.state import TableState
+
+__all__ = [
+    "Decision",
+    "adopt_rulebook",
+    "decide",
+    "result_overdue",
+]
+
+MAX_TRANSACTION: Final = 128
+DECKS: Final = (4, 6, 8)
+MIN_SEAT, MAX_SEAT = 1, 99
+
+Decision = tuple[TableEvent, ...] | Refusal
+
+
+def decide(state: TableState, command: Command, context: Context) -> Decision:
+    """What `command` does to a table in `state`.
+
+    Returns:
+        The events to append (none when it holds already), or a refusal that changes nothing.
+    """
+    if not 1 <= len(command.transaction) <= MAX_TRANSACTION:
+        return _refuse(
+            "invalid_transaction", f"a transaction id has 1 to {MAX_TRANSACTION} characters"
+        )
+    handler = _HANDLERS.get(type(command))
+    if handler is None:
+        raise OurBug(f"no handler for {type(command).__name__}")
+    return handler(state, command, context)
+
+
+def adopt_rulebook(state: TableState, rulebook: Rulebook) -> tuple[TableEvent, ...]:
+    """What must be appended before play so that the log pins the rulebook in force.
+
+    Raises:
+        OurBug: a coup is in progress under another rulebook; the shell must not start.
+    """
+    if (state.rulebook, state.rulebook_hash) == (rulebook.id, rulebook.hash):
+        return ()
+    if state.in_progress:
+        raise OurBug("the rulebook changed in mid-coup")
+    return (RulebookAdopted(rulebook=rulebook.id, rulebook_hash=rulebook.hash),)
+
+
+def result_overdue(state: TableState, waited_s: int) -> tuple[TableEvent, ...]:
+    """The alarm for a coup whose device result has not come within `waited_s` seconds."""
+    coup = state.coup
+    if coup is None or coup.phase is not Phase.COMPLETE:
+        return ()
+    if any(alarm.name == "result_overdue" for alarm in state.alarms):
+        return ()
+    text = (
+        f"coup {coup.id}: no result from the shoe within {waited_s} s; "
+        "a supervisor may confirm the table's own result"
+    )
+    return (AlarmRaised(alarm="result_overdue", text=text, coup=coup.id),)
+
+
+def _load_shoe(state: TableState, command: LoadShoe, _: Context) -> Decision:
+    if state.in_progress:
+        return _refuse("coup_in_progress", "finish or void the coup before loading a shoe")
+    if state.shoe and not state.shoe.ended:
+        return _refuse("shoe_in_play", f"end shoe {state.shoe.id} before loading another")
+    if state.shoe and state.shoe.id == command.shoe:
+        return _refuse(
+            "shoe_known", f"shoe {command.shoe} has been played; give the new one its own id"
+        )
+    if not _is_shoe_id(command.shoe):
+        return _refuse("invalid_shoe", f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN")
+    if command.decks not in DECKS:
+        return _refuse("invalid_decks", f"{command.decks} decks; a shoe has 4, 6 or 8")
+    return (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
+
+
+def _end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
+    if state.shoe is None:
+        return _refuse("no_shoe", "there is no shoe to end; load one first")
+    if state.in_progress:
+        return _refuse("coup_in_progress", "finish or void the coup before ending the shoe")
+    if state.shoe.ended:
+        return ()
+    return (ShoeEnded(shoe=state.shoe.id, reason=command.reason),)
+
+
+def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decision:
+    refusal = _play_refusal(state, context)
+    if refusal:
+        return refusal
+    draft = Draft(state)
+    draft.open_coup(context)
+    return tuple(draft.events)
+
+
+def _play_refusal(state: TableState, context: Context) -> Refusal | None:
+    """Why betting cannot open, the first reason in this order; None when it can."""
+    link, shoe = state.link, state.shoe
+    reasons: tuple[tuple[bool, str, str], ...] = (
+        (not context.caught_up, "catching_up", "the table is still reading what the shoe has said"),
+        (state.in_progress, "coup_in_progress", f"coup in phase {state.phase.value}"),
+        (shoe is None, "no_shoe", "load a shoe first"),
+        (shoe is not None and shoe.ended, "shoe_ended", "the shoe has ended; load the next one"),
+        (link.state not in {"open", "up"}, "link_down", f"the shoe link is {link.state}"),
+        (bool(link.errors), "shoe_error", f"the shoe reports {', '.join(sorted(link.errors))}"),
+        (link.locked, "shoe_locked", "the shoe is locked"),
+    )
+    return next((_refuse(code, text) for holds, code, text in reasons if holds), None)
+
+
+def _place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
+    if not context.caught_up:
+        return _refuse("catching_up", "the table is still reading what the shoe has said")
+    if state.coup is None or state.phase is not Phase.BETTING:
+        return _refuse("betting_closed", f"no wager in phase {state.phase.value}")
+    if not command.wagers:
+        return _refuse("no_wagers", "the list of wagers is empty")
+    asked = tuple(
+        Wager(
+            id=f"{command.transaction}/{index}",
+            seat=wager.seat,
+            bet=wager.bet,
+            stake=wager.stake,
+            patron=wager.patron,
+        )
+        for index, wager in enumerate(command.wagers)
+    )
+    for wager in asked:
+        if not MIN_SEAT <= wager.seat <= MAX_SEAT:
+            return _refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
+    refusals = [r for r in check(context.rulebook, state.coup.wagers, asked) if r]
+    if refusals:
+        return refusals[0]
+    return (WagersPlaced(coup=state.coup.id, wagers=asked),)
+
+
+def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
+    if state.coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
+        return _refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
+    standing = {wager.id for wager in state.coup.wagers}
+    unknown = [wager for wager in command.wagers if wager not in standing]
+    if unknown or not command.wagers:
+        return _refuse(
+            "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
+        )
+    left = tuple(wager for wager in state.coup.wagers if wager.id not in set(command.wagers))
+    # Withdrawing a main wager withdraws what needs it.
+    orphans = {
+        wager.id for wager, no in zip(left, check(context.rulebook, (), left), strict=True) if no
+    }
+    gone = set(command.wagers) | orphans
+    return (
+        WagersWithdrawn(
+            coup=state.coup.id,
+            wagers=tuple(wager.id for wager in state.coup.wagers if wager.id in gone),
+        ),
+    )
+
+
+def _close_betting(state: TableState, _: CloseBetting, __: Context) -> Decision:
+    if state.coup is None or state.phase in OVER:
+        return _refuse("betting_not_open", "no coup is in progress")
+    if state.phase is not Phase.BETTING:
+        return ()
+    return (BettingClosed(coup=state.coup.id, by="dealer"),)
+
+
+def _confirm_result(state: TableState, command: ConfirmResult, context: Context) -> Decision:
+    if state.coup is None or not allows(state.phase, ResultConfirmed.TYPE):
+        return _refuse(
+            "nothing_to_confirm", f"no result can be confirmed in phase {state.phase.value}"
+        )
+    if not command.reason.strip():
+        return _refuse("reason_required", "say why the table's own result is confirmed")
+    draft = Draft(state)
+    draft.emit(ResultConfirmed(coup=state.coup.id, by="person", reason=command.reason))
+    draft.settle(context, LAST_PHASE)
+    return tuple(draft.events)
+
+
+def _void_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:
+    if state.coup is None or not allows(state.phase, CoupVoided.TYPE):
+        return _refuse("nothing_to_void", f"no coup can be voided in phase {state.phase.value}")
+    if not command.reason.strip():
+        return _refuse("reason_required", "say why the coup is void")
+    refunds = tuple(
+        Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
+        for wager in state.coup.wagers
+        if context.rulebook.phase_of(wager.bet) not in state.coup.settled
+    )
+    return (CoupVoided(coup=state.coup.id, reason=command.reason, refunds=refunds),)
+
+
+def _is_shoe_id(text: str) -> bool:
+    day, dash, number = text.partition("-")
+    return (
+        bool(dash)
+        and day.isascii()
+        and day.isdigit()
+        and len(day) == len("YYYYMMDD")
+        and (number.isascii() and number.isdigit() and len(number) == len("NN"))
+    )
+
+
+def _refuse(code: str, text: str) -> Refusal:
+    return Refusal(code=code, text=text)
+
+
+_HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decision]]] = {
+    LoadShoe: _load_shoe,
+    EndShoe: _end_shoe,
+    OpenBetting: _open_betting,
+    PlaceWager: _place_wager,
+    WithdrawWager: _withdraw_wager,
+    CloseBetting: _close_betting,
+    ConfirmResult: _confirm_result,
+    VoidCoup: _void_coup,
+}

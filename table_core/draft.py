@@ -1,0 +1,103 @@
+"""One decision in the making: what it may know, and the events it has collected so far."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.errors import OurBug
+from events.table import BettingOpened, CoupSettled, Settlement, TableEvent
+from table_core.fold import fold
+from table_core.outcome import judge
+from table_core.rulebook import Rulebook
+from table_core.settlement import settle
+from table_core.state import Coup, TableState
+
+__all__ = ["FIRST_PHASE", "LAST_PHASE", "Context", "Draft"]
+
+FIRST_PHASE: Final = 1
+LAST_PHASE: Final = 2
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """What a decision may know beside the state.
+
+    Args:
+        table: the table's id, first part of every settlement id.
+        rulebook: the rulebook in force.
+        result_required: the wire profile brings the shoe's own result, and it is waited for.
+        caught_up: everything the driver has numbered has been appended.
+    """
+
+    table: str
+    rulebook: Rulebook
+    result_required: bool = True
+    caught_up: bool = True
+
+
+class Draft:
+    """Collects the events of one decision and folds them as it goes.
+
+    It is mutable, and never leaves the decision that made it.
+    """
+
+    def __init__(self, state: TableState) -> None:
+        self.state = state
+        self.events: list[TableEvent] = []
+
+    def emit(self, event: TableEvent) -> None:
+        """Add `event`; the state moves on."""
+        self.state = fold(self.state, event)
+        self.events.append(event)
+
+    @property
+    def coup(self) -> Coup:
+        """The coup of the state as drafted."""
+        if self.state.coup is None:
+            raise OurBug("a coup was asked for before the first coup")
+        return self.state.coup
+
+    def open_coup(self, context: Context, *, wagerless: bool = False) -> None:
+        """Begin the next coup of the shoe on the table."""
+        shoe = self.state.shoe
+        if shoe is None:
+            raise OurBug("a coup cannot begin without a shoe")
+        self.emit(
+            BettingOpened(
+                coup=f"{shoe.id}/{shoe.coups + 1}",
+                rulebook=context.rulebook.id,
+                rulebook_hash=context.rulebook.hash,
+                wagerless=wagerless,
+            )
+        )
+
+    def settle(self, context: Context, phase: int) -> None:
+        """Settle one phase of the coup by the rulebook it pinned."""
+        coup, rulebook = self.coup, context.rulebook
+        if coup.rulebook_hash != rulebook.hash:
+            raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, not {rulebook.hash}")
+        outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
+        lines = settle(rulebook, outcome, coup.wagers, phase=phase)
+        settlement = Settlement(
+            settlement_id=f"{context.table}/{coup.id}/{phase}/1",
+            coup=coup.id,
+            phase=phase,
+            revision=1,
+            rulebook=coup.rulebook,
+            rulebook_hash=coup.rulebook_hash,
+            player=outcome.player,
+            banker=outcome.banker,
+            player_total=outcome.player_total,
+            banker_total=outcome.banker_total,
+            winner=outcome.winner if phase == LAST_PHASE else None,
+            lines=lines,
+            staked=sum(line.stake for line in lines),
+            paid=sum(line.paid for line in lines),
+            commission=sum(line.commission for line in lines),
+        )
+        self.emit(CoupSettled(coup=coup.id, settlement=settlement))
+
+
+def _faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:
+    """A hand's faces; a settlement is only asked for when all of them are known."""
+    return tuple(dealt.card for dealt in coup.hand(hand) if dealt.card is not None)

@@ -1,0 +1,245 @@
+"""Events to state: `fold(state, event)` returns nothing but the next state.
+
+One small function a type, in a map at the end. The coup's phase moves by `coup.TRANSITIONS`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from events.errors import OurBug
+from events.shoe import (
+    CardDrawn,
+    CardUnreadable,
+    DeviceResult,
+    ErrorCleared,
+    ErrorRaised,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
+    LockChanged,
+    RoundForcedEnd,
+    ShoeBooted,
+    ShoeReady,
+)
+from events.table import (
+    AlarmCleared,
+    AlarmRaised,
+    BettingClosed,
+    BettingOpened,
+    CardDealt,
+    CardDisclosed,
+    CoupMisaligned,
+    CoupSettled,
+    CoupVoided,
+    DealCompleted,
+    ResultConfirmed,
+    ResultDisputed,
+    RulebookAdopted,
+    ShoeEnded,
+    ShoeLoaded,
+    ShoeReported,
+    TableEvent,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from table_core.coup import COUP_EVENTS, Phase, advance, allows, input_of
+from table_core.state import Alarm, Coup, DealtCard, LinkView, ShoeView, TableState
+
+__all__ = ["FOLD_VERSION", "fold", "fold_all"]
+
+# Raised whenever the same log would fold to another state; snapshots are keyed by it.
+FOLD_VERSION: Final = 1
+
+
+def fold(state: TableState, event: TableEvent) -> TableState:
+    """The table after `event`, which is the one at position `state.position + 1`.
+
+    Raises:
+        OurBug: the event could not have been decided in this state.
+    """
+    if event.TYPE in COUP_EVENTS and not allows(state.phase, event):
+        raise OurBug(
+            f"position {state.position + 1}: {input_of(event)} in phase {state.phase.value}"
+        )
+    return replace(_FOLDS[type(event)](state, event), position=state.position + 1)
+
+
+def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
+    """The table after all of `events`, in order."""
+    for event in events:
+        state = fold(state, event)
+    return state
+
+
+def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
+    return replace(state, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
+
+
+def _on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
+    return replace(state, shoe=ShoeView(id=event.shoe, decks=event.decks))
+
+
+def _on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
+    return replace(state, shoe=replace(state.shoe, ended=True)) if state.shoe else state
+
+
+def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
+    source, report = event.source, event.source.report
+    link = state.link
+    if link.journal and link.journal != source.journal:
+        link = replace(link, past=link.past | {link.journal})
+    link = replace(link, journal=source.journal, seq=source.seq)
+    link = _LINK_FOLDS.get(type(report), _unchanged)(link, report)
+    state = replace(state, link=link)
+    if isinstance(report, CardDrawn | CardUnreadable) and state.shoe:
+        state = replace(state, shoe=replace(state.shoe, cards=state.shoe.cards + 1))
+    if isinstance(report, DeviceResult | RoundForcedEnd) and state.coup:
+        state = replace(state, coup=replace(state.coup, round_over=True))
+    return state
+
+
+def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
+    coup = Coup(
+        id=event.coup,
+        phase=Phase.BETTING,
+        rulebook=event.rulebook,
+        rulebook_hash=event.rulebook_hash,
+        wagerless=event.wagerless,
+    )
+    shoe = replace(state.shoe, coups=state.shoe.coups + 1) if state.shoe else None
+    return replace(state, coup=coup, shoe=shoe, link=replace(state.link, residue=False))
+
+
+def _on_wagers_placed(state: TableState, event: WagersPlaced) -> TableState:
+    return _coup(state, event, wagers=_current(state).wagers + event.wagers)
+
+
+def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn) -> TableState:
+    gone = set(event.wagers)
+    left = tuple(wager for wager in _current(state).wagers if wager.id not in gone)
+    return _coup(state, event, wagers=left)
+
+
+def _on_card_dealt(state: TableState, event: CardDealt) -> TableState:
+    card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
+    return _coup(state, event, cards=(*_current(state).cards, card))
+
+
+def _on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
+    place = (event.hand, event.number)
+    cards = tuple(
+        replace(dealt, card=event.card) if (dealt.hand, dealt.number) == place else dealt
+        for dealt in _current(state).cards
+    )
+    return _coup(state, event, cards=cards)
+
+
+def _on_deal_completed(state: TableState, event: DealCompleted) -> TableState:
+    return _coup(state, event, completed=event)
+
+
+def _on_phase_only(state: TableState, event: BettingClosed | ResultConfirmed) -> TableState:
+    return _coup(state, event)
+
+
+def _on_result_disputed(state: TableState, event: ResultDisputed) -> TableState:
+    return _coup(state, event, reason=event.detail)
+
+
+def _on_coup_misaligned(state: TableState, event: CoupMisaligned) -> TableState:
+    return _coup(state, event, reason=f"{event.reason}: {event.detail}")
+
+
+def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
+    settlement, totals = event.settlement, state.totals
+    coup = _current(state)
+    state = _coup(state, event, settled=(*coup.settled, settlement.phase))
+    totals = replace(
+        totals,
+        coups=totals.coups + (state.phase is Phase.SETTLED),
+        staked=totals.staked + settlement.staked,
+        paid=totals.paid + settlement.paid,
+        commission=totals.commission + settlement.commission,
+    )
+    return _forget_coup_alarms(replace(state, totals=totals))
+
+
+def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
+    coup = _current(state)
+    # Cards of the round may still come when the coup is void before the shoe's round is over.
+    had_cards = bool(coup.cards) or coup.phase is Phase.MISALIGNED
+    link = replace(state.link, residue=had_cards and not coup.round_over)
+    totals = replace(state.totals, voids=state.totals.voids + 1)
+    state = _coup(replace(state, link=link, totals=totals), event, reason=event.reason)
+    return _forget_coup_alarms(state)
+
+
+def _on_alarm_raised(state: TableState, event: AlarmRaised) -> TableState:
+    others = tuple(alarm for alarm in state.alarms if alarm.name != event.alarm)
+    alarm = Alarm(name=event.alarm, text=event.text, coup=event.coup)
+    return replace(state, alarms=(*others, alarm))
+
+
+def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
+    return replace(state, alarms=tuple(a for a in state.alarms if a.name != event.alarm))
+
+
+def _forget_coup_alarms(state: TableState) -> TableState:
+    """A coup that is over takes its own alarms with it."""
+    if state.in_progress:
+        return state
+    return replace(state, alarms=tuple(alarm for alarm in state.alarms if alarm.coup is None))
+
+
+def _current(state: TableState) -> Coup:
+    if state.coup is None:
+        raise OurBug("a coup's event before the first coup")
+    return state.coup
+
+
+def _coup(state: TableState, event: TableEvent, **changes: Any) -> TableState:
+    coup = _current(state)
+    return replace(state, coup=replace(coup, phase=advance(coup.phase, event), **changes))
+
+
+def _unchanged(link: LinkView, _: object) -> LinkView:
+    return link
+
+
+_LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
+    LinkOpen: lambda link, _: replace(link, state="open"),
+    LinkUp: lambda link, _: replace(link, state="up"),
+    LinkDown: lambda link, _: replace(link, state="down"),
+    LinkStalled: lambda link, _: replace(link, state="stalled"),
+    ShoeBooted: lambda link, _: replace(link, errors=frozenset()),
+    ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),
+    ErrorCleared: lambda link, report: replace(link, errors=link.errors - {report.code}),
+    LockChanged: lambda link, report: replace(link, locked=report.locked),
+    DeviceResult: lambda link, _: replace(link, residue=False),
+    RoundForcedEnd: lambda link, _: replace(link, residue=False),
+    ShoeReady: lambda link, _: replace(link, residue=False),
+}
+
+_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
+    RulebookAdopted: _on_rulebook_adopted,
+    ShoeLoaded: _on_shoe_loaded,
+    ShoeEnded: _on_shoe_ended,
+    ShoeReported: _on_shoe_reported,
+    BettingOpened: _on_betting_opened,
+    WagersPlaced: _on_wagers_placed,
+    WagersWithdrawn: _on_wagers_withdrawn,
+    BettingClosed: _on_phase_only,
+    CardDealt: _on_card_dealt,
+    CardDisclosed: _on_card_disclosed,
+    DealCompleted: _on_deal_completed,
+    ResultConfirmed: _on_phase_only,
+    ResultDisputed: _on_result_disputed,
+    CoupMisaligned: _on_coup_misaligned,
+    CoupSettled: _on_coup_settled,
+    CoupVoided: _on_coup_voided,
+    AlarmRaised: _on_alarm_raised,
+    AlarmCleared: _on_alarm_cleared,
+}

@@ -1,0 +1,151 @@
+"""Effects from cursors over the log: what is stored is published, in order, at least once.
+
+A publisher reads stored events behind its own cursor and moves it when the broker has taken them.
+The broker is a courier: what it loses, a consumer asks for again. A replay has no publishers and
+so has no effects.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from typing import Final, Protocol
+
+from events.codec import sealed_bytes, with_hash
+from events.log import Stored
+from events.table import CoupSettled, ShoeReported
+
+__all__ = [
+    "BATCH",
+    "CursorPublisher",
+    "LatestPublisher",
+    "Publish",
+    "is_settlement",
+    "public_bytes",
+]
+
+Publish = Callable[[bytes], Awaitable[bool]]
+"""Hands a message to the broker; True when it has taken it."""
+
+# How long to wait before a message that the broker did not take is offered again, seconds.
+OFFER_AGAIN_S: Final = 0.2
+# Read so many events at a time, so that a long backlog never sits in memory.
+BATCH: Final = 256
+# The cursor on disk is a hint: written so often, and whenever the backlog is empty.
+CURSOR_EVERY: Final = 256
+
+
+class Source(Protocol):
+    """The log as a publisher needs it."""
+
+    def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
+        """Stored events from position `start` on."""
+        ...
+
+    def cursor(self, name: str) -> int:
+        """Where `name` stands."""
+        ...
+
+    def move_cursor(self, name: str, position: int) -> None:
+        """`name` now stands at `position`."""
+        ...
+
+
+def public_bytes(stored: Stored) -> bytes:
+    """An event as everybody may see it: with its hash, and sealed where it holds what is secret."""
+    sealed = stored.type == ShoeReported.TYPE
+    return with_hash(sealed_bytes(stored.stored) if sealed else stored.stored, stored.hash)
+
+
+def is_settlement(stored: Stored) -> bool:
+    """Whether the event is a settlement phase of a coup."""
+    return stored.type == CoupSettled.TYPE
+
+
+class CursorPublisher:
+    """Publishes every stored event that `wanted` lets through, in order.
+
+    Args:
+        name: the cursor's name.
+        source: the log.
+        publish: hands one message to the broker.
+        wanted: which events; the cursor passes over the others.
+        probe: told `<name>.before` and `<name>.after` of each message.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        publish: Publish,
+        *,
+        wanted: Callable[[Stored], bool] = lambda _: True,
+        probe: Callable[[str], None],
+    ) -> None:
+        self._name = name
+        self._source = source
+        self._publish = publish
+        self._wanted = wanted
+        self._probe = probe
+        self._kick = asyncio.Event()
+        self.position = source.cursor(name)
+
+    def kick(self) -> None:
+        """There is something new in the log, or the broker is back."""
+        self._kick.set()
+
+    async def run(self) -> None:
+        """Publish for ever, until cancelled."""
+        while True:
+            await self._drain()
+            self._source.move_cursor(self._name, self.position)
+            await self._kick.wait()
+
+    async def _drain(self) -> None:
+        while True:
+            self._kick.clear()
+            batch = list(self._source.read(self.position + 1, BATCH))
+            if not batch:
+                return
+            for stored in batch:
+                if self._wanted(stored):
+                    await self._offer(public_bytes(stored))
+                self.position = stored.position
+                if self.position % CURSOR_EVERY == 0:
+                    self._source.move_cursor(self._name, self.position)
+
+    async def _offer(self, message: bytes) -> None:
+        self._probe(f"{self._name}.before")
+        while not await self._publish(message):
+            # The broker is away, or busy: its return kicks, and the time-out is for the rest.
+            self._kick.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._kick.wait(), OFFER_AGAIN_S)
+        self._probe(f"{self._name}.after")
+
+
+class LatestPublisher:
+    """Publishes the newest of something; what was overtaken meanwhile is never sent.
+
+    Args:
+        render: makes the message, when it is about to be sent.
+        publish: hands it to the broker.
+    """
+
+    def __init__(self, render: Callable[[], bytes], publish: Publish) -> None:
+        self._render = render
+        self._publish = publish
+        self._kick = asyncio.Event()
+        self._kick.set()
+
+    def kick(self) -> None:
+        """It has changed."""
+        self._kick.set()
+
+    async def run(self) -> None:
+        """Publish for ever, until cancelled."""
+        while True:
+            await self._kick.wait()
+            self._kick.clear()
+            if not await self._publish(self._render()):
+                self._kick.set()
+                await asyncio.sleep(OFFER_AGAIN_S)

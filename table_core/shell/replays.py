@@ -1,0 +1,62 @@
+"""Stored events sent again to whoever asks: one replay a user, the newest request wins."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any, Final
+
+from events.log import Stored
+from table_core.shell.publishers import BATCH, public_bytes
+
+__all__ = ["MAX_REPLAYS", "Replays"]
+
+# More consumers than a table has; beyond it a request is refused.
+MAX_REPLAYS: Final = 32
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+
+class Replays:
+    """Runs the replays that users asked for.
+
+    Args:
+        read: stored events from a position on, so many at the most.
+        publish: (user, message) to the broker; False when it was not taken.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int, int], Iterator[Stored]],
+        publish: Callable[[str, bytes], Awaitable[bool]],
+    ) -> None:
+        self._read = read
+        self._publish = publish
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, user: str, position: int, spawn: Spawn) -> bool:
+        """Send `user` everything from `position` on; False when too many are at it.
+
+        Args:
+            user: who asked, and will be sent them.
+            position: the first to send.
+            spawn: makes the task in the service's own group, so that its failure is the service's.
+        """
+        older = self._running.pop(user, None)
+        if older is not None:
+            older.cancel()
+        if len(self._running) >= MAX_REPLAYS:
+            return False
+        task = spawn(self._send(user, position))
+        self._running[user] = task
+        task.add_done_callback(lambda done: self._forget(user, done))
+        return True
+
+    async def _send(self, user: str, position: int) -> None:
+        while batch := list(self._read(position, BATCH)):
+            for stored in batch:
+                if not await self._publish(user, public_bytes(stored)):
+                    return  # the broker is gone; the consumer asks again when it is back
+            position = batch[-1].position + 1
+
+    def _forget(self, user: str, done: "asyncio.Task[None]") -> None:
+        if self._running.get(user) is done:
+            del self._running[user]

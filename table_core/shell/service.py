@@ -1,0 +1,244 @@
+"""The table as a service on the bus: append, acknowledge, publish behind cursors.
+
+Everything that changes the table comes in through a handler, one message at a time, and is
+appended before anything is said about it. What is said comes from publishers behind cursors.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import structlog
+
+from events.bus import Bus, BusSettings, Message
+from events.clock import Clock
+from events.commands import (
+    ANSWER_ACCEPTED,
+    ANSWER_REFUSED,
+    Ack,
+    Answer,
+    Replay,
+)
+from events.errors import LogUnwritable
+from events.log import EventLog
+from events.shoe import LinkStatus, ShoeEvent
+from events.topics import Topics
+from table_core.authority import authorise
+from table_core.coup import Phase
+from table_core.shell.catching_up import DriverHead
+from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
+from table_core.shell.replays import Replays
+from table_core.shell.table import Heard, Table, no_probe, parse_command
+from table_core.view import encode_view, view
+
+__all__ = ["RESULT_OVERDUE_S", "SERVICE", "TableService"]
+
+SERVICE: Final = "table"
+DRIVER: Final = "shoe"
+
+# The house's limit for the device's own result after the deal is complete (docs/shoe-link.md).
+RESULT_OVERDUE_S: Final = 30
+WATCH_EVERY_S: Final = 1.0
+MICROSECONDS: Final = 1_000_000
+
+_log: Final = structlog.get_logger()
+
+
+class TableService:
+    """Runs one table until it is cancelled.
+
+    Args:
+        table: the table on its log.
+        log: the same log, for cursors and replays.
+        topics: where it listens and speaks.
+        settings: how to reach the broker.
+        clock: for time-outs and stamps.
+        probe: told of each step; tests put their own in its place.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        log: EventLog,
+        topics: Topics,
+        settings: BusSettings,
+        clock: Clock,
+        *,
+        probe: Callable[[str], None] = no_probe,
+    ) -> None:
+        self._table = table
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._probe = probe
+        self._driver = DriverHead()
+        self._complete_since: int | None = None
+        self._bus = Bus(
+            settings,
+            subscriptions={
+                topics.shoe_event: self._on_shoe_event,
+                topics.link_shoe: self._on_link,
+                topics.requests: self._on_request,
+                topics.status(DRIVER): self._on_driver_status,
+            },
+            on_connect=self._on_connect,
+            on_disconnect=self._on_disconnect,
+        )
+        self._settlements = CursorPublisher(
+            "settlement",
+            log,
+            lambda message: self._bus.publish(topics.settlement, message),
+            wanted=is_settlement,
+            probe=probe,
+        )
+        self._events = CursorPublisher(
+            "event", log, lambda message: self._bus.publish(topics.event, message), probe=probe
+        )
+        self._state = LatestPublisher(
+            self._render, lambda message: self._bus.publish(topics.state, message, retain=True)
+        )
+        self._replays = Replays(
+            log.read, lambda user, message: self._bus.publish(topics.replayed(user), message)
+        )
+        self._tasks = asyncio.TaskGroup()
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether everything the driver is known to have numbered has been appended."""
+        return self._bus.connected and self._driver.reached_by(self._table.shoe_ack)
+
+    async def run(self) -> None:
+        """Serve until cancelled. Whatever fails ends the service: it fails closed."""
+        async with self._tasks as tasks:
+            tasks.create_task(self._bus.run())
+            tasks.create_task(self._settlements.run())
+            tasks.create_task(self._events.run())
+            tasks.create_task(self._state.run())
+            tasks.create_task(self._watch())
+
+    async def _on_connect(self) -> None:
+        self._acknowledge(hello=True)
+        self._changed()
+
+    def _on_disconnect(self) -> None:
+        self._driver = DriverHead()
+
+    async def _on_driver_status(self, message: Message) -> None:
+        raise NotImplementedError
+
+    async def _on_shoe_event(self, message: Message) -> None:
+        try:
+            event = msgspec.json.decode(message.payload, type=ShoeEvent)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            _log.error("shoe_event.unreadable", topic=message.topic, reason=str(error))
+            return
+        try:
+            heard = self._table.hear(event)
+        except LogUnwritable as error:
+            _log.error("log.unwritable", seq=event.seq, reason=str(error))
+            return
+        self._driver = self._driver.heard(event.journal, event.seq)
+        if heard is Heard.GAP:
+            _log.warning("shoe_event.gap", journal=event.journal, seq=event.seq)
+        self._acknowledge()
+        if heard is Heard.APPENDED:
+            self._changed()
+
+    async def _on_link(self, message: Message) -> None:
+        try:
+            status = msgspec.json.decode(message.payload, type=LinkStatus)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            _log.error("link.unreadable", topic=message.topic, reason=str(error))
+            return
+        before = self.caught_up
+        self._driver = self._driver.told(status, retained=message.retain)
+        if self.caught_up is not before:
+            self._state.kick()
+
+    async def _on_request(self, message: Message) -> None:
+        parsed = self._topics.parse_request(message.topic)
+        if parsed is None or not message.payload:
+            return  # an empty payload is the clearing of a retained request
+        user, name = parsed
+        answer = self._answer(user, name, message)
+        if answer is not None:
+            self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
+
+    def _answer(self, user: str, name: str, message: Message) -> Answer | None:
+        command = parse_command(name, message.payload)
+        if message.retain:
+            self._bus.post(message.topic, b"", retain=True)
+            transaction = command.transaction
+            return _refused(transaction, "retained_request", "a request must not be retained")
+        if isinstance(command, Answer):
+            return command
+        if isinstance(command, Replay | Ack):
+            return self._serve_consumer(user, command)
+        position = self._table.state.position
+        answer = self._table.ask(user, command, caught_up=self.caught_up)
+        if answer.result == ANSWER_REFUSED:
+            _log.info("command.refused", user=user, command=name, code=answer.code)
+        if self._table.state.position != position:
+            self._changed()
+        return answer
+
+    def _serve_consumer(self, user: str, command: Replay | Ack) -> Answer:
+        """Replays and acknowledgements: about consumers, not about the table's own course."""
+        refusal = authorise(self._table.roles(user), command)
+        if refusal is not None:
+            return _refused(command.transaction, refusal.code, refusal.text)
+        head = self._table.state.position
+        if isinstance(command, Ack):
+            if not 0 <= command.position <= head:
+                text = f"position {command.position} is not in the log, which ends at {head}"
+                return _refused(command.transaction, "unknown_position", text)
+            self._log.move_cursor(f"consumer/{user}/{command.consumer}", command.position)
+        elif not self._replays.start(user, max(1, command.start), self._tasks.create_task):
+            return _refused(command.transaction, "too_many_replays", "try again later")
+        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)
+
+    def _acknowledge(self, *, hello: bool = False) -> None:
+        ack = self._table.shoe_ack
+        self._probe("ack.before")
+        document = msgspec.structs.replace(ack, hello=hello)
+        self._bus.post(self._topics.shoe_ack, msgspec.json.encode(document))
+        self._probe("ack.after")
+
+    def _changed(self) -> None:
+        """Something was appended, or the broker is back: let the publishers look."""
+        self._settlements.kick()
+        self._events.kick()
+        self._state.kick()
+
+    def _render(self) -> bytes:
+        return encode_view(
+            view(
+                self._table.state,
+                table=self._topics.table,
+                rulebook=self._table.rulebook,
+                catching_up=not self.caught_up,
+            )
+        )
+
+    async def _watch(self) -> None:
+        """Notice a device result that does not come."""
+        while True:
+            await asyncio.sleep(WATCH_EVERY_S)
+            self._tick(self._clock.mono_us())
+
+    def _tick(self, now_us: int) -> None:
+        if self._table.state.phase is not Phase.COMPLETE:
+            self._complete_since = None
+            return
+        if self._complete_since is None:
+            self._complete_since = now_us
+        elif now_us - self._complete_since >= RESULT_OVERDUE_S * MICROSECONDS:
+            position = self._table.state.position
+            self._table.report_overdue(RESULT_OVERDUE_S)
+            if self._table.state.position != position:
+                self._changed()
+
+
+def _refused(transaction: str, code: str, text: str) -> Answer:
+    return Answer(transaction=transaction, result=ANSWER_REFUSED, code=code, text=text)

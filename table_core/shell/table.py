@@ -1,0 +1,255 @@
+"""One table on its log: decide, append in one commit, fold. The only writer.
+
+Synchronous on purpose: nothing else of this process runs between a decision and its append, so
+the log's order is the order of the decisions.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from events.clock import Clock, rfc3339
+from events.codec import decode_data, decode_envelope, encode_envelope
+from events.commands import (
+    ANSWER_ACCEPTED,
+    ANSWER_EXISTS,
+    ANSWER_REFUSED,
+    COMMAND_NAMES,
+    COMMANDS,
+    Answer,
+    Command,
+    Refusal,
+)
+from events.errors import ConfigError, LogUnwritable
+from events.log import EventLog, Pending, Recorded, Stored
+from events.shoe import ShoeAck, ShoeEvent
+from events.table import TableEvent
+from events.topics import Topics
+from table_core.authority import authorise
+from table_core.decide import adopt_rulebook, decide, result_overdue
+from table_core.draft import Context
+from table_core.fold import fold_all
+from table_core.hear import hear
+from table_core.rulebook import Rulebook
+from table_core.state import TableState
+
+__all__ = ["Heard", "Table", "no_probe", "parse_command"]
+
+NO_TRANSACTION: Final = ""
+
+
+class Heard(Enum):
+    """What became of a shoe event."""
+
+    APPENDED = "appended"
+    DUPLICATE = "duplicate"
+    GAP = "gap"
+    """An earlier one is missing: this one is not taken, and the driver must send again."""
+
+
+def no_probe(step: str) -> None:
+    """Called with the name of each step; tests put their own in its place."""
+
+
+class Table:
+    """A table's truth.
+
+    Args:
+        log: its event log, which this object owns.
+        topics: site and table.
+        rulebook: in force from now on.
+        clock: stamps what is appended.
+        roles: user to roles.
+        result_required: whether the shoe's own result is waited for.
+        probe: told of each step around the append.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        topics: Topics,
+        rulebook: Rulebook,
+        clock: Clock,
+        *,
+        roles: Mapping[str, frozenset[str]],
+        result_required: bool = True,
+        probe: Callable[[str], None] = no_probe,
+    ) -> None:
+        self._log = log
+        self._stream = f"{topics.site}/{topics.table}"
+        self._clock = clock
+        self._roles = roles
+        self._probe = probe
+        self._context = Context(
+            table=topics.table, rulebook=rulebook, result_required=result_required
+        )
+        self.rulebook = rulebook
+        self.state = fold_all(TableState(), (_event(stored) for stored in log.read()))
+        self._adopt()
+
+    def hear(self, event: ShoeEvent) -> Heard:
+        """Append what a shoe event means; drop it when known, refuse it when one is missing.
+
+        Raises:
+            LogUnwritable: nothing was stored; the event must not be acknowledged.
+        """
+        link = self.state.link
+        if event.journal in link.past:
+            return Heard.DUPLICATE
+        last = link.seq if event.journal == link.journal else 0
+        if event.seq <= last:
+            return Heard.DUPLICATE
+        if event.seq > last + 1:
+            return Heard.GAP
+        events = hear(self.state, event, self._context)
+        self._append(events, actor="shoe", cause=f"{event.journal}/{event.seq}")
+        return Heard.APPENDED
+
+    @property
+    def shoe_ack(self) -> ShoeAck:
+        """What of the shoe's events has been appended."""
+        return ShoeAck(journal=self.state.link.journal, seq=self.state.link.seq)
+
+    def ask(self, user: str, command: Command, *, caught_up: bool) -> Answer:
+        """Decide a command and append what it does; the answer is for the user.
+
+        The same transaction with the same body answers `exists` with the first position.
+        """
+        key, body = f"{user}/{command.transaction}", _body(command)
+        known = self._log.recorded(key)
+        if known is not None:
+            return _answer_again(command, body, known)
+        refusal = authorise(self.roles(user), command)
+        context = msgspec.structs.replace(self._context, caught_up=caught_up)
+        decision = refusal or decide(self.state, command, context)
+        if isinstance(decision, Refusal):
+            return _refused(command.transaction, decision)
+        if not decision:
+            return Answer(
+                transaction=command.transaction,
+                result=ANSWER_EXISTS,
+                position=self.state.position,
+            )
+        try:
+            self._append(decision, actor=user, cause=key, request=(key, body))
+        except LogUnwritable as error:
+            return _refused(command.transaction, Refusal(code="log_unwritable", text=str(error)))
+        return Answer(
+            transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
+        )
+
+    def roles(self, user: str) -> frozenset[str]:
+        """The roles of a user; none for one the configuration does not know."""
+        return self._roles.get(user, frozenset())
+
+    def report_overdue(self, waited_s: int) -> None:
+        """Raise the alarm for a device result that does not come.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        events = result_overdue(self.state, waited_s)
+        if events and self.state.coup:
+            self._append(events, actor="core", cause=f"core/result_overdue/{self.state.coup.id}")
+
+    def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
+        """Stored events from position `start` on."""
+        return self._log.read(start, limit)
+
+    def _adopt(self) -> None:
+        state, rulebook = self.state, self.rulebook
+        if state.in_progress and state.coup and state.coup.rulebook_hash != rulebook.hash:
+            raise ConfigError(
+                f"coup {state.coup.id} is in progress under rulebook {state.coup.rulebook} "
+                f"({state.coup.rulebook_hash[:12]}), but the configuration says {rulebook.id} "
+                f"({rulebook.hash[:12]}); start with the old one, finish or void the coup first"
+            )
+        cause = f"core/rulebook/{rulebook.hash}/{state.position + 1}"
+        self._append(adopt_rulebook(state, rulebook), actor="core", cause=cause)
+
+    def _append(
+        self,
+        events: Sequence[TableEvent],
+        *,
+        actor: str,
+        cause: str,
+        request: tuple[str, bytes] | None = None,
+    ) -> None:
+        if not events:
+            return
+        state = fold_all(self.state, events)
+        at = rfc3339(self._clock.utc_ns())
+        pending = []
+        for index, event in enumerate(events):
+            position = self.state.position + 1 + index
+            stored = encode_envelope(
+                event,
+                index=index,
+                stream=self._stream,
+                position=position,
+                at=at,
+                actor=actor,
+                cause=cause,
+                correlation=_correlation(event),
+            )
+            pending.append(Pending(event.TYPE, event.VERSION, at, stored))
+        self._probe("append.before")
+        self._log.append(self.state.position, pending, request)
+        self._probe("append.after")
+        self.state = state
+
+
+def parse_command(name: str, body: bytes) -> Command | Answer:
+    """Read a request's body strictly; a bad one is answered, never raised."""
+    kind = COMMANDS.get(name)
+    if kind is None:
+        text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
+        return _refused(_transaction_of(body), Refusal(code="unknown_command", text=text))
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _refused(_transaction_of(body), Refusal(code="invalid_request", text=str(error)))
+
+
+def _transaction_of(body: bytes) -> str:
+    """The transaction id of a body that is otherwise wrong, so that its sender can be answered."""
+    try:
+        found = msgspec.json.decode(body, type=dict[str, object]).get("transaction")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return NO_TRANSACTION
+    return found if isinstance(found, str) else NO_TRANSACTION
+
+
+def _body(command: Command) -> bytes:
+    """What must be the same again for the same transaction: the command's name and its fields."""
+    fields: dict[str, object] = msgspec.to_builtins(command)
+    return msgspec.json.encode({"command": COMMAND_NAMES[type(command)], **fields})
+
+
+def _answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
+    if body == known.body:
+        return Answer(
+            transaction=command.transaction, result=ANSWER_EXISTS, position=known.position
+        )
+    mine: dict[str, object] = msgspec.json.decode(body)
+    first: dict[str, object] = msgspec.json.decode(known.body)
+    field = next((key for key in {**first, **mine} if first.get(key) != mine.get(key)), "command")
+    text = f"transaction {command.transaction!r} was given before with another {field}"
+    return _refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
+
+
+def _refused(transaction: str, refusal: Refusal) -> Answer:
+    return Answer(
+        transaction=transaction, result=ANSWER_REFUSED, code=refusal.code, text=refusal.text
+    )
+
+
+def _correlation(event: TableEvent) -> str:
+    """The coup's id of the events that name one, else empty."""
+    return str(getattr(event, "coup", None) or "")
+
+
+def _event(stored: Stored) -> TableEvent:
+    return decode_data(decode_envelope(stored.stored))

@@ -1,0 +1,158 @@
+"""What the fold knows about a table: frozen values, nothing else."""
+
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.table import DealCompleted, Wager
+from table_core.coup import OVER, Phase
+
+__all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "ShoeView", "TableState", "Totals"]
+
+
+class DealtCard(Struct, frozen=True):
+    """A card at its place.
+
+    Args:
+        hand: whose card.
+        number: 1, 2 or 3 within the hand.
+        card: its face; None until disclosed.
+        rule: the draw rule by which it was due; None where that is judged at disclosure.
+        source: `shoe` or `manual`.
+    """
+
+    hand: Hand
+    number: int
+    card: Card | None
+    rule: str | None
+    source: str
+
+
+class Coup(Struct, frozen=True, kw_only=True):
+    """The coup in progress, or the last one.
+
+    Args:
+        id: `<shoe>/<n>`.
+        phase: where it stands.
+        rulebook: id of the rulebook it is played by.
+        rulebook_hash: SHA-256 of that rulebook's file.
+        wagerless: its first card came without open betting.
+        wagers: those that stand, in the order they were placed.
+        cards: in the order they were dealt.
+        completed: our own outcome, once every card due is known.
+        reason: why it is disputed, misaligned or void.
+        settled: the settlement phases already issued.
+        round_over: the shoe has said that its round is over.
+    """
+
+    id: str
+    phase: Phase
+    rulebook: str
+    rulebook_hash: str
+    wagerless: bool = False
+    wagers: tuple[Wager, ...] = ()
+    cards: tuple[DealtCard, ...] = ()
+    completed: DealCompleted | None = None
+    reason: str = ""
+    settled: tuple[int, ...] = ()
+    round_over: bool = False
+
+    def hand(self, hand: Hand) -> tuple[DealtCard, ...]:
+        """The cards of one hand, in dealing order."""
+        return tuple(dealt for dealt in self.cards if dealt.hand is hand)
+
+
+class ShoeView(Struct, frozen=True, kw_only=True):
+    """The shoe on the table.
+
+    Args:
+        id: `YYYYMMDD-NN`.
+        decks: how many.
+        coups: how many coups have begun from it, voids included.
+        cards: how many cards its coups have drawn.
+        ended: no more coups come from it.
+    """
+
+    id: str
+    decks: int
+    coups: int = 0
+    cards: int = 0
+    ended: bool = False
+
+
+class LinkView(Struct, frozen=True, kw_only=True):
+    """The shoe link as far as the log knows it.
+
+    Args:
+        journal: id of the journal last heard; empty before the first.
+        seq: the last appended number of that journal.
+        past: ids of journals before it; what comes of them again is no news.
+        state: `down`, `open`, `up` or `stalled`.
+        errors: the device errors that stand.
+        locked: the device's key lock.
+        residue: cards of a round whose coup is over may still come; they belong to no hand.
+    """
+
+    journal: str = ""
+    seq: int = 0
+    past: frozenset[str] = frozenset()
+    state: str = "down"
+    errors: frozenset[str] = frozenset()
+    locked: bool = False
+    residue: bool = False
+
+
+class Alarm(Struct, frozen=True, kw_only=True):
+    """Something that needs a person; `name` is stable."""
+
+    name: str
+    text: str
+    coup: str | None = None
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """What has gone over the table since the log began, in minor units."""
+
+    coups: int = 0
+    voids: int = 0
+    staked: int = 0
+    paid: int = 0
+    commission: int = 0
+
+    @property
+    def house(self) -> int:
+        """What the house has won: staked less paid."""
+        return self.staked - self.paid
+
+
+class TableState(Struct, frozen=True, kw_only=True):
+    """The whole table.
+
+    Args:
+        position: of the last event folded in; 0 for an empty log.
+        rulebook: id of the rulebook in force, empty before the first.
+        rulebook_hash: SHA-256 of its file.
+        shoe: the shoe on the table.
+        link: the shoe link.
+        coup: in progress, or the last one.
+        alarms: those that stand and were raised by an event.
+        totals: what has gone over the table.
+    """
+
+    position: int = 0
+    rulebook: str = ""
+    rulebook_hash: str = ""
+    shoe: ShoeView | None = None
+    link: LinkView = LinkView()
+    coup: Coup | None = None
+    alarms: tuple[Alarm, ...] = ()
+    totals: Totals = Totals()
+
+    @property
+    def phase(self) -> Phase:
+        """The coup's phase; `NONE` before the first coup."""
+        return self.coup.phase if self.coup else Phase.NONE
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether a coup is neither settled nor void."""
+        return self.phase not in OVER

@@ -1,0 +1,173 @@
+"""The table as a display may see it: the retained `state` document. Pure.
+
+Only what the table has seen stands here: the faces of cards that are withheld, burned or outside
+the game never do.
+"""
+
+import msgspec
+from msgspec import Struct
+
+from events.cards import Card, Hand, Winner, total
+from events.table import DrawRule, Wager
+from table_core.coup import Phase
+from table_core.rulebook import Rulebook
+from table_core.state import Alarm, Coup, TableState
+
+__all__ = ["StateView", "active_alarms", "encode_view", "view"]
+
+
+class CardView(Struct, frozen=True):
+    """A card at its place; `card` is null while its face is withheld."""
+
+    hand: Hand
+    number: int
+    card: Card | None
+    rule: str | None
+    source: str
+
+
+class CoupView(Struct, frozen=True, kw_only=True):
+    """The coup in progress, or the last one."""
+
+    id: str
+    phase: Phase
+    wagerless: bool
+    wagers: tuple[Wager, ...]
+    cards: tuple[CardView, ...]
+    player_total: int | None
+    banker_total: int | None
+    natural: bool
+    winner: Winner | None
+    rules: tuple[DrawRule, ...]
+    reason: str
+
+
+class ShoeStatus(Struct, frozen=True, kw_only=True):
+    """The shoe on the table."""
+
+    id: str
+    decks: int
+    coups: int
+    cards: int
+    ended: bool
+
+
+class LinkStatusView(Struct, frozen=True, kw_only=True):
+    """The shoe link as the log knows it."""
+
+    state: str
+    errors: tuple[str, ...]
+    locked: bool
+
+
+class RulebookView(Struct, frozen=True, kw_only=True):
+    """The rules in force, by id and hash."""
+
+    id: str
+    hash: str
+    title: str
+    currency: str
+
+
+class TotalsView(Struct, frozen=True, kw_only=True):
+    """What has gone over the table, minor units."""
+
+    coups: int
+    voids: int
+    staked: int
+    paid: int
+    commission: int
+    house: int
+
+
+class StateView(Struct, frozen=True, kw_only=True):
+    """The whole table at `position`."""
+
+    position: int
+    table: str
+    rulebook: RulebookView
+    shoe: ShoeStatus | None
+    coup: CoupView | None
+    link: LinkStatusView
+    catching_up: bool
+    alarms: tuple[Alarm, ...]
+    totals: TotalsView
+
+
+def view(state: TableState, *, table: str, rulebook: Rulebook, catching_up: bool) -> StateView:
+    """What a display may know of `state`."""
+    shoe, link, totals = state.shoe, state.link, state.totals
+    return StateView(
+        position=state.position,
+        table=table,
+        rulebook=RulebookView(
+            id=rulebook.id, hash=rulebook.hash, title=rulebook.title, currency=rulebook.currency
+        ),
+        shoe=ShoeStatus(
+            id=shoe.id, decks=shoe.decks, coups=shoe.coups, cards=shoe.cards, ended=shoe.ended
+        )
+        if shoe
+        else None,
+        coup=_coup_view(state.coup) if state.coup else None,
+        link=LinkStatusView(
+            state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
+        ),
+        catching_up=catching_up,
+        alarms=active_alarms(state),
+        totals=TotalsView(
+            coups=totals.coups,
+            voids=totals.voids,
+            staked=totals.staked,
+            paid=totals.paid,
+            commission=totals.commission,
+            house=totals.house,
+        ),
+    )
+
+
+def active_alarms(state: TableState) -> tuple[Alarm, ...]:
+    """Every alarm that stands: those raised by events, and those that the state itself is."""
+    link, coup = state.link, state.coup
+    alarms = list(state.alarms)
+    if link.state in {"down", "stalled"}:
+        alarms.append(Alarm(name="link_down", text=f"the shoe link is {link.state}"))
+    alarms += [
+        Alarm(name=f"shoe_error_{code}", text=f"the shoe reports {code}")
+        for code in sorted(link.errors)
+    ]
+    if coup and coup.phase is Phase.MISALIGNED:
+        text = f"coup {coup.id} is misaligned ({coup.reason}); a supervisor must void it"
+        alarms.append(Alarm(name="coup_misaligned", text=text, coup=coup.id))
+    if coup and coup.phase is Phase.DISPUTED:
+        text = f"coup {coup.id} is held ({coup.reason}); a supervisor must confirm or void it"
+        alarms.append(Alarm(name="result_disputed", text=text, coup=coup.id))
+    return tuple(alarms)
+
+
+def encode_view(document: StateView) -> bytes:
+    """The document as JSON."""
+    return msgspec.json.encode(document)
+
+
+def _coup_view(coup: Coup) -> CoupView:
+    completed = coup.completed
+    return CoupView(
+        id=coup.id,
+        phase=coup.phase,
+        wagerless=coup.wagerless,
+        wagers=coup.wagers,
+        cards=tuple(CardView(c.hand, c.number, c.card, c.rule, c.source) for c in coup.cards),
+        player_total=_total(coup, Hand.PLAYER),
+        banker_total=_total(coup, Hand.BANKER),
+        natural=bool(completed and completed.natural),
+        winner=completed.winner if completed else None,
+        rules=completed.rules if completed else (),
+        reason=coup.reason,
+    )
+
+
+def _total(coup: Coup, hand: Hand) -> int | None:
+    """The points of a hand, once it has cards and all of them are known."""
+    cards = [dealt.card for dealt in coup.hand(hand)]
+    known = [card for card in cards if card is not None]
+    return total(known) if known and len(known) == len(cards) else None

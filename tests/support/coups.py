@@ -1,0 +1,175 @@
+"""Tables brought to a wanted phase by commands and shoe events alone, for the tests of the core."""
+
+from collections.abc import Sequence
+
+from events.cards import Card, Hand, parse_card
+from events.commands import (
+    CloseBetting,
+    Command,
+    ConfirmResult,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+)
+from events.shoe import (
+    AnyReport,
+    CardDrawn,
+    CardRevealed,
+    DeviceResult,
+    LinkOpen,
+    LinkUp,
+    ReportLost,
+    ShoeEvent,
+)
+from events.table import TableEvent
+from table_core.coup import Phase
+from table_core.decide import adopt_rulebook, decide
+from table_core.draft import Context
+from table_core.fold import fold_all
+from table_core.hear import hear
+from table_core.state import TableState
+from table_core.stores import load_rulebook
+
+SHOE = "20261127-01"
+COUP = f"{SHOE}/1"
+CONTEXT = Context(table="t1", rulebook=load_rulebook("au-commission"))
+
+# Player 9 against 5: a natural, complete on four cards. Dealing order P B P B.
+NATURAL_NINE = ("9S", "2D", "KH", "3C")
+ORDER = (
+    (Hand.PLAYER, 1),
+    (Hand.BANKER, 1),
+    (Hand.PLAYER, 2),
+    (Hand.BANKER, 2),
+)
+
+
+class World:
+    """A table that is driven one step at a time; every event it made is kept."""
+
+    def __init__(self, context: Context = CONTEXT) -> None:
+        self.context = context
+        self.state = TableState()
+        self.log: list[TableEvent] = []
+        self._seq = 0
+        self._transaction = 0
+        self.take(adopt_rulebook(self.state, context.rulebook))
+
+    def take(self, events: Sequence[TableEvent]) -> list[TableEvent]:
+        self.state = fold_all(self.state, events)
+        self.log += events
+        return list(events)
+
+    def transaction(self) -> str:
+        self._transaction += 1
+        return f"t-{self._transaction}"
+
+    def ask(self, command: Command) -> list[TableEvent] | Refusal:
+        decision = decide(self.state, command, self.context)
+        return decision if isinstance(decision, Refusal) else self.take(decision)
+
+    def must(self, command: Command) -> list[TableEvent]:
+        made = self.ask(command)
+        assert not isinstance(made, Refusal), made
+        return made
+
+    def say(self, *reports: AnyReport) -> list[TableEvent]:
+        made: list[TableEvent] = []
+        for report in reports:
+            made += self.take(hear(self.state, self.event(report), self.context))
+        return made
+
+    def event(self, report: AnyReport) -> ShoeEvent:
+        self._seq += 1
+        return shoe_event(self._seq, report)
+
+    def ready(self) -> None:
+        self.say(LinkOpen(transport="pty:test"), LinkUp())
+        self.must(LoadShoe(transaction=self.transaction(), shoe=SHOE))
+
+    def open(self) -> None:
+        self.must(OpenBetting(transaction=self.transaction()))
+
+    def bet(self, *wagers: tuple[int, str, int]) -> None:
+        asked = tuple(WagerRequest(seat=seat, bet=bet, stake=stake) for seat, bet, stake in wagers)
+        self.must(PlaceWager(transaction=self.transaction(), wagers=asked))
+
+    def close(self) -> None:
+        self.must(CloseBetting(transaction=self.transaction()))
+
+    def deal(self, *cards: str) -> list[TableEvent]:
+        """The first cards of a coup in dealing order, faces open."""
+        places = ORDER[: len(cards)]
+        return self.say(
+            *(drawn(hand, n, card) for (hand, n), card in zip(places, cards, strict=True))
+        )
+
+
+def shoe_event(seq: int, report: AnyReport, journal: str = "j1") -> ShoeEvent:
+    return ShoeEvent(
+        journal=journal,
+        seq=seq,
+        profile="enq-bcc",
+        profile_hash="0" * 64,
+        offset=seq * 8,
+        mono_us=seq * 1000,
+        utc="2026-11-27T00:00:00.000000000Z",
+        report=report,
+    )
+
+
+def drawn(hand: Hand, number: int, face: str | None = None) -> CardDrawn:
+    return CardDrawn(hand=hand, number=number, face=parse_card(face) if face else None)
+
+
+def revealed(hand: Hand, number: int, face: str) -> CardRevealed:
+    return CardRevealed(hand=hand, number=number, face=parse_card(face))
+
+
+def cards(text: str) -> tuple[Card, ...]:
+    return tuple(parse_card(card) for card in text.split())
+
+
+def world_in(phase: Phase, *, wagers: bool = True, context: Context = CONTEXT) -> World:
+    """A table whose coup stands in `phase`; `CONFIRMED` is left at once and cannot be stood in."""
+    world = World(context)
+    world.ready()
+    if phase is Phase.NONE:
+        return world
+    world.open()
+    if wagers:
+        world.bet((1, "player", 1000), (2, "banker", 2000), (3, "tie", 500))
+    if phase is Phase.BETTING:
+        return world
+    world.close()
+    if phase is Phase.CLOSED:
+        return world
+    world.deal(*NATURAL_NINE[:1])
+    if phase is Phase.DEALING:
+        return world
+    if phase is Phase.MISALIGNED:
+        world.say(ReportLost(expected="3", got="5"))
+        return world
+    world.say(
+        *(drawn(hand, n, card) for (hand, n), card in zip(ORDER[1:], NATURAL_NINE[1:], strict=True))
+    )
+    match phase:
+        case Phase.COMPLETE:
+            pass
+        case Phase.DISPUTED:
+            world.say(DeviceResult(winner="banker"))
+        case Phase.SETTLED:
+            world.say(DeviceResult(winner="player"))
+        case Phase.VOIDED:
+            world.must(VoidCoup(transaction=world.transaction(), reason="test"))
+        case _:
+            raise AssertionError(f"no table can stand in {phase}")
+    assert world.state.phase is phase
+    return world
+
+
+def confirm(world: World) -> ConfirmResult:
+    return ConfirmResult(transaction=world.transaction(), reason="the supervisor looked")

@@ -1,0 +1,108 @@
+"""The coup's transition table: every phase times every input, against a table written by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from events.cards import Winner
+from events.table import CoupSettled, Settlement
+from table_core.coup import OVER, TRANSITIONS, Phase, allows, input_of
+from table_core.diagram import mermaid
+
+# A row a phase, in the words of docs/coup.md: input -> next. What is not named is refused.
+EXPECTED = """
+none        betting_opened>betting
+betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed coup_voided>voided
+closed      card_dealt>dealing coup_misaligned>misaligned coup_voided>voided
+dealing     card_dealt>dealing card_disclosed>dealing coup_settled/1>dealing deal_completed>complete coup_misaligned>misaligned coup_voided>voided
+complete    result_confirmed>confirmed result_disputed>disputed coup_misaligned>misaligned coup_voided>voided
+disputed    result_confirmed>confirmed coup_misaligned>misaligned coup_voided>voided
+confirmed   coup_settled/2>settled
+misaligned  coup_voided>voided
+settled     betting_opened>betting
+voided      betting_opened>betting
+"""  # noqa: E501 - a row a phase
+
+INPUTS = [
+    "betting_opened",
+    "wagers_placed",
+    "wagers_withdrawn",
+    "betting_closed",
+    "card_dealt",
+    "card_disclosed",
+    "coup_settled/1",
+    "coup_settled/2",
+    "deal_completed",
+    "result_confirmed",
+    "result_disputed",
+    "coup_misaligned",
+    "coup_voided",
+    "shoe_reported",
+    "shoe_loaded",
+    "shoe_ended",
+    "rulebook_adopted",
+    "alarm_raised",
+    "alarm_cleared",
+]
+
+
+def _expected() -> dict[tuple[str, str], str]:
+    table = {}
+    for line in EXPECTED.strip().splitlines():
+        phase, *moves = line.split()
+        for move in moves:
+            name, _, after = move.partition(">")
+            table[phase, name] = after
+    return table
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_phase_times_every_input_has_exactly_the_lawful_outcome(
+    phase: Phase, name: str
+) -> None:
+    after = _expected().get((phase.value, name))
+    assert allows(phase, name) is (after is not None)
+    if after is not None:
+        assert TRANSITIONS[phase, name].value == after
+
+
+def test_the_table_knows_no_input_that_the_test_does_not() -> None:
+    assert {name for _, name in TRANSITIONS} <= set(INPUTS)
+
+
+def test_only_a_coup_that_is_over_lets_the_next_begin() -> None:
+    assert {p for p in Phase if allows(p, "betting_opened")} == OVER
+
+
+def test_nothing_settles_while_misaligned_or_disputed() -> None:
+    for phase in (Phase.MISALIGNED, Phase.DISPUTED):
+        assert not any(allows(phase, f"coup_settled/{n}") for n in (1, 2))
+    assert not allows(Phase.MISALIGNED, "result_confirmed")
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+def test_settlement_phases_are_told_apart(phase: int) -> None:
+    settlement = Settlement(
+        settlement_id=f"t/s/1/{phase}/1",
+        coup="s/1",
+        phase=phase,
+        revision=1,
+        rulebook="r",
+        rulebook_hash="h",
+        player=(),
+        banker=(),
+        player_total=0,
+        banker_total=0,
+        winner=Winner.TIE,
+        lines=(),
+        staked=0,
+        paid=0,
+        commission=0,
+    )
+    assert input_of(CoupSettled(coup="s/1", settlement=settlement)) == f"coup_settled/{phase}"
+
+
+def test_the_documents_diagram_is_drawn_from_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "coup.md").read_text("utf-8")
+    assert f"```mermaid\n{mermaid()}```" in page

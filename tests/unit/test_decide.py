@@ -1,0 +1,276 @@
+"""Commands: every phase times every command, and each refusal with its code."""
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from events.commands import (
+    CloseBetting,
+    Command,
+    ConfirmResult,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
+from events.shoe import ErrorCleared, ErrorRaised, LinkDown, LinkOpen, LockChanged
+from events.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
+from table_core.coup import Phase
+from table_core.decide import decide, result_overdue
+from table_core.state import TableState
+from tests.support.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
+
+COMMANDS: dict[str, Command] = {
+    "load_shoe": LoadShoe(transaction="x", shoe="20261127-02"),
+    "end_shoe": EndShoe(transaction="x", reason="cut card"),
+    "open_betting": OpenBetting(transaction="x"),
+    "place_wager": PlaceWager(
+        transaction="x", wagers=(WagerRequest(seat=5, bet="player", stake=100),)
+    ),
+    "withdraw_wager": WithdrawWager(transaction="x", wagers=("t-3/0",)),
+    "close_betting": CloseBetting(transaction="x"),
+    "confirm_result": ConfirmResult(transaction="x", reason="looked"),
+    "void_coup": VoidCoup(transaction="x", reason="misdeal"),
+}
+
+# phase | load_shoe end_shoe open_betting place_wager withdraw_wager close_betting confirm void
+# `+` makes events, `=` holds already, a word is the refusal's code.
+TABLE = """
+none       | shoe_in_play     +                + betting_closed betting_closed betting_not_open nothing_to_confirm nothing_to_void
+betting    | coup_in_progress coup_in_progress coup_in_progress + + + nothing_to_confirm +
+closed     | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = nothing_to_confirm +
+dealing    | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = nothing_to_confirm +
+complete   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = + +
+disputed   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = + +
+misaligned | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = nothing_to_confirm +
+settled    | shoe_in_play     +                + betting_closed betting_closed betting_not_open nothing_to_confirm nothing_to_void
+voided     | shoe_in_play     +                + betting_closed betting_closed betting_not_open nothing_to_confirm nothing_to_void
+"""  # noqa: E501 - a row a phase
+
+
+def _cases() -> list[tuple[str, str, str]]:
+    cases = []
+    for line in TABLE.strip().splitlines():
+        phase, _, rest = line.partition("|")
+        cases += [
+            (phase.strip(), name, outcome)
+            for name, outcome in zip(COMMANDS, rest.split(), strict=True)
+        ]
+    return cases
+
+
+@pytest.mark.parametrize(("phase", "name", "outcome"), _cases())
+def test_every_phase_times_every_command(phase: str, name: str, outcome: str) -> None:
+    world = world_in(Phase(phase))
+    before = world.state
+    decision = decide(before, COMMANDS[name], CONTEXT)
+    if outcome == "+":
+        assert not isinstance(decision, Refusal)
+        assert decision
+    elif outcome == "=":
+        assert decision == ()
+    else:
+        assert isinstance(decision, Refusal)
+        assert decision.code == outcome
+        assert decision.text
+    assert world.state == before
+
+
+def test_every_phase_a_table_can_stand_in_is_in_the_table() -> None:
+    assert {phase for phase, _, _ in _cases()} == {p.value for p in Phase} - {"confirmed"}
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda w: w.say(LinkDown(reason="unplugged")), "link_down"),
+        (lambda w: w.say(ErrorRaised(code="cannot_read", latched=True)), "shoe_error"),
+        (lambda w: w.say(LockChanged(locked=True)), "shoe_locked"),
+        (lambda w: w.must(EndShoe(transaction="e")), "shoe_ended"),
+    ],
+)
+def test_betting_does_not_open_while_a_fault_can_affect_the_outcome(
+    change: Callable[[World], object], code: str
+) -> None:
+    world = world_in(Phase.NONE)
+    change(world)
+    refusal = world.ask(OpenBetting(transaction="o"))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == code
+
+
+def test_two_errors_can_stand_and_one_be_cleared() -> None:
+    world = world_in(Phase.NONE)
+    world.say(
+        ErrorRaised(code="overdraw", latched=False),
+        ErrorRaised(code="time_out", latched=True),
+        ErrorCleared(code="time_out"),
+    )
+    refusal = world.ask(OpenBetting(transaction="o"))
+    assert isinstance(refusal, Refusal)
+    assert "overdraw" in refusal.text
+    world.say(ErrorCleared(code="overdraw"))
+    world.open()
+
+
+def test_betting_opens_on_an_open_link_that_has_proved_nothing_yet() -> None:
+    world = World()
+    world.say(LinkOpen(transport="pty:x"))
+    world.must(LoadShoe(transaction="l", shoe=SHOE))
+    world.open()
+    assert world.state.phase is Phase.BETTING
+
+
+def test_without_a_shoe_nothing_opens() -> None:
+    world = World()
+    world.say(LinkOpen(transport="pty:x"))
+    refusal = world.ask(OpenBetting(transaction="o"))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "no_shoe"
+
+
+@pytest.mark.parametrize("name", ["open_betting", "place_wager"])
+def test_a_wager_never_overtakes_a_card_that_the_driver_still_holds(name: str) -> None:
+    world = world_in(Phase.NONE if name == "open_betting" else Phase.BETTING)
+    behind = replace(CONTEXT, caught_up=False)
+    refusal = decide(world.state, COMMANDS[name], behind)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "catching_up"
+
+
+def test_wagers_are_placed_all_or_none() -> None:
+    world = world_in(Phase.BETTING, wagers=False)
+    refusal = world.ask(
+        PlaceWager(
+            transaction="x",
+            wagers=(
+                WagerRequest(seat=1, bet="player", stake=100),
+                WagerRequest(seat=1, bet="no_such_bet", stake=100),
+            ),
+        )
+    )
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "unknown_bet"
+    assert world.state.coup is not None
+    assert world.state.coup.wagers == ()
+
+
+@pytest.mark.parametrize(
+    ("wager", "code"),
+    [
+        (WagerRequest(seat=0, bet="player", stake=100), "invalid_seat"),
+        (WagerRequest(seat=100, bet="player", stake=100), "invalid_seat"),
+        (WagerRequest(seat=1, bet="player", stake=0), "invalid_stake"),
+        (WagerRequest(seat=1, bet="player", stake=-5), "invalid_stake"),
+        (WagerRequest(seat=1, bet="player", stake=2**53), "invalid_stake"),
+        (WagerRequest(seat=2, bet="player", stake=100), "opposite_sides"),
+        (WagerRequest(seat=4, bet="dragon_seven", stake=100), "unknown_bet"),
+    ],
+)
+def test_a_refused_wager_has_its_code(wager: WagerRequest, code: str) -> None:
+    world = world_in(Phase.BETTING)
+    refusal = world.ask(PlaceWager(transaction="x", wagers=(wager,)))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == code
+
+
+def test_withdrawn_wagers_are_gone_and_the_others_stand() -> None:
+    world = world_in(Phase.BETTING)
+    assert world.state.coup is not None
+    first, *others = world.state.coup.wagers
+    made = world.must(WithdrawWager(transaction="x", wagers=(first.id,)))
+    assert made == [WagersWithdrawn(coup=COUP, wagers=(first.id,))]
+    assert list(world.state.coup.wagers) == others
+
+
+def test_an_unknown_wager_cannot_be_withdrawn() -> None:
+    refusal = world_in(Phase.BETTING).ask(WithdrawWager(transaction="x", wagers=("nobody/0",)))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "unknown_wager"
+
+
+def test_a_void_coup_gives_every_stake_back() -> None:
+    world = world_in(Phase.MISALIGNED)
+    (voided,) = world.must(VoidCoup(transaction="x", reason="a report was lost"))
+    assert isinstance(voided, CoupVoided)
+    assert [(r.seat, r.stake) for r in voided.refunds] == [(1, 1000), (2, 2000), (3, 500)]
+    assert all(isinstance(r, Refund) for r in voided.refunds)
+    assert world.state.totals.voids == 1
+    assert (world.state.totals.staked, world.state.totals.paid) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        VoidCoup(transaction="x", reason="  "),
+        ConfirmResult(transaction="x", reason=""),
+    ],
+)
+def test_whoever_overrules_the_table_says_why(command: Command) -> None:
+    refusal = world_in(Phase.DISPUTED).ask(command)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "reason_required"
+
+
+@pytest.mark.parametrize("phase", [Phase.COMPLETE, Phase.DISPUTED])
+def test_a_confirmed_result_settles_by_our_own_cards(phase: Phase) -> None:
+    world = world_in(phase)
+    *_, settled = world.must(confirm(world))
+    assert isinstance(settled, CoupSettled)
+    assert [line.paid for line in settled.settlement.lines] == [2000, 0, 0]
+    assert world.state.phase is Phase.SETTLED
+
+
+@pytest.mark.parametrize(
+    "shoe", ["", "tuesday", "2026112-01", "20261127-1", "20261127-0\uff11", "20261127/01"]
+)
+def test_a_shoe_id_is_a_business_day_and_a_number(shoe: str) -> None:
+    world = World()
+    refusal = world.ask(LoadShoe(transaction="x", shoe=shoe))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "invalid_shoe"
+
+
+@pytest.mark.parametrize("decks", [0, 1, 5, 7, 9, -8])
+def test_a_shoe_has_four_six_or_eight_decks(decks: int) -> None:
+    refusal = World().ask(LoadShoe(transaction="x", shoe=SHOE, decks=decks))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "invalid_decks"
+
+
+@pytest.mark.parametrize("transaction", ["", "x" * 129])
+def test_a_transaction_id_has_a_bounded_length(transaction: str) -> None:
+    refusal = World().ask(LoadShoe(transaction=transaction, shoe=SHOE))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "invalid_transaction"
+
+
+def test_the_same_shoe_is_not_played_twice() -> None:
+    world = world_in(Phase.NONE)
+    world.must(EndShoe(transaction="e"))
+    refusal = world.ask(LoadShoe(transaction="l", shoe=SHOE))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "shoe_known"
+
+
+def test_a_result_that_does_not_come_is_an_alarm_once() -> None:
+    world = world_in(Phase.COMPLETE)
+    (alarm,) = world.take(result_overdue(world.state, 30))
+    assert "30 s" in alarm.text  # type: ignore[attr-defined]  # an AlarmRaised
+    assert result_overdue(world.state, 31) == ()
+    world.must(confirm(world))
+    assert world.state.alarms == ()
+
+
+@pytest.mark.parametrize("phase", [p for p in Phase if p not in {Phase.COMPLETE, Phase.CONFIRMED}])
+def test_only_a_complete_deal_waits_for_a_result(phase: Phase) -> None:
+    assert result_overdue(world_in(phase).state, 30) == ()
+
+
+def test_an_empty_table_waits_for_nothing() -> None:
+    assert result_overdue(TableState(), 30) == ()
