@@ -1,6 +1,6 @@
 """Tables brought to a wanted phase by commands and shoe events alone, for the tests of the core."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from events.cards import Card, Hand, parse_card
 from events.commands import (
@@ -134,41 +134,54 @@ def cards(text: str) -> tuple[Card, ...]:
 
 
 def world_in(phase: Phase, *, wagers: bool = True, context: Context = CONTEXT) -> World:
-    """A table whose coup stands in `phase`; `CONFIRMED` is left at once and cannot be stood in."""
+    """A table whose coup stands in `phase`."""
     world = World(context)
     world.ready()
-    if phase is Phase.NONE:
-        return world
-    world.open()
-    if wagers:
-        world.bet((1, "player", 1000), (2, "banker", 2000), (3, "tie", 500))
-    if phase is Phase.BETTING:
-        return world
-    world.close()
-    if phase is Phase.CLOSED:
-        return world
-    world.deal(*NATURAL_NINE[:1])
-    if phase is Phase.DEALING:
-        return world
-    if phase is Phase.MISALIGNED:
-        world.say(ReportLost(expected="3", got="5"))
-        return world
-    world.say(
-        *(drawn(hand, n, card) for (hand, n), card in zip(ORDER[1:], NATURAL_NINE[1:], strict=True))
-    )
-    match phase:
-        case Phase.COMPLETE:
-            pass
-        case Phase.DISPUTED:
-            world.say(DeviceResult(winner="banker"))
-        case Phase.SETTLED:
-            world.say(DeviceResult(winner="player"))
-        case Phase.VOIDED:
-            world.must(VoidCoup(transaction=world.transaction(), reason="test"))
-        case _:
-            raise AssertionError(f"no table can stand in {phase}")
+    for step in WAYS[phase]:
+        if wagers or step is not _wagers:
+            step(world)
     assert world.state.phase is phase
     return world
+
+
+def _wagers(world: World) -> None:
+    world.bet((1, "player", 1000), (2, "banker", 2000), (3, "tie", 500))
+
+
+def _first_card(world: World) -> None:
+    world.deal(*NATURAL_NINE[:1])
+
+
+def _other_cards(world: World) -> None:
+    rest = zip(ORDER[1:], NATURAL_NINE[1:], strict=True)
+    world.say(*(drawn(hand, n, card) for (hand, n), card in rest))
+
+
+def _says(report: AnyReport) -> Callable[[World], object]:
+    return lambda world: world.say(report)
+
+
+def _voids(world: World) -> None:
+    world.must(VoidCoup(transaction=world.transaction(), reason="test"))
+
+
+_BETTING = (World.open, _wagers)
+_CLOSED = (*_BETTING, World.close)
+_DEALING = (*_CLOSED, _first_card)
+_COMPLETE = (*_DEALING, _other_cards)
+
+# `CONFIRMED` is left in the transaction that enters it: no table can stand in it.
+WAYS: dict[Phase, tuple[Callable[[World], object], ...]] = {
+    Phase.NONE: (),
+    Phase.BETTING: _BETTING,
+    Phase.CLOSED: _CLOSED,
+    Phase.DEALING: _DEALING,
+    Phase.COMPLETE: _COMPLETE,
+    Phase.DISPUTED: (*_COMPLETE, _says(DeviceResult(winner="banker"))),
+    Phase.MISALIGNED: (*_DEALING, _says(ReportLost(expected="3", got="5"))),
+    Phase.SETTLED: (*_COMPLETE, _says(DeviceResult(winner="player"))),
+    Phase.VOIDED: (*_COMPLETE, _voids),
+}
 
 
 def confirm(world: World) -> ConfirmResult:

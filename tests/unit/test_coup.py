@@ -9,19 +9,22 @@ from events.table import CoupSettled, Settlement
 from table_core.coup import OVER, TRANSITIONS, Phase, allows, input_of
 from table_core.diagram import mermaid
 
-# A row a phase, in the words of docs/coup.md: input -> next. What is not named is refused.
+# In the words of docs/coup.md: input -> next. What is not named is refused.
 EXPECTED = """
 none        betting_opened>betting
-betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed coup_voided>voided
+betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed
+betting     coup_voided>voided
 closed      card_dealt>dealing coup_misaligned>misaligned coup_voided>voided
-dealing     card_dealt>dealing card_disclosed>dealing coup_settled/1>dealing deal_completed>complete coup_misaligned>misaligned coup_voided>voided
-complete    result_confirmed>confirmed result_disputed>disputed coup_misaligned>misaligned coup_voided>voided
+dealing     card_dealt>dealing card_disclosed>dealing coup_settled/1>dealing
+dealing     deal_completed>complete coup_misaligned>misaligned coup_voided>voided
+complete    result_confirmed>confirmed result_disputed>disputed
+complete    coup_misaligned>misaligned coup_voided>voided
 disputed    result_confirmed>confirmed coup_misaligned>misaligned coup_voided>voided
 confirmed   coup_settled/2>settled
 misaligned  coup_voided>voided
 settled     betting_opened>betting
 voided      betting_opened>betting
-"""  # noqa: E501 - a row a phase
+"""
 
 INPUTS = [
     "betting_opened",
