@@ -1,0 +1,222 @@
+"""The code table: what the body of a frame means, by the profile's tables.
+
+A body that cannot be read under its kind has no meaning here, and the decoder tells it raw as an
+`unknown_report`: nothing is guessed. An error whose number has no word in the profile is still an
+error (`error_12`), because errors are a set that keeps betting shut until each one is cleared.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.errors import ConfigError
+from events.shoe import (
+    AnyReport,
+    BurnCard,
+    CardCarriedOver,
+    CardDrawn,
+    CardOutOfGame,
+    CardRevealed,
+    DeviceResult,
+    ErrorCleared,
+    ErrorRaised,
+    FirstCard,
+    RoundForcedEnd,
+)
+from shoe_driver.profile import CodeTable, KindSpec
+
+__all__ = ["Codes"]
+
+_FACE_WITHHELD: Final = 0x80
+_LAST_NUMBER: Final = 3  # no hand has more cards
+_REMEMBERED: Final = 4096  # bodies whose meaning is kept; a shoe uses some hundred
+
+_T = TypeVar("_T")
+
+
+class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
+    """The data bytes are not what the kind says."""
+
+
+class _Values(Struct):
+    """What the data bytes of one frame say."""
+
+    target: str = ""
+    index: int = 0
+    face: Card | None = None
+    result: str = ""
+    pairs: int = 0
+    error: str = ""
+    latched: bool = False
+
+
+_Builder = Callable[[_Values, Mapping[str, Any]], AnyReport]
+
+
+class Codes:
+    """Reads bodies.
+
+    Args:
+        table: the profile's tables.
+
+    Raises:
+        ConfigError: the table names a card or a report that does not exist.
+    """
+
+    def __init__(self, table: CodeTable) -> None:
+        self._table = table
+        self._cards = _cards(table)
+        self._kinds = {ord(key): (spec, _builder(key, spec)) for key, spec in table.kinds.items()}
+        self._known: dict[bytes, AnyReport | None] = {}
+
+    def meaning(self, body: bytes) -> AnyReport | None:
+        """What kind and data mean, or None where the profile does not know."""
+        if body in self._known:
+            return self._known[body]
+        report = self._decode(body)
+        if len(self._known) < _REMEMBERED:
+            self._known[body] = report
+        return report
+
+    def _decode(self, body: bytes) -> AnyReport | None:
+        if body[0] not in self._kinds:
+            return None
+        spec, build = self._kinds[body[0]]
+        if len(body) != 1 + len(spec.data):
+            return None
+        values = _Values()
+        try:
+            for element, byte in zip(spec.data, body[1:], strict=True):
+                self._take(element, byte, values)
+            return build(values, spec.fields)
+        except _Unreadable:
+            return None
+
+    def _take(self, element: str, byte: int, values: _Values) -> None:
+        """One data byte; bit 7 is always set, the framer has seen to that."""
+        if element == "target":
+            values.target = _look_up(self._table.targets, byte >> 4 & 7)
+            values.index = byte & 15
+        elif element == "card":
+            values.face = None if byte == _FACE_WITHHELD else _look_up(self._cards, byte & 127)
+        elif element == "result":
+            values.result = _look_up(self._table.results, byte >> 4 & 7)
+            values.pairs = byte & 15
+        else:
+            number = byte & 63
+            values.error = self._table.errors.get(number, f"error_{number}")
+            values.latched = bool(byte & 64)
+
+
+def _look_up(table: Mapping[int, _T], code: int) -> _T:
+    if code not in table:
+        raise _Unreadable
+    return table[code]
+
+
+def _cards(table: CodeTable) -> dict[int, Card]:
+    try:
+        return {
+            suit << 4 | rank: Card(rank_text + suit_text)
+            for suit, suit_text in table.suits.items()
+            for rank, rank_text in table.ranks.items()
+        }
+    except ValueError as error:
+        raise ConfigError(f"codes.suits, codes.ranks: {error}") from error
+
+
+def _place(values: _Values) -> tuple[Hand, int]:
+    """The hand and the number of a card that has a place."""
+    if values.target not in ("player", "banker") or not 1 <= values.index <= _LAST_NUMBER:
+        raise _Unreadable
+    return Hand(values.target), values.index
+
+
+def _shown(values: _Values) -> Card:
+    if values.face is None:
+        raise _Unreadable
+    return values.face
+
+
+def _drawn(values: _Values, _: Mapping[str, Any]) -> AnyReport:
+    if values.target == "first_card":
+        return FirstCard(face=values.face)
+    if values.target == "burn_card":
+        return BurnCard(face=values.face, left=values.index)
+    if values.target == "other":
+        return CardDrawn(number=values.index or None, face=values.face)
+    hand, number = _place(values)
+    return CardDrawn(hand=hand, number=number, face=values.face)
+
+
+def _revealed(values: _Values, fields: Mapping[str, Any]) -> AnyReport:
+    if values.target in ("first_card", "burn_card"):
+        _shown(values)
+        return _drawn(values, fields)
+    hand, number = _place(values)
+    return CardRevealed(hand=hand, number=number, face=_shown(values))
+
+
+def _carried_over(values: _Values, _: Mapping[str, Any]) -> AnyReport:
+    hand, number = _place(values)
+    return CardCarriedOver(hand=hand, number=number, face=values.face)
+
+
+def _out_of_game(values: _Values, fields: Mapping[str, Any]) -> AnyReport:
+    return CardOutOfGame(reason=fields["reason"], face=values.face)
+
+
+def _result(values: _Values, _: Mapping[str, Any]) -> AnyReport:
+    if values.result == "forced_end":
+        return RoundForcedEnd()
+    if values.pairs > 3:  # noqa: PLR2004 - bits 2 and 3 mean nothing that we know
+        raise _Unreadable
+    return DeviceResult(
+        winner="banker" if values.result == "banker_six" else values.result,
+        player_pair=bool(values.pairs & 1),
+        banker_pair=bool(values.pairs & 2),
+        banker_six=values.result == "banker_six",
+    )
+
+
+def _error_raised(values: _Values, _: Mapping[str, Any]) -> AnyReport:
+    return ErrorRaised(code=values.error, latched=values.latched)
+
+
+def _error_cleared(values: _Values, _: Mapping[str, Any]) -> AnyReport:
+    return ErrorCleared(code=values.error)
+
+
+# Report -> the data it needs, the fields it needs, and what makes it.
+_FROM_DATA: Final[Mapping[str, tuple[frozenset[str], frozenset[str], _Builder]]] = {
+    "card_drawn": (frozenset({"target", "card"}), frozenset(), _drawn),
+    "card_revealed": (frozenset({"target", "card"}), frozenset(), _revealed),
+    "card_carried_over": (frozenset({"target", "card"}), frozenset(), _carried_over),
+    "card_out_of_game": (frozenset({"card"}), frozenset({"reason"}), _out_of_game),
+    "device_result": (frozenset({"result"}), frozenset(), _result),
+    "error_raised": (frozenset({"error"}), frozenset(), _error_raised),
+    "error_cleared": (frozenset({"error"}), frozenset(), _error_cleared),
+}
+
+
+def _builder(key: str, spec: KindSpec) -> _Builder:
+    """What makes the report of `spec`: of its data, or always the same one.
+
+    Raises:
+        ConfigError: the report does not exist, or cannot be made of this data.
+    """
+    where = f"codes.kinds.{key}"
+    if spec.report in _FROM_DATA:
+        data, fields, build = _FROM_DATA[spec.report]
+        if not data <= set(spec.data) or set(spec.fields) != fields:
+            wanted = f"data {sorted(data)} and fields {sorted(fields)}"
+            raise ConfigError(f"{where}: {spec.report} is made of {wanted}")
+        return build
+    try:
+        always = msgspec.convert({"kind": spec.report, **spec.fields}, AnyReport)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    return lambda _values, _fields: always

@@ -1,0 +1,191 @@
+"""The pure decoder: a journal's records, or bare bytes, into numbered shoe events.
+
+`framer -> check -> repeat filter -> code table`, with the link's happenings in between, in the
+order of the journal. Run it again over the same records and the same events come out under the
+same numbers: this is what lets the driver die at any instant and resend what was not acknowledged.
+"""
+
+from typing import Final
+
+from events.clock import rfc3339
+from events.shoe import (
+    AnyReport,
+    CardCarriedOver,
+    CardDrawn,
+    CardRevealed,
+    DeviceResult,
+    FrameRejected,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
+    RoundForcedEnd,
+    ShoeBooted,
+    ShoeEvent,
+    ShoeReady,
+    UnknownReport,
+)
+from shoe_driver.codes import Codes
+from shoe_driver.framing import Frame, Piece, make_framer
+from shoe_driver.link import LinkInput, LinkState, step
+from shoe_driver.profile import Profile
+from shoe_driver.records import Record, RecordKind
+from shoe_driver.repeat import RepeatFilter
+
+__all__ = ["RESTARTED", "Decoder"]
+
+RESTARTED: Final = "driver restarted"
+
+_DEAL_GOES_ON: Final = (CardDrawn, CardRevealed, CardCarriedOver)
+_DEAL_IS_OVER: Final = (DeviceResult, RoundForcedEnd, ShoeBooted, ShoeReady)
+
+
+class Decoder:
+    """Decodes one journal from its beginning.
+
+    Args:
+        profile: what the shoe speaks.
+        journal: the journal's id, or empty for a bare capture.
+
+    Attributes:
+        link: how the link stands.
+        head: the number of the newest event.
+        in_deal: cards are out and no result has come: silence would be odd.
+        heard_us: monotonic arrival of the newest valid frame, or None.
+        frames: valid frames, copies included.
+        reports: reports accepted.
+        rejected: rejects told.
+    """
+
+    def __init__(self, profile: Profile, journal: str = "") -> None:
+        self._profile = profile
+        self._journal = journal
+        self._framer = make_framer(profile)
+        self._repeat = RepeatFilter(profile.repeat)
+        self._codes = Codes(profile.codes)
+        self._events: list[ShoeEvent] = []
+        self._mono_us: int | None = None
+        self._utc = ""
+        self.link = LinkState.DOWN
+        self.head = 0
+        self.in_deal = False
+        self.heard_us: int | None = None
+        self.frames = 0
+        self.reports = 0
+        self.rejected = 0
+
+    @property
+    def short_copies(self) -> int:
+        """Reports of which fewer copies came than the profile sends."""
+        return self._repeat.short_copies
+
+    @property
+    def pending(self) -> bool:
+        """Whether bytes wait for more of their kind."""
+        return self._framer.pending
+
+    @property
+    def offset(self) -> int:
+        """How many bytes of the device have been decoded."""
+        return self._framer.offset
+
+    def feed(self, record: Record) -> list[ShoeEvent]:
+        """Take the journal's next record; returns the events it makes, in order."""
+        self._mono_us, self._utc = record.mono_us, rfc3339(record.utc_ns)
+        if record.kind is RecordKind.DATA:
+            self._pieces(self._framer.feed(record.payload))
+        elif record.kind is not RecordKind.HEADER:
+            self._happening(record)
+        return self._taken()
+
+    def feed_bare(self, data: bytes) -> list[ShoeEvent]:
+        """Take the next bytes of a capture that has no times and no link."""
+        self._pieces(self._framer.feed(data))
+        return self._taken()
+
+    def finish(self) -> list[ShoeEvent]:
+        """The capture ends here: what waits for more is rejected."""
+        self._pieces(self._framer.flush())
+        self._repeat.close_window()
+        return self._taken()
+
+    def _taken(self) -> list[ShoeEvent]:
+        events, self._events = self._events, []
+        return events
+
+    def _happening(self, record: Record) -> None:
+        """Something on the link. All but silence breaks off what was arriving."""
+        text = record.payload.decode(errors="replace")
+        if record.kind is RecordKind.SILENCE:
+            if self._moved(LinkInput.SILENCE):
+                self._tell(LinkStalled(silent_ms=int(text)))
+            return
+        self._pieces(self._framer.flush())
+        if record.kind is RecordKind.OPEN and self._moved(LinkInput.OPENED):
+            self._tell(LinkOpen(transport=text))
+        elif record.kind is RecordKind.CLOSE and self._moved(LinkInput.LOST):
+            self._tell(LinkDown(reason=text))
+        elif record.kind is RecordKind.START:
+            self._repeat.close_window()
+            self.heard_us = None
+            if self._moved(LinkInput.RESTARTED):
+                self._tell(LinkDown(reason=RESTARTED))
+
+    def _moved(self, happening: LinkInput) -> bool:
+        """Whether the happening brings the link into another state."""
+        before = self.link
+        self.link = step(before, happening) or before
+        return self.link is not before
+
+    def _pieces(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
+            if isinstance(piece, Frame):
+                self._frame(piece)
+            else:
+                self.rejected += 1
+                raw = piece.raw.hex().upper()
+                report = FrameRejected(reason=piece.reason, raw=raw, length=piece.length)
+                self._tell(report, piece.offset, raw)
+
+    def _frame(self, frame: Frame) -> None:
+        self.frames += 1
+        self.heard_us = self._mono_us
+        if self.link is not LinkState.UP and self._moved(LinkInput.FRAME):
+            self._tell(LinkUp(), frame.offset)
+        verdict = self._repeat.accept(frame.seq, frame.body, self._mono_us)
+        if not verdict.new and verdict.finding is None:
+            return
+        raw = frame.raw.hex().upper()
+        if verdict.finding is not None:
+            self._tell(verdict.finding, frame.offset, raw, frame.seq)
+        if verdict.new:
+            self.reports += 1
+            report = self._codes.meaning(frame.body) or UnknownReport(raw=raw)
+            if isinstance(report, _DEAL_GOES_ON):
+                self.in_deal = True
+            elif isinstance(report, _DEAL_IS_OVER):
+                self.in_deal = False
+            self._tell(report, frame.offset, raw, frame.seq)
+
+    def _tell(
+        self,
+        report: AnyReport,
+        offset: int | None = None,
+        raw: str = "",
+        device_seq: str | None = None,
+    ) -> None:
+        self.head += 1
+        self._events.append(
+            ShoeEvent(
+                journal=self._journal,
+                seq=self.head,
+                profile=self._profile.id,
+                profile_hash=self._profile.digest,
+                device_seq=device_seq,
+                offset=self._framer.offset if offset is None else offset,
+                raw=raw,
+                mono_us=self._mono_us or 0,
+                utc=self._utc,
+                report=report,
+            )
+        )

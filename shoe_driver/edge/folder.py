@@ -1,0 +1,107 @@
+"""A driver's folder: its journals, the lock against a second driver, and two small counters.
+
+lock                   held by the running driver; says which process that is
+session                how often a driver was started here (births and Wills carry it)
+<journal>.journal      raw journals; the one with the highest number is the newest
+<journal>.acked        hint: what the core has acknowledged; stale is harmless, it is resent
+<journal>.journal.torn-<byte>   an unfinished tail that was cut off
+"""
+
+import fcntl
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self
+
+from events.clock import Clock, rfc3339
+from events.errors import InputError
+from shoe_driver.edge.journal import SUFFIX, Journal, write_durably
+
+__all__ = ["JournalFolder"]
+
+_NAME: Final = re.compile(r"j\d{8}t\d{6}-(\d+)")
+
+
+class JournalFolder:
+    """The folder, made where there is none, and locked until `close`.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        InputError: it cannot be used, or another driver uses it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise InputError(f"journal folder {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._lock, 32).decode(errors="replace").strip() or "unknown"
+            os.close(self._lock)
+            raise InputError(
+                f"journal folder {path} is in use by another driver (process {holder})"
+            ) from error
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, b"%d\n" % os.getpid(), 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Unlock."""
+        os.close(self._lock)
+
+    def next_session(self) -> int:
+        """One more than at the last start, durably."""
+        session = self._number("session") + 1
+        try:
+            write_durably(self.path / "session", b"%d\n" % session)
+        except OSError as error:
+            raise InputError(f"journal folder {self.path}: {error.strerror}") from error
+        return session
+
+    def newest(self) -> Path | None:
+        """The newest journal's file, or None where there is none."""
+        numbered = self._numbered()
+        return numbered[max(numbered)] if numbered else None
+
+    def begin(self, profile: bytes, clock: Clock) -> Journal:
+        """A new journal, newer than all others; its id is the time and a number.
+
+        Raises:
+            LogUnwritable: the disk refused it.
+        """
+        second = re.sub(r"[-:]", "", rfc3339(clock.utc_ns())[:19]).lower()
+        number = max(self._numbered(), default=0) + 1
+        return Journal.create(self.path, f"j{second}-{number}", profile, clock)
+
+    def acked(self, journal: str) -> int:
+        """What the core had acknowledged of the journal when this was last noted."""
+        return self._number(f"{journal}.acked")
+
+    def note_acked(self, journal: str, seq: int) -> None:
+        """Note what the core has acknowledged. Only a hint: not forced to disk, may fail."""
+        fresh = self.path / f".{journal}.acked.new"
+        with suppress(OSError):
+            fresh.write_bytes(b"%d\n" % seq)
+            fresh.replace(self.path / f"{journal}.acked")
+
+    def _numbered(self) -> dict[int, Path]:
+        found = ((_NAME.fullmatch(p.stem), p) for p in self.path.glob(f"*{SUFFIX}"))
+        return {int(match[1]): path for match, path in found if match}
+
+    def _number(self, name: str) -> int:
+        try:
+            return int((self.path / name).read_bytes())
+        except (OSError, ValueError):
+            return 0

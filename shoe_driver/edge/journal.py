@@ -1,0 +1,164 @@
+"""The raw journal on disk: one file of records, appended to and on disk before anything is decoded.
+
+A record is either whole on disk or was never acted upon. So an unfinished tail, left by a killed
+process or a power cut, is put aside and cut off; damage with whole records after it is another
+matter and is refused, because numbers that the core has already seen would be given anew.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+
+from events.clock import Clock
+from events.errors import LogRefused, LogUnwritable
+from shoe_driver.records import (
+    MAGIC,
+    JournalHeader,
+    Record,
+    RecordKind,
+    RecordReader,
+    encode_record,
+    holds_a_record,
+    parse_header,
+)
+
+__all__ = ["SUFFIX", "Journal", "read_records", "write_durably"]
+
+SUFFIX: Final = ".journal"
+_READ_SIZE: Final = 65_536
+
+
+class Journal:
+    """An open journal. Opening it repairs a torn tail.
+
+    Args:
+        path: the file.
+
+    Attributes:
+        header: its first record.
+        size: bytes of whole records.
+        torn: bytes of an unfinished tail that were put aside when it was opened.
+
+    Raises:
+        LogRefused: it is no journal, or it is damaged in its midst; it was left as it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header, self.size, tail = _survey(path)
+        self.torn = len(tail)
+        self._dirty = False
+        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        if tail:
+            write_durably(path.with_name(f"{path.name}.torn-{self.size}"), tail)
+            self._cut_back()
+
+    @classmethod
+    def create(cls, folder: Path, journal: str, profile: bytes, clock: Clock) -> Self:
+        """Begin a journal; it is there whole, with its header, or not at all.
+
+        Raises:
+            LogUnwritable: the disk refused it.
+        """
+        header = JournalHeader(journal=journal, profile=profile.decode())
+        payload = msgspec.json.encode(header)
+        record = Record(RecordKind.HEADER, clock.mono_us(), clock.utc_ns(), payload)
+        path = folder / f"{journal}{SUFFIX}"
+        try:
+            write_durably(path, MAGIC + encode_record(record))
+        except OSError as error:
+            raise LogUnwritable(f"no journal can be begun in {folder}: {error.strerror}") from error
+        return cls(path)
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Store the records: when this returns they are on disk.
+
+        Raises:
+            LogUnwritable: the disk refused them: none of them is stored.
+        """
+        data = memoryview(b"".join(map(encode_record, records)))
+        try:
+            if self._dirty:
+                self._cut_back()
+            self._dirty = True
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._fd, data[done:], self.size + done)
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise LogUnwritable(
+                f"the raw journal {self.path.name} cannot be written: {error.strerror}"
+            ) from error
+        self._dirty = False
+        self.size += len(data)
+
+    def records(self) -> Iterator[Record]:
+        """All whole records as they are on disk now, the header first."""
+        return read_records(self.path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._fd)
+
+    def _cut_back(self) -> None:
+        os.ftruncate(self._fd, self.size)
+        os.fsync(self._fd)
+        self._dirty = False
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """The whole records of a journal file; an unfinished tail is left out.
+
+    Raises:
+        LogRefused: it is no journal, or it is damaged.
+    """
+    reader = RecordReader()
+    with path.open("rb") as file:
+        while data := file.read(_READ_SIZE):
+            yield from reader.feed(data)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Put a file in place, whole and on disk, or leave what was there.
+
+    Raises:
+        OSError: the disk refused it.
+    """
+    fresh = path.with_name(f".{path.name}.new")
+    with fresh.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _survey(path: Path) -> tuple[JournalHeader, int, bytes]:
+    """Header, bytes of whole records, and the unfinished tail."""
+    reader = RecordReader()
+    header: JournalHeader | None = None
+    damage: LogRefused | None = None
+    try:
+        with path.open("rb") as file:
+            while data := file.read(_READ_SIZE):
+                for record in reader.feed(data):
+                    header = header or parse_header(record)
+    except LogRefused as error:
+        damage = error
+    with path.open("rb") as file:
+        file.seek(reader.position)
+        tail = file.read()
+    if header is None or holds_a_record(tail[1:]):
+        reason = str(damage or "there is no whole record")
+        raise LogRefused(
+            f"{path}: {reason} (byte {reader.position}); move it aside, and keep it",
+            reader.position,
+        )
+    return header, reader.position, tail

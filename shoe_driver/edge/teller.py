@@ -1,0 +1,211 @@
+"""The bus side of the driver: what is told to the core, and what the core acknowledges.
+
+`link/shoe` with the new head always goes out before the events it counts, so the core never
+believes that it has caught up when it has not. Events are posted without waiting and resent, in
+order, from the last acknowledged one: when the core asks, after every connect, and when nothing
+has moved for a while. Whatever comes in is refused by value: junk, retained acknowledgements, and
+those of another journal or beyond our head are counted, and said at the first and at powers of two.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from events.bus import Message
+from events.clock import Clock
+from events.shoe import LinkStatus, ShoeAck
+from events.topics import Topics
+from shoe_driver.edge.recorder import Recorder
+from shoe_driver.link import LinkState
+from shoe_driver.outbox import AckOutcome
+
+__all__ = ["LinkView", "Teller"]
+
+# The core acknowledges within milliseconds. After a second without one, something was lost; if it
+# is the core that is gone, asking less and less often is enough: it says hello when it is back.
+_RESEND_FIRST_US: Final = 1_000_000
+_RESEND_MOST_US: Final = 8_000_000
+# Every duplicate that the core receives is acknowledged once more: not each may start a resend.
+_REPEAT_US: Final = 200_000
+# How stale `link/shoe` and the note of what is acknowledged may become.
+_STATUS_EVERY_US: Final = 2_000_000
+
+_log: Final = structlog.get_logger()
+
+
+class LinkView(Struct, frozen=True):
+    """What the port's side says of itself.
+
+    Args:
+        held: whether the port is held.
+        reason: why it is not.
+        transport: where the shoe is.
+    """
+
+    held: bool
+    reason: str
+    transport: str
+
+
+class Teller:
+    """Tells the core.
+
+    Args:
+        topics: where.
+        recorder: what there is to tell.
+        link: asked how the port stands.
+        post: sends a message at once, or answers False.
+        clock: for the patience above.
+        probe: told of each step.
+
+    Attributes:
+        refused: acknowledgements that were refused.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        recorder: Recorder,
+        link: Callable[[], LinkView],
+        post: Callable[[str, bytes, bool], bool],
+        clock: Clock,
+        probe: Callable[[str], None],
+    ) -> None:
+        self.refused = 0
+        self._topics = topics
+        self._recorder = recorder
+        self._link = link
+        self._post = post
+        self._clock = clock
+        self._probe = probe
+        self._connected = False
+        self._told: tuple[str, int] = ("", 0)  # the journal and the head that were made public
+        self._told_us = 0
+        self._moved_us = 0
+        self._patience_us = _RESEND_FIRST_US
+
+    def connected(self) -> None:
+        """The bus is there: everything that is not acknowledged is told again."""
+        self._connected = True
+        self._again()
+
+    def disconnected(self) -> None:
+        """The bus is gone; what it had is worth nothing."""
+        self._connected = False
+
+    def told(self) -> None:
+        """There may be new events."""
+        if self._told != (self._recorder.journal, self._recorder.decoder.head):
+            self._publish_status()
+        self._pump()
+
+    def changed(self) -> None:
+        """The port was opened or lost."""
+        self._publish_status()
+
+    def tick(self) -> None:
+        """Time has passed: look whether anything is stuck or stale. To be called often."""
+        now = self._clock.mono_us()
+        if not self._connected:
+            return
+        if now - self._told_us > _STATUS_EVERY_US:
+            self._publish_status()
+            self._recorder.note_acked()
+        if self._recorder.outbox.waiting and now - self._moved_us > self._patience_us:
+            self._patience_us = min(self._patience_us * 2, _RESEND_MOST_US)
+            self._recorder.outbox.resend()
+            self._moved_us = now
+        self.told()
+
+    async def on_ack(self, message: Message) -> None:
+        """The core has appended, or says hello."""
+        self._probe("ack.received")
+        try:
+            ack = msgspec.json.decode(message.payload, type=ShoeAck)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._refuse(f"unreadable: {error}")
+            return
+        if message.retain:
+            self._refuse("retained: it may be of any age")
+        elif ack.journal == self._recorder.journal:
+            self._acknowledged(ack.seq)
+        elif ack.hello:
+            # The core does not have this journal at all: it is told from the first event on.
+            self._acknowledged(0)
+        else:
+            self._refuse(f"of another journal: {ack.journal!r}")
+        if ack.hello:
+            self._again()
+
+    def _acknowledged(self, seq: int) -> None:
+        outcome = self._recorder.outbox.acknowledge(seq)
+        now = self._clock.mono_us()
+        if outcome is AckOutcome.BEYOND:
+            self._refuse(f"of event {seq}, and there are {self._recorder.decoder.head}")
+        elif outcome is AckOutcome.ADVANCED:
+            self._moved_us, self._patience_us = now, _RESEND_FIRST_US
+            self._pump()
+        elif outcome is AckOutcome.REWOUND:
+            _log.warning("outbox.rewound", journal=self._recorder.journal, to=seq)
+            self._again()
+        elif now - self._moved_us > _REPEAT_US:
+            self._again()
+
+    def _again(self) -> None:
+        """Tell how the link stands, and everything from the last acknowledged event on."""
+        self._moved_us, self._patience_us = self._clock.mono_us(), _RESEND_FIRST_US
+        self._recorder.outbox.resend()
+        self._publish_status()
+        self._pump()
+
+    def _pump(self) -> None:
+        """Send what is due and was made public; what finds no room is due again at a tick."""
+        outbox, (journal, head) = self._recorder.outbox, self._told
+        if not self._connected or journal != self._recorder.journal:
+            return
+        if not outbox.waiting:
+            self._moved_us = self._clock.mono_us()
+        for seq, message in outbox.due():
+            if seq > head:
+                return
+            self._probe("event.before")
+            if not self._post(self._topics.shoe_event, message, False):
+                return
+            self._probe("event.after")
+            outbox.sent(seq)
+
+    def _publish_status(self) -> None:
+        if not self._connected:
+            return
+        status = self._status()
+        self._told_us = self._clock.mono_us()
+        if self._post(self._topics.link_shoe, msgspec.json.encode(status), True):
+            self._told = (status.journal, status.head)
+
+    def _status(self) -> LinkStatus:
+        link, decoder, profile = self._link(), self._recorder.decoder, self._recorder.profile
+        reports, short_copies, rejected = self._recorder.counts
+        heard_us = decoder.heard_us
+        return LinkStatus(
+            state=(decoder.link if link.held else LinkState.DOWN).value,
+            profile=profile.id,
+            transport=link.transport,
+            last_frame_age_ms=(
+                None if heard_us is None else (self._clock.mono_us() - heard_us) // 1_000
+            ),
+            loss_detection=profile.loss_detection,
+            reports=reports,
+            short_copies=short_copies,
+            rejected=rejected,
+            journal=self._recorder.journal,
+            head=decoder.head,
+            reason="" if link.held else link.reason,
+        )
+
+    def _refuse(self, reason: str) -> None:
+        self.refused += 1
+        if self.refused & (self.refused - 1) == 0:
+            _log.error("shoe_ack.refused", count=self.refused, reason=reason)

@@ -1,0 +1,190 @@
+"""The raw journal's records: what arrived, when, and what happened on the link.
+
+A journal file is `MAGIC` and then records, each one
+`kind u8, length u32, mono_us u64, utc_ns u64, payload, CRC-32 of all before`, big-endian. The
+first is a header that names the journal and carries the wire profile it is read with, whole: a
+journal can be read without anything else. Happenings on the link are records as well, so that all
+shoe events, and their numbers, are a function of the journal alone.
+"""
+
+import hashlib
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.errors import LogRefused
+
+__all__ = [
+    "MAGIC",
+    "PAYLOAD_LIMIT",
+    "JournalHeader",
+    "Record",
+    "RecordKind",
+    "RecordReader",
+    "encode_record",
+    "holds_a_record",
+    "parse_header",
+]
+
+MAGIC: Final = b"BACSHOE\x01"  # the last byte is the format's version
+PAYLOAD_LIMIT: Final = 0xFFFF  # a read is 4 KB, a profile 3 KB
+
+_HEAD: Final = struct.Struct(">BIQQ")
+_CRC: Final = struct.Struct(">I")
+
+
+class RecordKind(IntEnum):
+    """What a record tells. Numbers are stored: they never change."""
+
+    HEADER = 1  # a `JournalHeader`
+    DATA = 2  # bytes from the device
+    START = 3  # the driver was started; nothing before is continued
+    OPEN = 4  # the port was opened: its name
+    CLOSE = 5  # the port was lost or closed: why
+    SILENCE = 6  # silent in mid-deal past the limit: milliseconds, decimal
+    QUIET = 7  # what has begun to arrive did not go on
+
+
+class Record(Struct, frozen=True, gc=False):
+    """One record.
+
+    Args:
+        kind: what it tells.
+        mono_us: when, by the monotonic clock; it begins anew when the machine does.
+        utc_ns: when, nanoseconds since 1970.
+        payload: by kind.
+    """
+
+    kind: RecordKind
+    mono_us: int
+    utc_ns: int
+    payload: bytes = b""
+
+
+class JournalHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first record of a journal.
+
+    Args:
+        journal: its id, which with a number names a shoe event for ever.
+        profile: the wire profile's file, as text.
+    """
+
+    journal: str
+    profile: str
+
+    @property
+    def profile_digest(self) -> str:
+        """SHA-256 of that file, hex."""
+        return hashlib.sha256(self.profile.encode()).hexdigest()
+
+
+def encode_record(record: Record) -> bytes:
+    """The record's bytes."""
+    head = _HEAD.pack(record.kind, len(record.payload), record.mono_us, record.utc_ns)
+    return b"".join((head, record.payload, _CRC.pack(zlib.crc32(record.payload, zlib.crc32(head)))))
+
+
+def parse_header(record: Record) -> JournalHeader:
+    """Read a journal's first record.
+
+    Raises:
+        LogRefused: it is no header.
+    """
+    try:
+        if record.kind is RecordKind.HEADER:
+            return msgspec.json.decode(record.payload, type=JournalHeader)
+    except ValueError as error:
+        raise LogRefused(f"the journal's header: {error}", len(MAGIC)) from error
+    raise LogRefused("the journal does not begin with its header", len(MAGIC))
+
+
+class RecordReader:
+    """Reads a journal's bytes at any split.
+
+    Attributes:
+        position: where the last whole record ends.
+        pending: bytes after it, which are no whole record yet.
+    """
+
+    def __init__(self) -> None:
+        self.position = 0
+        self._buffer = b""
+
+    @property
+    def pending(self) -> int:
+        """Bytes that are no whole record yet."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """Take the next bytes and yield the records they complete.
+
+        Raises:
+            LogRefused: these are not a journal's bytes, or not of this build's format; `position`
+                is where the bad record begins.
+        """
+        self._buffer += data
+        at = 0
+        try:
+            if self.position == 0 and len(self._buffer) >= len(MAGIC):
+                _expect_magic(self._buffer)
+                at = len(MAGIC)
+            elif self.position == 0:
+                return
+            while (end := self._end(at)) is not None:
+                record = _parse(self._buffer, at, end)
+                if record is None:
+                    raise LogRefused("the journal is damaged: a checksum fails", self.position + at)
+                at = end
+                yield record
+        finally:
+            self.position += at
+            self._buffer = self._buffer[at:]
+
+    def _end(self, at: int) -> int | None:
+        """Where the record at `at` ends, or None while it is not all there."""
+        if len(self._buffer) < at + _HEAD.size:
+            return None
+        kind, length, _, _ = _HEAD.unpack_from(self._buffer, at)
+        if kind not in RecordKind._value2member_map_ or length > PAYLOAD_LIMIT:
+            reason = "the journal is damaged, or of a newer build: no record that this one knows"
+            raise LogRefused(reason, self.position + at)
+        end = at + _HEAD.size + int(length) + _CRC.size
+        return end if end <= len(self._buffer) else None
+
+
+def holds_a_record(data: bytes) -> bool:
+    """Whether a whole record lies anywhere in these bytes.
+
+    It tells a torn tail, which ends the file, from damage in its midst.
+    """
+    for match in _CANDIDATE.finditer(data):
+        at = match.start()
+        if at + _HEAD.size <= len(data):
+            end = at + _HEAD.size + int(_HEAD.unpack_from(data, at)[1]) + _CRC.size
+            if end <= len(data) and _parse(data, at, end) is not None:
+                return True
+    return False
+
+
+# Anywhere (a lookahead, so that candidates may overlap): a known kind, and a length within limits.
+_CANDIDATE: Final = re.compile(rb"(?=[\x01-\x07]\x00\x00)")
+
+
+def _expect_magic(data: bytes) -> None:
+    if not data.startswith(MAGIC):
+        raise LogRefused(f"no journal of this build's format: it begins {data[:8].hex()}", 0)
+
+
+def _parse(data: bytes, start: int, end: int) -> Record | None:
+    """The record in `data[start:end]`, or None where its checksum fails."""
+    body = data[start : end - _CRC.size]
+    if zlib.crc32(body) != _CRC.unpack_from(data, end - _CRC.size)[0]:
+        return None
+    kind, _, mono_us, utc_ns = _HEAD.unpack_from(data, start)
+    return Record(RecordKind(kind), mono_us, utc_ns, body[_HEAD.size :])

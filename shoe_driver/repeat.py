@@ -1,0 +1,95 @@
+"""Three copies of everything: which frame is a new report, and which one we have already.
+
+The rule of the house's shoe-link page for devices that repeat without being acknowledged:
+
+    first valid copy             a new report, at once: nothing waits for the others
+    same number, same body       a copy, while within the window and not more than `copies`
+    same number, another body    a conflict: neither can be trusted
+    same number otherwise        a new report (two power-ups in a row look alike and are two)
+    another number than due      reports were lost in between; told before the new report
+
+Where frames carry no times (bare captures) every frame counts as within the window. Nine reports
+lost in a row cannot be seen: this is why the profile's loss detection is `weak`.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from events.shoe import CopyConflict, ReportLost
+from shoe_driver.profile import RepeatPolicy
+
+__all__ = ["RepeatFilter", "Verdict"]
+
+
+class Verdict(Struct, frozen=True):
+    """What a valid frame is.
+
+    Args:
+        new: it is a new report.
+        finding: what has to be told first.
+    """
+
+    new: bool
+    finding: ReportLost | CopyConflict | None = None
+
+
+_COPY: Final = Verdict(new=False)
+_NEW: Final = Verdict(new=True)
+
+
+class RepeatFilter:
+    """Remembers the newest report and its copies.
+
+    Args:
+        policy: how the device repeats and numbers.
+
+    Attributes:
+        short_copies: finished reports of which fewer copies came than are sent.
+    """
+
+    def __init__(self, policy: RepeatPolicy) -> None:
+        self._copies = policy.copies
+        self._window_us = policy.window_ms * 1_000
+        self._boot = policy.boot
+        following = (policy.boot + policy.cycle, policy.cycle + policy.cycle[0])
+        self._next = dict(zip(*following, strict=True))
+        self._seq: str | None = None
+        self._bodies: tuple[bytes, ...] = ()
+        self._count = 0
+        self._first_us: int | None = None
+        self.short_copies = 0
+
+    def accept(self, seq: str, body: bytes, mono_us: int | None) -> Verdict:
+        """Judge a valid frame.
+
+        Args:
+            seq: the device's number.
+            body: kind and data.
+            mono_us: arrival by a clock that never steps, or None where there are no times.
+        """
+        if seq == self._seq and self._count < self._copies and self._within(mono_us):
+            self._count += 1
+            if body in self._bodies:
+                return _COPY
+            self._bodies += (body,)
+            told = tuple(known.hex().upper() for known in self._bodies)
+            return Verdict(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
+        due = self._next.get(self._seq) if self._seq is not None else None
+        if 0 < self._count < self._copies:
+            self.short_copies += 1
+        self._seq, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
+        if due is None or seq in (due, self._boot):
+            return _NEW
+        return Verdict(new=True, finding=ReportLost(expected=due, got=seq))
+
+    def close_window(self) -> None:
+        """No copy of the newest report can come any more: the clock has been another since."""
+        if 0 < self._count < self._copies:
+            self.short_copies += 1
+        self._count = self._copies
+
+    def _within(self, mono_us: int | None) -> bool:
+        if mono_us is None or self._first_us is None:
+            return True
+        return mono_us - self._first_us <= self._window_us
