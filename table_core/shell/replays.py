@@ -50,6 +50,11 @@ class Replays:
         task.add_done_callback(lambda done: self._forget(user, done))
         return True
 
+    def stop(self) -> None:
+        """End them all; whoever misses something asks again."""
+        for task in tuple(self._running.values()):
+            task.cancel()
+
     async def _send(self, user: str, position: int) -> None:
         while batch := list(self._read(position, BATCH)):
             for stored in batch:

@@ -6,6 +6,7 @@ appended before anything is said about it. What is said comes from publishers be
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -22,6 +23,7 @@ from events.commands import (
 )
 from events.errors import LogUnwritable
 from events.log import EventLog
+from events.presence import Herald, Presence, read_status
 from events.shoe import LinkStatus, ShoeEvent
 from events.topics import Topics
 from table_core.authority import authorise
@@ -40,6 +42,8 @@ DRIVER: Final = "shoe"
 # The house's limit for the device's own result after the deal is complete (docs/shoe-link.md).
 RESULT_OVERDUE_S: Final = 30
 WATCH_EVERY_S: Final = 1.0
+# How long a farewell may take on a broker that does not answer, seconds.
+FAREWELL_S: Final = 1.0
 MICROSECONDS: Final = 1_000_000
 
 _log: Final = structlog.get_logger()
@@ -73,10 +77,14 @@ class TableService:
         self._clock = clock
         self._probe = probe
         self._driver = DriverHead()
+        self._driver_presence = Presence()
         self._complete_since: int | None = None
+        self._herald = Herald(topics.status(SERVICE), log.next_session(), clock)
         self._bus = Bus(
             settings,
+            will=self._herald.will,
             subscriptions={
+                topics.status(SERVICE): self._on_own_status,
                 topics.shoe_event: self._on_shoe_event,
                 topics.link_shoe: self._on_link,
                 topics.requests: self._on_request,
@@ -108,24 +116,57 @@ class TableService:
         """Whether everything the driver is known to have numbered has been appended."""
         return self._bus.connected and self._driver.reached_by(self._table.shoe_ack)
 
-    async def run(self) -> None:
-        """Serve until cancelled. Whatever fails ends the service: it fails closed."""
-        async with self._tasks as tasks:
-            tasks.create_task(self._bus.run())
-            tasks.create_task(self._settlements.run())
-            tasks.create_task(self._events.run())
-            tasks.create_task(self._state.run())
-            tasks.create_task(self._watch())
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until `stop` is set. Whatever fails ends the service: it fails closed."""
+        async with self._tasks as group:
+            tasks = [
+                group.create_task(loop)
+                for loop in (
+                    self._bus.run(),
+                    self._settlements.run(),
+                    self._events.run(),
+                    self._state.run(),
+                    self._herald.beat(self._bus),
+                    self._watch(),
+                )
+            ]
+            await stop.wait()
+            await self._say_farewell()
+            self._replays.stop()
+            for task in tasks:
+                task.cancel()
+
+    async def _say_farewell(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_S):
+                await self._bus.publish(*self._herald.will[:2], retain=True)
 
     async def _on_connect(self) -> None:
+        self._herald.announce(self._bus)
         self._acknowledge(hello=True)
         self._changed()
 
     def _on_disconnect(self) -> None:
         self._driver = DriverHead()
 
+    async def _on_own_status(self, message: Message) -> None:
+        if self._herald.contradicted_by(message.payload):
+            self._herald.announce(self._bus)
+
     async def _on_driver_status(self, message: Message) -> None:
-        raise NotImplementedError
+        status = read_status(message.payload)
+        if status is None:
+            return
+        self._driver_presence = self._driver_presence.heard(status)
+        self._mind_driver()
+
+    def _mind_driver(self) -> None:
+        """A driver that is away may hold cards: nothing of it is known until it speaks again."""
+        if self._driver_presence.online(self._clock.utc_ns()):
+            return
+        if self._driver != DriverHead():
+            self._driver = DriverHead()
+            self._state.kick()
 
     async def _on_shoe_event(self, message: Message) -> None:
         try:
@@ -162,15 +203,17 @@ class TableService:
             return  # an empty payload is the clearing of a retained request
         user, name = parsed
         answer = self._answer(user, name, message)
-        if answer is not None:
-            self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
+        self._probe("answer.before")
+        self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
+        self._probe("answer.after")
 
-    def _answer(self, user: str, name: str, message: Message) -> Answer | None:
+    def _answer(self, user: str, name: str, message: Message) -> Answer:
         command = parse_command(name, message.payload)
         if message.retain:
+            # Kept by the broker from a time nobody knows: refused, and cleared.
             self._bus.post(message.topic, b"", retain=True)
-            transaction = command.transaction
-            return _refused(transaction, "retained_request", "a request must not be retained")
+            text = "a request must not be retained"
+            return _refused(command.transaction, "retained_request", text)
         if isinstance(command, Answer):
             return command
         if isinstance(command, Replay | Ack):
@@ -222,9 +265,10 @@ class TableService:
         )
 
     async def _watch(self) -> None:
-        """Notice a device result that does not come."""
+        """Notice what does not come: the device's result, the driver's heartbeat."""
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
+            self._mind_driver()
             self._tick(self._clock.mono_us())
 
     def _tick(self, now_us: int) -> None:

@@ -1,0 +1,170 @@
+"""The demo's machine room: data folder, configuration, broker, and the services' own processes."""
+
+import asyncio
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from msgspec import Struct
+
+from baccarat.broker import LOOPBACK, EmbeddedBroker
+from baccarat.children import Child
+from baccarat.commands.run import service_command
+from baccarat.config import TableConfig, load_config
+from events.errors import InputError, TableError
+
+__all__ = ["DemoBroken", "DemoOptions", "Machine"]
+
+SITE: Final = "demo"
+TABLE: Final = "t1"
+
+_CONFIG: Final = """\
+# Written by `baccarat demo`.
+site = "{site}"
+table = "{table}"
+rulebook = "{rulebook}"
+
+[shoe]
+url = "pty:{link}"
+profile = "{profile}"
+
+[bus]
+host = "{host}"
+port = {port}
+"""
+# Lines of a service's log that are shown when it ends by itself.
+_LAST_WORDS: Final = 3
+
+
+class DemoBroken(TableError):  # noqa: N818 - named for what happened
+    """A part of the demo ended by itself."""
+
+
+class DemoOptions(Struct, frozen=True, kw_only=True):
+    """What was asked for on the command line.
+
+    Args:
+        rounds: coups to play; None plays until Ctrl-C.
+        seed: of cards, wagers and whims.
+        speed: 1 is a live table's pace, 0 as fast as it goes.
+        rulebook: id of the rulebook.
+        profile: id of the wire profile.
+        disclosure: `immediate` or `deferred`.
+        data: the folder for everything durable; None makes one.
+        port: the broker's MQTT port on loopback; None takes a free one.
+    """
+
+    rounds: int | None
+    seed: int
+    speed: float
+    rulebook: str
+    profile: str
+    disclosure: str
+    data: Path | None
+    port: int | None
+
+
+class Machine:
+    """Everything that runs beside the demo's own process; as a context manager it ends with it.
+
+    Args:
+        options: what was asked for.
+    """
+
+    def __init__(self, options: DemoOptions) -> None:
+        self._options = options
+        self._stack = ExitStack()
+        self._children: list[tuple[Child, Path]] = []
+        self.data = options.data or Path(tempfile.mkdtemp(prefix="baccarat-demo-"))
+        self.link = self.data.absolute() / "shoe"
+        self.config: TableConfig | None = None
+
+    def __enter__(self) -> Self:
+        with self._stack:  # undone, in order, when anything below fails
+            self._prepare()
+            broker = self._stack.enter_context(
+                EmbeddedBroker.start(self.data.absolute() / "broker", self._options.port)
+            )
+            self.broker_pid = broker.pid
+            self.config = self._write_config(broker.port)
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def table(self) -> TableConfig:
+        """The table's configuration, once the machine is up."""
+        assert self.config is not None  # noqa: S101 - entered
+        return self.config
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The processes by name, the broker's too."""
+        return {"broker": self.broker_pid} | {child.name: child.pid for child, _ in self._children}
+
+    def start(self, service: str) -> None:
+        """Start a service's own process; its log goes to `<service>.log` in the data folder."""
+        output = self.data / f"{service}.log"
+        command = service_command(self.data / "table.toml", service)
+        child = Child.start(command, name=service, output=output)
+        self._children.append((self._stack.enter_context(child), output))
+
+    def stop_services(self) -> None:
+        """End the services in order; the broker goes on."""
+        for child, _ in reversed(self._children):
+            child.stop()
+
+    async def watch(self) -> None:
+        """Wait until a service ends by itself, which is a failure.
+
+        Raises:
+            DemoBroken: with the service's last words.
+        """
+        ends = {
+            asyncio.ensure_future(child.ended()): (child, output)
+            for child, output in self._children
+        }
+        try:
+            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in ends:
+                task.cancel()
+        child, output = ends[done.pop()]
+        words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:])
+        raise DemoBroken(f"the {child.name} service has ended with code {child.code}: {words}")
+
+    def _prepare(self) -> None:
+        try:
+            self.data.mkdir(parents=True, exist_ok=True)
+            probe = self.data / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise InputError(
+                f"--data {self.data}: {error.strerror}; name a folder that this user may write"
+            ) from error
+
+    def _write_config(self, port: int) -> TableConfig:
+        path = self.data / "table.toml"
+        path.write_text(
+            _CONFIG.format(
+                site=SITE,
+                table=TABLE,
+                rulebook=self._options.rulebook,
+                link=self.link,
+                profile=self._options.profile,
+                host=LOOPBACK,
+                port=port,
+            ),
+            encoding="utf-8",
+        )
+        return load_config(path)

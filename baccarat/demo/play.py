@@ -1,0 +1,170 @@
+"""Plays the demo: the people and the shoe of `simulators` around the real services."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final, Literal, Protocol, cast
+
+from baccarat.demo.ledger import Ledger, Summary, audit
+from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
+from events.codec import decode_data, decode_envelope
+from events.log import EventLog
+from events.table import Settlement
+from simulators.cage import Cage, Receipt
+from simulators.croupier import Croupier, PlayedCoup
+from simulators.dealing import DealingShoe
+from simulators.pty_port import INSTANT, Pace, PtyPort
+from simulators.shoe import ShoeSimulator
+
+__all__ = ["Onlooker", "Played", "play"]
+
+BAUD: Final = 4800
+# How long the cage may take for its last acknowledgement after the last coup, seconds.
+CAGE_PATIENCE_S: Final = 30.0
+
+
+class Onlooker(Protocol):
+    """Whoever watches the table while it is played."""
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        ...
+
+    def on_settlement(self, settlement: Settlement) -> None:
+        """The cage has booked a settlement."""
+        ...
+
+    def on_coup(self, coup: PlayedCoup) -> None:
+        """A coup is over."""
+        ...
+
+
+class Played:
+    """How the demo ended.
+
+    Args:
+        summary: its last word.
+        interrupted: a signal ended it, not the number of rounds.
+    """
+
+    def __init__(self, summary: Summary, *, interrupted: bool) -> None:
+        self.summary = summary
+        self.interrupted = interrupted
+
+
+async def play(
+    options: DemoOptions, machine: Machine, ledger: Ledger, onlooker: Onlooker
+) -> Played:
+    """Play to the end of the rounds, or until SIGINT or SIGTERM; then audit the log.
+
+    Raises:
+        DemoBroken: a service ended, or the cage did not acknowledge in time.
+    """
+    stop = _stopped_by_signals()
+    port = PtyPort(machine.link, pace=Pace.at_baud(BAUD) if options.speed else INSTANT)
+    port.plug_in()
+    try:
+        machine.start("shoe")
+        machine.start("table")
+        acknowledged_to = await _play(options, machine, ledger, onlooker, port, stop)
+    finally:
+        port.unplug()
+    return Played(
+        _audited(machine, ledger, acknowledged_to),
+        interrupted=stop.is_set(),
+    )
+
+
+async def _play(
+    options: DemoOptions,
+    machine: Machine,
+    ledger: Ledger,
+    onlooker: Onlooker,
+    port: PtyPort,
+    stop: asyncio.Event,
+) -> int:
+    """Returns the position up to which the cage has acknowledged."""
+    config = machine.table
+
+    def on_coup(coup: PlayedCoup) -> None:
+        ledger.on_coup(coup)
+        onlooker.on_coup(coup)
+
+    def on_receipt(receipt: Receipt) -> None:
+        ledger.on_receipt(receipt)
+        onlooker.on_settlement(receipt.settlement)
+
+    dealing = DealingShoe(
+        seed=options.seed,
+        disclosure=cast(Literal["immediate", "deferred"], options.disclosure),
+    )
+    croupier = Croupier(
+        config.bus_settings("croupier"),
+        config.topics,
+        ShoeSimulator(
+            port, dealing, first_shoe=f"{datetime.now(UTC):%Y%m%d}-01", speed=options.speed
+        ),
+        seed=options.seed,
+        speed=options.speed,
+        on_coup=on_coup,
+    )
+    cage = Cage(
+        config.bus_settings("cage"),
+        config.topics,
+        path=machine.data / "cage.sqlite",
+        on_receipt=on_receipt,
+    )
+    background = [croupier.run(), cage.run(), onlooker.run(), machine.watch()]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in background]
+        playing = group.create_task(_until(stop, croupier, options.rounds))
+        await playing
+        if croupier.view.seen is not None:
+            await _acknowledged(cage, croupier.view.seen.position)
+        for task in tasks:
+            task.cancel()
+    return cage.acknowledged
+
+
+async def _until(stop: asyncio.Event, croupier: Croupier, rounds: int | None) -> None:
+    """Play; `stop` cuts it short."""
+    playing = asyncio.ensure_future(croupier.play(rounds))
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({playing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    playing.cancel()
+    with suppress(asyncio.CancelledError):
+        await playing
+
+
+async def _acknowledged(cage: Cage, position: int) -> None:
+    try:
+        async with asyncio.timeout(CAGE_PATIENCE_S):
+            await cage.caught_up(position)
+    except TimeoutError as error:
+        raise DemoBroken(
+            f"the cage has acknowledged {cage.acknowledged}, not {position}, "
+            f"within {CAGE_PATIENCE_S:g} s"
+        ) from error
+
+
+def _stopped_by_signals() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+def _audited(machine: Machine, ledger: Ledger, acknowledged_to: int) -> Summary:
+    """The summary, with the log held against what physically happened."""
+    machine.stop_services()
+    config = machine.table
+    with EventLog.open(config.log_path, config.origin) as log:
+        events = (decode_data(decode_envelope(stored.stored)) for stored in log.read())
+        return ledger.summary(
+            audit(events, ledger.played),
+            acknowledged_to=acknowledged_to,
+            log=str(config.log_path),
+        )

@@ -1,0 +1,236 @@
+"""The demo in the terminal: a live table, or a line a coup where there is no terminal."""
+
+import asyncio
+from typing import IO, Final
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table as Grid
+from rich.text import Text
+
+from baccarat.demo.ledger import Ledger, Summary
+from baccarat.demo.spectator import Spectator
+from events.cards import Hand
+from events.table import Settlement
+from simulators.croupier import PlayedCoup
+from table_core.draw_words import DRAW_WORDS
+from table_core.view import CoupView, StateView
+
+__all__ = ["LineScreen", "LiveScreen", "money", "print_summary", "settlement_line"]
+
+FRAMES_PER_SECOND: Final = 10
+SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+RED: Final = frozenset("HD")
+MINOR_UNITS: Final = 100
+
+
+def money(minor: int) -> str:
+    """Minor units as people write money: 123456 is 1,234.56."""
+    sign, whole = "-" if minor < 0 else "", abs(minor)
+    return f"{sign}{whole // MINOR_UNITS:,}.{whole % MINOR_UNITS:02d}"
+
+
+def settlement_line(settlement: Settlement) -> str:
+    """A settled coup in one line."""
+    hands = "  ".join(
+        f"{name} {' '.join(str(card) for card in cards):<8} = {points}"
+        for name, cards, points in (
+            ("Player", settlement.player, settlement.player_total),
+            ("Banker", settlement.banker, settlement.banker_total),
+        )
+    )
+    winner = settlement.winner.value if settlement.winner else "-"
+    return (
+        f"{settlement.coup:<16} {hands}  {winner:<6}  "
+        f"staked {money(settlement.staked):>10}  paid {money(settlement.paid):>10}"
+    )
+
+
+class LineScreen:
+    """A line for every coup.
+
+    Args:
+        spectator: watches the table.
+        out: where the lines go.
+    """
+
+    def __init__(self, spectator: Spectator, out: IO[str]) -> None:
+        self._spectator = spectator
+        self._out = out
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        await self._spectator.run()
+
+    def on_settlement(self, settlement: Settlement) -> None:
+        """Print what the coup came to."""
+        print(settlement_line(settlement), file=self._out, flush=True)
+
+    def on_coup(self, coup: PlayedCoup) -> None:
+        """Print a coup that came to nothing."""
+        if coup.phase != "settled":
+            print(f"{coup.coup:<16} {coup.phase}", file=self._out, flush=True)
+
+
+class LiveScreen:
+    """The table as it stands, drawn again ten times a second.
+
+    Args:
+        spectator: watches the table.
+        ledger: counts.
+        console: the terminal.
+        title: what stands above everything.
+    """
+
+    def __init__(self, spectator: Spectator, ledger: Ledger, console: Console, title: str) -> None:
+        self._spectator = spectator
+        self._ledger = ledger
+        self._console = console
+        self._title = title
+
+    async def run(self) -> None:
+        """Watch and draw until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._spectator.run())
+            tasks.create_task(self._draw())
+
+    def on_settlement(self, settlement: Settlement) -> None:
+        """The next frame shows it."""
+
+    def on_coup(self, coup: PlayedCoup) -> None:
+        """The next frame shows it."""
+
+    async def _draw(self) -> None:
+        with Live(console=self._console, auto_refresh=False, transient=False) as live:
+            while True:
+                live.update(self._frame(), refresh=True)
+                await asyncio.sleep(1 / FRAMES_PER_SECOND)
+
+    def _frame(self) -> RenderableType:
+        state = self._spectator.state
+        if state is None:
+            return Panel("waiting for the table", title=self._title)
+        parts: list[RenderableType] = [_health(self._spectator, state)]
+        if state.coup is not None:
+            parts.append(_coup(state.coup))
+            parts.append(_wagers(state.coup, self._spectator.settlement))
+        parts.append(_totals(self._ledger))
+        return Panel(Group(*parts), title=self._title)
+
+
+def print_summary(console: Console, summary: Summary) -> None:
+    """The demo's last word, for people."""
+    grid = Grid.grid(padding=(0, 2))
+    for what, value in (
+        ("coups", f"{summary.coups}, {summary.cards} cards, {summary.misaligned} misaligned"),
+        ("settlements", f"{summary.settlements}, the cage acknowledged {summary.acknowledged}"),
+        ("staked", money(summary.staked)),
+        ("paid", f"{money(summary.paid)} (commission {money(summary.commission)} kept)"),
+        ("house", money(summary.house)),
+        ("lost, doubled", f"{summary.lost} cards, {summary.duplicates}"),
+        ("latency", _latency(summary)),
+        ("log", summary.log),
+    ):
+        grid.add_row(what, value)
+    console.print(grid)
+    console.print(f"Check it: baccarat log verify {summary.log}", soft_wrap=True)
+
+
+def _latency(summary: Summary) -> str:
+    if summary.latency_ms.p50 is None:
+        return "no coup was settled"
+    return (
+        f"{summary.latency_ms.p50:.1f} ms median, {summary.latency_ms.p99:.1f} ms at p99, "
+        "from the shoe's last byte to the cage's book"
+    )
+
+
+def _health(spectator: Spectator, state: StateView) -> RenderableType:
+    link = spectator.link
+    words = Text()
+    words.append("bus ", "dim")
+    words.append("connected" if spectator.connected else "lost", _colour(spectator.connected))
+    words.append("   shoe link ", "dim")
+    words.append(state.link.state, _colour(state.link.state in {"open", "up"}))
+    if link is not None:
+        words.append(
+            f"   {link.reports} reports, {link.short_copies} short of copies, "
+            f"{link.rejected} rejected",
+            "dim",
+        )
+    if state.shoe is not None:
+        words.append(f"   shoe {state.shoe.id}, {state.shoe.cards} cards drawn", "dim")
+    for alarm in state.alarms:
+        words.append(f"\n! {alarm.text}", "bold red")
+    return words
+
+
+def _coup(coup: CoupView) -> RenderableType:
+    hands = [
+        Panel(_hand(coup, hand), title=f"{hand.value.title()}  {_points(points)}", width=30)
+        for hand, points in ((Hand.PLAYER, coup.player_total), (Hand.BANKER, coup.banker_total))
+    ]
+    said = Text(f"coup {coup.id}  {coup.phase.value}", "bold")
+    if coup.winner is not None:
+        said.append(
+            f"  {coup.winner.value.title()}{' by a natural' if coup.natural else ''}", "bold green"
+        )
+    applied = [rule.rule for rule in coup.rules if rule.rule != "initial"]
+    drawn = [card.rule for card in coup.cards if card.rule and card.rule != "initial"]
+    for rule in dict.fromkeys(applied or drawn):
+        said.append(f"\n{DRAW_WORDS[rule]}", "italic")
+    return Group(said, Columns(hands))
+
+
+def _hand(coup: CoupView, hand: Hand) -> Text:
+    text = Text()
+    for dealt in coup.cards:
+        if dealt.hand is not hand:
+            continue
+        if dealt.card is None:
+            text.append(" ▒▒ ", "reverse blue")
+        else:
+            rank = "10" if dealt.card.rank == "T" else dealt.card.rank
+            style = "bold red on white" if dealt.card.suit in RED else "bold black on white"
+            text.append(f" {rank}{SUITS[dealt.card.suit]} ", style)
+        text.append(" ")
+    return text
+
+
+def _wagers(coup: CoupView, settlement: Settlement | None) -> RenderableType:
+    grid = Grid(box=None, padding=(0, 2))
+    for heading in ("seat", "bet", "stake", "", "paid"):
+        grid.add_column(heading, justify="right" if heading in {"stake", "paid"} else "left")
+    settled = (
+        {line.wager: line for line in settlement.lines}
+        if settlement is not None and settlement.coup == coup.id
+        else {}
+    )
+    for wager in coup.wagers:
+        line = settled.get(wager.id)
+        grid.add_row(
+            str(wager.seat),
+            wager.bet,
+            money(wager.stake),
+            line.result if line else "",
+            money(line.paid) if line else "",
+        )
+    return grid
+
+
+def _totals(ledger: Ledger) -> RenderableType:
+    return Text(
+        f"{len(ledger.played)} coups   staked {money(ledger.staked)}   paid {money(ledger.paid)}   "
+        f"commission {money(ledger.commission)}   house {money(ledger.house)}",
+        "dim",
+    )
+
+
+def _points(points: int | None) -> str:
+    return "" if points is None else str(points)
+
+
+def _colour(good: bool) -> str:
+    return "green" if good else "bold red"

@@ -1,0 +1,86 @@
+"""Somebody who watches the table over the bus, as any vendor's display would."""
+
+from typing import TypeVar
+
+import msgspec
+
+from events.bus import Bus, BusSettings, Message
+from events.codec import Envelope, decode_data
+from events.errors import UnreadableEvent
+from events.shoe import LinkStatus
+from events.table import CoupSettled, Settlement
+from events.topics import Topics
+from table_core.view import StateView
+
+__all__ = ["Spectator"]
+
+_T = TypeVar("_T")
+
+
+class _Published(Envelope, frozen=True, kw_only=True):
+    """An event as it travels."""
+
+    hash: str
+
+
+class Spectator:
+    """Keeps the newest of everything that a display shows.
+
+    Args:
+        settings: the broker and the login.
+        topics: the table.
+
+    Attributes:
+        state: the newest `state` document.
+        settlement: the newest settlement.
+        link: the newest `link/shoe`.
+        unreadable: messages that this build could not read.
+    """
+
+    def __init__(self, settings: BusSettings, topics: Topics) -> None:
+        self.state: StateView | None = None
+        self.settlement: Settlement | None = None
+        self.link: LinkStatus | None = None
+        self.unreadable = 0
+        self._bus = Bus(
+            settings,
+            subscriptions={
+                topics.state: self._on_state,
+                topics.settlement: self._on_settlement,
+                topics.link_shoe: self._on_link,
+            },
+        )
+
+    @property
+    def connected(self) -> bool:
+        """The broker is there."""
+        return self._bus.connected
+
+    async def run(self) -> None:
+        """Watch for ever, until cancelled."""
+        await self._bus.run()
+
+    async def _on_state(self, message: Message) -> None:
+        self.state = self._read(message, StateView) or self.state
+
+    async def _on_link(self, message: Message) -> None:
+        self.link = self._read(message, LinkStatus) or self.link
+
+    async def _on_settlement(self, message: Message) -> None:
+        envelope = self._read(message, _Published)
+        if envelope is None:
+            return
+        try:
+            event = decode_data(envelope)
+        except UnreadableEvent:
+            self.unreadable += 1
+            return
+        if isinstance(event, CoupSettled):
+            self.settlement = event.settlement
+
+    def _read(self, message: Message, kind: type[_T]) -> _T | None:
+        try:
+            return msgspec.json.decode(message.payload, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            self.unreadable += 1
+            return None

@@ -1,0 +1,24 @@
+"""The draw rules in words, for screens and timelines. Every row of the draw table has some."""
+
+from typing import Final
+
+__all__ = ["DRAW_WORDS"]
+
+DRAW_WORDS: Final = {
+    "initial": "two cards to each hand",
+    "natural": "a natural: no more cards",
+    "player_0_5_draws": "Player draws on 0 to 5",
+    "player_6_7_stands": "Player stands on 6 and 7",
+    "banker_player_stood_0_5_draws": "Player stood: Banker draws on 0 to 5",
+    "banker_player_stood_6_7_stands": "Player stood: Banker stands on 6 and 7",
+    "banker_0_2_draws": "Banker draws on 0 to 2",
+    "banker_3_draws_unless_8": "Banker 3 draws, Player's third is no 8",
+    "banker_3_stands_on_8": "Banker 3 stands, Player's third is an 8",
+    "banker_4_draws_on_2_7": "Banker 4 draws, Player's third is 2 to 7",
+    "banker_4_stands_on_0_1_8_9": "Banker 4 stands, Player's third is 0, 1, 8 or 9",
+    "banker_5_draws_on_4_7": "Banker 5 draws, Player's third is 4 to 7",
+    "banker_5_stands_on_0_3_8_9": "Banker 5 stands, Player's third is 0 to 3, 8 or 9",
+    "banker_6_draws_on_6_7": "Banker 6 draws, Player's third is 6 or 7",
+    "banker_6_stands_on_0_5_8_9": "Banker 6 stands, Player's third is 0 to 5, 8 or 9",
+    "banker_7_stands": "Banker stands on 7",
+}
