@@ -69,7 +69,7 @@ def check(
     Args:
         rulebook: the one in force.
         standing: those that stand already; they are not judged again.
-        asked: the new ones. The texts of their fields may be anything; so may their amounts.
+        asked: the new ones, however odd their texts and amounts.
         whole: nothing comes after these, so that a side bet must have its main wager by now.
 
     Returns:

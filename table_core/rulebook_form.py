@@ -52,7 +52,7 @@ class _CommissionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class _BetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pays: dict[str, str]
+    pays: dict[str, object]
     variant: str | None = None
     phase: Literal[1, 2] = LAST_PHASE
     offered: bool = True
@@ -217,6 +217,8 @@ def _schedule(kind: Kind, form: _BetForm, key: str, faults: _Faults) -> dict[str
     for category, pays in form.pays.items():
         if category not in known:
             faults.add(f"{key}.{category}", f"no such category; known are {', '.join(known)}")
+        elif not isinstance(pays, str):
+            faults.add(f"{key}.{category}", "write the odds as text: '8', '1/2', '27/50' or 'push'")
         elif pays == PUSH:
             schedule[category] = None
         elif category == PUSH:

@@ -3,14 +3,15 @@
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Final
 
-from events.errors import ConfigError
+from events.errors import ConfigError, OurBug
 from table_core.rulebook import Rulebook
 from table_core.rulebook_form import parse_rulebook
 
-__all__ = ["load_rulebook", "shipped"]
+__all__ = ["load_rulebook", "shipped", "shipped_source"]
 
-_SUFFIX = ".toml"
+_SUFFIX: Final = ".toml"
 
 
 def shipped() -> tuple[str, ...]:
@@ -29,17 +30,25 @@ def load_rulebook(rulebook_id: str) -> Rulebook:
     """Read a shipped rulebook; each file is read and compiled once a process.
 
     Raises:
-        ConfigError: no such rulebook is shipped, or its file is wrong.
+        ConfigError: no such rulebook is shipped.
     """
-    if rulebook_id not in shipped():
-        raise ConfigError(
-            f"no rulebook {rulebook_id!r} is shipped; known are {', '.join(shipped())}"
-        )
     name = f"{rulebook_id}{_SUFFIX}"
-    rulebook = parse_rulebook(name, _folder().joinpath(name).read_bytes())
+    rulebook = parse_rulebook(name, shipped_source(rulebook_id))
     if rulebook.id != rulebook_id:
-        raise ConfigError(f"{name}: id: {rulebook.id!r}; the file's name and its id must agree")
+        raise OurBug(f"the shipped {name} calls itself {rulebook.id!r}")
     return rulebook
+
+
+def shipped_source(rulebook_id: str) -> bytes:
+    """The bytes of a shipped rulebook's file: what is hashed, and what a site copies to change.
+
+    Raises:
+        ConfigError: no such rulebook is shipped.
+    """
+    known = shipped()
+    if rulebook_id not in known:
+        raise ConfigError(f"no rulebook {rulebook_id!r} is shipped; known are {', '.join(known)}")
+    return _folder().joinpath(f"{rulebook_id}{_SUFFIX}").read_bytes()
 
 
 def _folder() -> Traversable:

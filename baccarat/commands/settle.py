@@ -24,7 +24,7 @@ from table_core.stores import load_rulebook, shipped
 __all__ = ["settle"]
 
 # 10,000 wagers make a line of about 1 MB; without a bound one line could fill the memory.
-MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+_MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 
 # Enough digits for any amount there could be, few enough to read at once.
 _WAGER: Final = re.compile(
@@ -90,11 +90,11 @@ def _batch(source: BinaryIO, sink: BinaryIO) -> int:
 
 def _read_line(source: BinaryIO, number: int) -> bytes:
     try:
-        line = source.readline(MAX_LINE_BYTES + 1)
+        line = source.readline(_MAX_LINE_BYTES + 1)
     except OSError as error:
         raise InputError(f"line {number}: stdin cannot be read: {error}") from error
-    if len(line) > MAX_LINE_BYTES:
-        raise InputError(f"line {number}: longer than {MAX_LINE_BYTES} bytes")
+    if len(line) > _MAX_LINE_BYTES:
+        raise InputError(f"line {number}: longer than {_MAX_LINE_BYTES} bytes")
     return line
 
 
