@@ -137,7 +137,8 @@ class Cage:
         """Consume for ever, until cancelled.
 
         Raises:
-            BusError: the broker refuses the login, or the table an acknowledgement.
+            ExceptionGroup: with a BusError in it: the broker refuses the login, the table refuses
+                an acknowledgement, or a settlement cannot be read.
         """
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -153,7 +153,8 @@ class Croupier:
         Raises:
             CroupierRefused: the table will not let the dealer work.
         """
-        await self._take_over()
+        if not self._shoe_id:
+            await self._take_over()
         while coups is None or self.tally.coups < coups:
             if self._shoe.over:
                 await self._change_shoe()
