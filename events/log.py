@@ -27,7 +27,7 @@ from events.log_check import Tail, check
 from events.log_create import create
 from events.log_files import LogFiles
 from events.log_lock import WriterLock
-from events.log_schema import ORIGIN
+from events.log_schema import ORIGIN, OWN_ACTORS
 
 __all__ = ["EventLog", "Pending", "Recorded", "Stored"]
 
@@ -138,20 +138,21 @@ class EventLog:
         Args:
             expected: where the caller believes the log to stand.
             entries: at least one.
-            request: transaction id and body of what asked for them, for `recorded`.
+            request: cause and body of the command that asked for them, for `recorded`; None for
+                what the shoe or the core did of itself.
 
         Raises:
             LogConflict: the log stands elsewhere: another writer is there.
             LogUnwritable: the disk refused; nothing may be acknowledged.
             InputError: an event is longer than `MAX_EVENT_BYTES`.
-            OurBug: nothing to append, bytes that contradict their columns or position or that
-                this build could not read again, or a transaction that is recorded already.
+            OurBug: nothing to append, bytes that contradict their columns, position or request or
+                that this build could not read again, or a request that is recorded already.
         """
         if expected != self._position:
             raise LogConflict(expected, self._position)
         if not entries:
             raise OurBug("an append without events")
-        stored = tuple(self._chained(entries))
+        stored = tuple(self._chained(entries, request and request[0]))
         try:
             with self._files.writing(f"append at {expected + 1}") as db:
                 db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", stored)
@@ -180,10 +181,10 @@ class EventLog:
             last = min(end, first + _READ_BATCH - 1)
             yield from map(Stored._make, self._files.query(sql, first, last))
 
-    def recorded(self, transaction: str) -> Recorded | None:
-        """What was accepted under this transaction id, or None."""
+    def recorded(self, cause: str) -> Recorded | None:
+        """The request that was accepted under this cause, `<user>/<transaction>`, or None."""
         rows = self._files.query(
-            "SELECT body, position FROM request WHERE transaction_id = ?", transaction
+            "SELECT body, position FROM request WHERE transaction_id = ?", cause
         )
         return Recorded._make(rows[0]) if rows else None
 
@@ -230,15 +231,15 @@ class EventLog:
     ) -> None:
         self.close()
 
-    def _chained(self, entries: Sequence[Pending]) -> Iterator[Stored]:
+    def _chained(self, entries: Sequence[Pending], cause: str | None) -> Iterator[Stored]:
         position, head = self._position, self._head
         for entry in entries:
             position += 1
-            self._admit(position, entry)
+            self._admit(position, entry, cause)
             head = next_hash(head, entry.stored)
             yield Stored(position, *entry, head)
 
-    def _admit(self, position: int, entry: Pending) -> None:
+    def _admit(self, position: int, entry: Pending, cause: str | None) -> None:
         """Refuse what would make a log that nobody can open."""
         if len(entry.stored) > MAX_EVENT_BYTES:
             raise InputError(
@@ -254,3 +255,6 @@ class EventLog:
         told = (position, self._origin, entry.type, entry.version, entry.at)
         if says != told:
             raise OurBug(f"append at {position}: the bytes say {says}, the caller {told}")
+        asked = None if envelope.actor in OWN_ACTORS else envelope.cause
+        if asked != cause:
+            raise OurBug(f"append at {position}: the bytes are for request {asked}, not {cause}")

@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.chain import next_hash, origin_hash
-from events.codec import decode_data, decode_envelope
+from events.codec import Envelope, decode_data, decode_envelope
 from events.errors import LogRefused, UnreadableEvent
-from events.log_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
+from events.log_schema import APPLICATION_ID, OWN_ACTORS, SCHEMA, SCHEMA_VERSION
 
 __all__ = ["Tail", "check"]
 
 _RIGHT: Final = "keep the file as it is and restore a verified backup"
+_REQUEST: Final = "SELECT position FROM request WHERE transaction_id = ?"
 _CHECK_SUFFIX: Final = ".check"
+# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 
 
 class Tail(NamedTuple):
@@ -52,11 +55,11 @@ def check(path: Path, origin: str) -> Tail:
         try:
             with closing(_open(name)) as db:
                 _check_format(path, db, origin)
+                _check_size(path, db)
                 tail = _check_events(path, db, origin)
-                _check_hints(path, db, tail.position)
                 _check_pages(path, db)
                 return tail
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise _refusal(path, f"not a whole SQLite file: {error}") from error
 
 
@@ -99,7 +102,9 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
-        raise LogRefused(f"{path}: a SQLite file, but no event log; name the table's own log")
+        raise LogRefused(
+            f"{path}: holds no event log; name the table's own log, or restore a verified backup"
+        )
     if version > SCHEMA_VERSION:
         raise LogRefused(
             f"{path}: format {version} was written by a newer build; this one knows "
@@ -112,14 +117,27 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
     if version != SCHEMA_VERSION or found != SCHEMA:
         odd = sorted(name for name, _ in found.items() ^ SCHEMA.items())
         raise _refusal(path, f"format {version} is not as this build makes it: {sorted(set(odd))}")
-    row = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
-    if row != (origin,):
-        of = repr(row[0]) if row else "nobody"
+    meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
+    if meta.get("origin") != origin:
+        of = repr(meta.get("origin"))
         raise LogRefused(f"{path}: the log of {of}, not of {origin!r}; name the table's own log")
+    if not isinstance(meta.get("session"), int):
+        raise _refusal(path, f"its session is {meta.get('session')!r}")
+
+
+def _check_size(path: Path, db: sqlite3.Connection) -> None:
+    """Without a WAL the file is whole pages: a cut within the last may have hit padding only."""
+    wal = path.with_name(path.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        return  # a crash may have cut the main file where the WAL mends it
+    (pages,), (size,) = (db.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
+    found = path.stat().st_size
+    if found != pages * size:
+        raise _refusal(path, f"not a whole SQLite file: {found} bytes, not {pages * size}")
 
 
 def _check_events(path: Path, db: sqlite3.Connection, origin: str) -> Tail:
-    position, head = 0, origin_hash(origin)
+    position, head, answered = 0, origin_hash(origin), 0
     rows = db.execute(
         "SELECT position, type, version, at, bytes, hash FROM event ORDER BY position"
     )
@@ -127,6 +145,8 @@ def _check_events(path: Path, db: sqlite3.Connection, origin: str) -> Tail:
         for found, kind, version, at, stored, digest in rows:
             if found != position + 1:
                 raise _refusal(path, f"missing, the next is {found}", position + 1)
+            if not isinstance(stored, bytes):
+                raise _refusal(path, "the stored bytes are no bytes", found)
             head = next_hash(head, stored)
             if head != digest:
                 raise _refusal(path, "the hash chain breaks here", found)
@@ -135,24 +155,38 @@ def _check_events(path: Path, db: sqlite3.Connection, origin: str) -> Tail:
             said = (envelope.position, envelope.stream, envelope.type, envelope.v, envelope.at)
             if said != (found, origin, kind, version, at):
                 raise _refusal(path, "the columns are not what the stored bytes say", found)
+            answered += _check_request(path, db, envelope)
             position = found
     except UnreadableEvent as error:
         raise _refusal(path, str(error), position + 1) from error
-    except (sqlite3.Error, TypeError) as error:
+    except _UNREADABLE as error:
         raise _refusal(path, f"unreadable: {error}", position + 1) from error
+    _check_hints(path, db, position, answered)
     return Tail(position, head)
 
 
-def _check_hints(path: Path, db: sqlite3.Connection, position: int) -> None:
+def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bool:
+    """Whether this is the last event of a request; each that was asked for has one."""
+    if envelope.actor in OWN_ACTORS:
+        return False
+    row = db.execute(_REQUEST, (envelope.cause,)).fetchone()
+    if row is None or row[0] < envelope.position:
+        what = f"its request {envelope.cause!r} is not recorded"
+        raise _refusal(path, what, envelope.position)
+    return bool(row[0] == envelope.position)
+
+
+def _check_hints(path: Path, db: sqlite3.Connection, position: int, answered: int) -> None:
     """Nothing may know of more events than there are: that is how a cut tail shows."""
-    for name, column in (("cursor", "name"), ("request", "transaction_id")):
-        row = db.execute(
-            f"SELECT {column}, position FROM {name} WHERE position NOT BETWEEN 0 AND ? LIMIT 1",  # noqa: S608 - the names stand above
-            (position,),
-        ).fetchone()
-        if row is not None:
-            what = f"missing: the log ends at {position}, but {name} {row[0]!r} stands at {row[1]}"
-            raise _refusal(path, what, position + 1)
+    cursors = db.execute("SELECT 'cursor', name, position FROM cursor").fetchall()
+    late = "SELECT 'request', transaction_id, position FROM request WHERE position > ? LIMIT 1"
+    for what, name, stands in cursors + db.execute(late, (position,)).fetchall():
+        if not (isinstance(stands, int) and 0 <= stands <= position):
+            told = f"missing: the log ends at {position}, but {what} {name!r} stands at {stands!r}"
+            raise _refusal(path, told, position + 1)
+    (requests,) = db.execute("SELECT count(*) FROM request").fetchone()
+    if requests != answered:
+        raise _refusal(path, f"{requests} requests are recorded, but the events are of {answered}")
 
 
 def _check_pages(path: Path, db: sqlite3.Connection) -> None:

@@ -9,7 +9,7 @@ Changing anything here makes a new format: raise `SCHEMA_VERSION`, and never edi
 import re
 from typing import Final
 
-__all__ = ["APPLICATION_ID", "LOCK_SUFFIX", "ORIGIN", "SCHEMA", "SCHEMA_VERSION"]
+__all__ = ["APPLICATION_ID", "LOCK_SUFFIX", "ORIGIN", "OWN_ACTORS", "SCHEMA", "SCHEMA_VERSION"]
 
 # `PRAGMA application_id`, "BacT" in ASCII: tells our logs from other SQLite files.
 APPLICATION_ID: Final = 0x42616354
@@ -23,6 +23,10 @@ LOCK_SUFFIX: Final = ".lock"
 # `<site>/<table>`, of the segments that topics allow.
 ORIGIN: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
 
+# Their events come of themselves. Every other actor asked for its events: the request is recorded
+# under the events' cause, so that the same request, sent again, is known.
+OWN_ACTORS: Final = frozenset({"shoe", "core"})
+
 _TABLES: Final = {
     # The columns beside `bytes` are copies for queries; `bytes` is the truth.
     "event": """CREATE TABLE event (
@@ -33,7 +37,8 @@ _TABLES: Final = {
     bytes BLOB NOT NULL,
     hash BLOB NOT NULL
 )""",
-    # A transaction id is here if and only if its events are: one commit writes both.
+    # A request is here if and only if its events are: one commit writes both. `transaction_id` is
+    # the cause in the events' envelopes, `position` the last of them.
     "request": """CREATE TABLE request (
     transaction_id TEXT PRIMARY KEY,
     body BLOB NOT NULL,

@@ -22,9 +22,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.chain import next_hash, origin_hash
-from events.codec import MAX_EVENT_BYTES, decode_data, decode_envelope
+from events.codec import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.errors import InputError, UnreadableEvent
-from events.log_schema import APPLICATION_ID, LOCK_SUFFIX, ORIGIN, SCHEMA, SCHEMA_VERSION
+from events.log_schema import (
+    APPLICATION_ID,
+    LOCK_SUFFIX,
+    ORIGIN,
+    OWN_ACTORS,
+    SCHEMA,
+    SCHEMA_VERSION,
+)
 from events.tree import Tree
 
 __all__ = ["Progress", "Verdict", "verify"]
@@ -41,6 +48,8 @@ _COLUMNS: Final = {
     "bytes": bytes,
     "hash": bytes,
 }
+# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _COPY_ATTEMPTS: Final = 5
 _PROGRESS_EVERY: Final = 10_000
 
@@ -89,13 +98,15 @@ def verify(path: Path, progress: Progress | None = None) -> Verdict:
             db = stack.enter_context(closing(_open(still)))
             db.execute("BEGIN")  # one snapshot, though a writer may be going on
             origin = _verify_format(db)
+            if still != path:
+                _verify_size(still, db)
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
-            root = _verify_events(db, origin, events, progress)
-            _verify_no_more_is_known(db, events)
+            root, ended = _verify_events(db, origin, events, progress)
+            _verify_no_more_is_known(db, events, ended)
             _verify_pages(db)
         except _BadError as bad:
             return Verdict(False, events, None, bad.position, bad.reason)
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
         return Verdict(True, events, root.hex(), None, None)
 
@@ -191,28 +202,41 @@ def _verify_format(db: sqlite3.Connection) -> str:
     return origin
 
 
+def _verify_size(copy: Path, db: sqlite3.Connection) -> None:
+    wal = copy.with_name(copy.name + "-wal")
+    if wal.exists() and wal.stat().st_size > 0:
+        return  # what is missing in the main file may stand there
+    (count,) = db.execute("PRAGMA page_count").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    if copy.stat().st_size != count * size:
+        raise _BadError(f"{copy.stat().st_size} bytes long, but its pages take {count * size}")
+
+
 def _verify_events(
     db: sqlite3.Connection, origin: str, events: int, progress: Progress | None
-) -> bytes:
-    """The root of the tree over all events, if each is what it must be."""
-    position, digest, tree = 0, origin_hash(origin), Tree()
+) -> tuple[bytes, int]:
+    """The root of the tree over all events and the number of requests that asked for them."""
+    position, digest, tree, ended = 0, origin_hash(origin), Tree(), 0
     rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
     while True:
         try:
             row = rows.fetchone()
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise _BadError(f"unreadable: {error}", position + 1) from error
         if progress is not None and (row is None or position % _PROGRESS_EVERY == 0):
             progress(position, events)
         if row is None:
-            return tree.root()
+            return tree.root(), ended
         position += 1
-        digest = _verify_event(row, position, origin, digest)
+        digest, envelope = _verify_event(row, position, origin, digest)
+        ended += _ends_request(db, envelope)
         tree.add(row[4])
 
 
-def _verify_event(row: tuple[object, ...], position: int, origin: str, before: bytes) -> bytes:
-    """The chain's hash with this event, if it is the one that belongs at `position`."""
+def _verify_event(
+    row: tuple[object, ...], position: int, origin: str, before: bytes
+) -> tuple[bytes, Envelope]:
+    """The chain's hash with this event and its envelope, if it is what belongs at `position`."""
     found, kind, version, at, stored, digest = row
     if found != position:
         raise _BadError(f"missing; the next event stands at {found}", position)
@@ -239,16 +263,31 @@ def _verify_event(row: tuple[object, ...], position: int, origin: str, before: b
     ):
         if copy != said:
             raise _BadError(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
-    return chained
+    return chained, envelope
 
 
-def _verify_no_more_is_known(db: sqlite3.Connection, events: int) -> None:
+def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
+    """Whether a request that is recorded ends with this event; each that was asked for has one."""
+    if envelope.actor in OWN_ACTORS:
+        return False
+    sql = "SELECT position FROM request WHERE transaction_id = ?"
+    (end,) = db.execute(sql, (envelope.cause,)).fetchone() or (None,)
+    if not isinstance(end, int) or end < envelope.position:
+        raise _BadError(f"its request {envelope.cause!r} is not recorded", envelope.position)
+    return end == envelope.position
+
+
+def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:
     for name, known in db.execute("SELECT name, position FROM cursor"):
         if not isinstance(known, int) or not 0 <= known <= events:
             raise _BadError(f"missing, but cursor {name!r} has come to {known!r}", events + 1)
+    requests = 0
     for name, known in db.execute("SELECT transaction_id, position FROM request"):
         if not isinstance(known, int) or not 1 <= known <= events:
             raise _BadError(f"missing, but request {name!r} ended at {known!r}", events + 1)
+        requests += 1
+    if requests != ended:
+        raise _BadError(f"{requests} requests are recorded, but the events are of {ended}")
 
 
 def _verify_pages(db: sqlite3.Connection) -> None:
