@@ -253,26 +253,27 @@ class Cage:
                 self._reread_due.set()
                 await asyncio.sleep(_STALLED_S)
                 continue
-            self._highest = max(self._highest, answer.position or 0)
-            if not await self._caught_up_by_replay():
+            target = answer.position or 0
+            self._highest = max(self._highest, target)
+            await self._read_by_replay(target)
+            if self._read < self._highest:  # it stalled, or more was missed meanwhile
                 self._reread_due.set()
                 continue
             self._rereading = False
             self._book.read_to(self._read)
             self._ack_due.set()
 
-    async def _caught_up_by_replay(self) -> bool:
-        """Wait while the replay advances; False when it has stalled before its end."""
+    async def _read_by_replay(self, target: int) -> None:
+        """Wait until the replay has come to `target`, or brings nothing for a while."""
         async with self._progress:
-            while self._read < self._highest:
+            while self._read < target:
                 before = self._read
                 try:
                     async with asyncio.timeout(_STALLED_S):
                         await self._progress.wait()
                 except TimeoutError:
                     if self._read == before:
-                        return False
-        return True
+                        return
 
     async def _acknowledge(self) -> None:
         while True:

@@ -18,7 +18,7 @@ from events.errors import BusError
 from events.table import CoupSettled
 from simulators.cage import Anomalies, Cage
 from simulators.cage_book import Book, Totals
-from tests.support.brokers import Broker
+from tests.support.brokers import Broker, running
 from tests.support.settlements import EVERY, publish_log, published, settlement
 from tests.support.small_table import HOST, LIMIT_S, TOPICS, SmallTable, small_table, until
 
@@ -40,6 +40,7 @@ class LogTable:
         self.log = log
         self.head = 0
         self.replays: list[int] = []
+        self.replays_swallowed = 0
         self.acks: list[int] = []
         self.table: SmallTable | None = None
 
@@ -54,9 +55,11 @@ class LogTable:
             self.acks.append(request["position"])
         else:
             self.replays.append(request["from"])
-            for position in range(request["from"], self.head + 1):
-                await self.publish(TOPICS.replayed("cage"), position)
-        return answer | {"position": self.head}
+            answer |= {"position": self.head}
+            if len(self.replays) > self.replays_swallowed:
+                for position in range(request["from"], self.head + 1):
+                    await self.publish(TOPICS.replayed("cage"), position)
+        return answer
 
     async def publish(self, topic: str, position: int) -> None:
         assert self.table is not None
@@ -165,6 +168,16 @@ async def test_a_cage_that_comes_back_reads_on_from_its_own_place(
             assert cage.totals() == _totals(COUPS, HEAD)
             assert len(cage.receipts) == COUPS - 5
     assert table.replays == [1, 5 * EVERY + 1]
+
+
+async def test_a_replay_that_brings_nothing_is_asked_for_again(tmp_path: Path) -> None:
+    with running("nats", tmp_path) as broker:
+        async with _log_table(broker) as table:
+            table.head, table.replays_swallowed = HEAD, 1
+            async with _cage(broker) as cage:
+                await cage.caught_up(HEAD)
+                assert cage.totals() == _totals(COUPS, HEAD)
+    assert table.replays == [1, 1]
 
 
 async def test_a_broker_killed_and_wiped_loses_the_cage_nothing(broker: Broker) -> None:
