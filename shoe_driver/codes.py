@@ -6,7 +6,7 @@ error (`error_12`), because errors are a set that keeps betting shut until each 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,15 +26,41 @@ from events.shoe import (
     FirstCard,
     RoundForcedEnd,
 )
-from shoe_driver.profile import CodeTable, KindSpec
 
-__all__ = ["Codes"]
+__all__ = ["CodeTable", "Codes", "DataElement", "KindSpec"]
+
+DataElement: TypeAlias = Literal["target", "card", "result", "error"]
 
 _FACE_WITHHELD: Final = 0x80
 _LAST_NUMBER: Final = 3  # no hand has more cards
 _REMEMBERED: Final = 4096  # bodies whose meaning is kept; a shoe uses some hundred
 
 _T = TypeVar("_T")
+
+
+class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one kind of frame means.
+
+    Args:
+        report: the kind of report (`events.shoe`).
+        data: what the data bytes are, in order.
+        fields: fields of the report that are the same every time.
+    """
+
+    report: str
+    data: tuple[DataElement, ...] = ()
+    fields: dict[str, str | int | bool] = {}
+
+
+class CodeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The device's codes. Keys are the codes, values the product's words."""
+
+    kinds: dict[str, KindSpec]
+    targets: dict[int, Literal["player", "banker", "other", "first_card", "burn_card"]]
+    suits: dict[int, Literal["S", "H", "D", "C"]]
+    ranks: dict[int, str]
+    results: dict[int, Literal["player", "banker", "tie", "banker_six", "forced_end"]]
+    errors: dict[int, str]
 
 
 class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
@@ -69,7 +95,8 @@ class Codes:
     def __init__(self, table: CodeTable) -> None:
         self._table = table
         self._cards = _cards(table)
-        self._kinds = {ord(key): (spec, _builder(key, spec)) for key, spec in table.kinds.items()}
+        builders = {key: (spec, _builder(key, spec)) for key, spec in table.kinds.items()}
+        self._kinds = {ord(key): made for key, made in builders.items()}
         self._known: dict[bytes, AnyReport | None] = {}
 
     def meaning(self, body: bytes) -> AnyReport | None:
@@ -209,6 +236,8 @@ def _builder(key: str, spec: KindSpec) -> _Builder:
         ConfigError: the report does not exist, or cannot be made of this data.
     """
     where = f"codes.kinds.{key}"
+    if len(key) != 1 or not " " <= key <= "~":
+        raise ConfigError(f"{where}: a kind is one printable ASCII character")
     if spec.report in _FROM_DATA:
         data, fields, build = _FROM_DATA[spec.report]
         if not data <= set(spec.data) or set(spec.fields) != fields:

@@ -60,7 +60,7 @@ class Decoder:
     def __init__(self, profile: Profile, journal: str = "") -> None:
         self._profile = profile
         self._journal = journal
-        self._framer = make_framer(profile)
+        self._framer = make_framer(profile.framer, profile.check, profile.limits.data_bytes)
         self._repeat = RepeatFilter(profile.repeat)
         self._codes = Codes(profile.codes)
         self._events: list[ShoeEvent] = []

@@ -20,8 +20,6 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from shoe_driver.profile import Profile
-
 __all__ = [
     "CHECKS",
     "FRAMERS",
@@ -203,11 +201,9 @@ class _Run:
 
 
 CHECKS: Final[Mapping[str, Check]] = {"xor-hex": xor_hex}
-FRAMERS: Final[Mapping[str, Callable[[Check, Profile], Framer]]] = {
-    "enq": lambda check, profile: EnqFramer(check, profile.limits.data_bytes),
-}
+FRAMERS: Final[Mapping[str, Callable[[Check, int], Framer]]] = {"enq": EnqFramer}
 
 
-def make_framer(profile: Profile) -> Framer:
-    """The framer that a profile names (profiles are checked against these tables when loaded)."""
-    return FRAMERS[profile.framer](CHECKS[profile.check], profile)
+def make_framer(framer: str, check: str, data_limit: int) -> Framer:
+    """The framer and the check of these names, which are in the tables above."""
+    return FRAMERS[framer](CHECKS[check], data_limit)

@@ -7,17 +7,18 @@ hash of the file's bytes stands in every shoe event, so that it can be told whic
 
 import hashlib
 import tomllib
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
 
 from events.errors import ConfigError
+from shoe_driver.codes import Codes, CodeTable
+from shoe_driver.framing import CHECKS, FRAMERS
 
 __all__ = [
-    "CodeTable",
-    "DataElement",
-    "KindSpec",
+    "DATA_LIMIT",
     "LimitOptions",
     "Profile",
     "RepeatPolicy",
@@ -25,7 +26,7 @@ __all__ = [
     "parse_profile",
 ]
 
-DataElement = Literal["target", "card", "result", "error"]
+DATA_LIMIT: Final = 64  # the most data bytes that any framer is asked to take
 
 
 class SerialOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,31 +63,6 @@ class RepeatPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     window_ms: int
     boot: str
     cycle: str
-
-
-class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one kind of frame means.
-
-    Args:
-        report: the kind of report (`events.shoe`).
-        data: what the data bytes are, in order.
-        fields: fields of the report that are the same every time.
-    """
-
-    report: str
-    data: tuple[DataElement, ...] = ()
-    fields: dict[str, str | int | bool] = {}
-
-
-class CodeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The device's codes. Keys are the codes, values the product's words."""
-
-    kinds: dict[str, KindSpec]
-    targets: dict[int, Literal["player", "banker", "other", "first_card", "burn_card"]]
-    suits: dict[int, Literal["S", "H", "D", "C"]]
-    ranks: dict[int, str]
-    results: dict[int, Literal["player", "banker", "tie", "banker_six", "forced_end"]]
-    errors: dict[int, str]
 
 
 class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -142,21 +118,28 @@ def parse_profile(text: bytes, *, source: str) -> Profile:
     return profile
 
 
-def _complaints(profile: Profile) -> list[str]:
+def _complaints(profile: Profile) -> Iterator[str]:
     limits, repeat = profile.limits, profile.repeat
-    positive = {
-        "serial.baud": profile.serial.baud,
-        "limits.partial_ms": limits.partial_ms,
-        "limits.silence_ms": limits.silence_ms,
-        "repeat.copies": repeat.copies,
-        "repeat.window_ms": repeat.window_ms,
-    }
-    found = [f"{key} is {value}; use 1 or more" for key, value in positive.items() if value < 1]
-    if not 0 <= limits.data_bytes <= 64:  # noqa: PLR2004 - the largest any framer takes
-        found.append(f"limits.data_bytes is {limits.data_bytes}; use 0 to 64")
+    for what, name, known in (
+        ("framer", profile.framer, FRAMERS),
+        ("check", profile.check, CHECKS),
+    ):
+        if name not in known:
+            yield f"no {what} {name!r}; there are {', '.join(sorted(known))}"
+    for key, value in (
+        ("serial.baud", profile.serial.baud),
+        ("limits.partial_ms", limits.partial_ms),
+        ("limits.silence_ms", limits.silence_ms),
+        ("repeat.copies", repeat.copies),
+        ("repeat.window_ms", repeat.window_ms),
+    ):
+        if value < 1:
+            yield f"{key} is {value}; use 1 or more"
+    if not 0 <= limits.data_bytes <= DATA_LIMIT:
+        yield f"limits.data_bytes is {limits.data_bytes}; use 0 to {DATA_LIMIT}"
     if len(set(repeat.boot + repeat.cycle)) != 1 + len(repeat.cycle) or not repeat.cycle:
-        found.append("repeat.boot is one character, repeat.cycle some others, each once")
-    found += [
-        f"codes.kinds: {k!r} is not one character" for k in profile.codes.kinds if len(k) != 1
-    ]
-    return found
+        yield "repeat.boot is one character, repeat.cycle some others, each once"
+    try:
+        Codes(profile.codes)
+    except ConfigError as error:
+        yield str(error)

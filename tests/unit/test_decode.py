@@ -1,0 +1,445 @@
+"""From bytes to events: the page's vectors and sequences, faults, and numbers that never change."""
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.cards import Card, Hand
+from events.shoe import ShoeEvent
+from shoe_driver.decode import Decoder
+from shoe_driver.link import LinkState
+from shoe_driver.records import Record, RecordKind
+from simulators.dealer import Place
+from simulators.enq_bcc import EnqBccDevice
+from tests.support.shoe_bytes import NOISE, PROFILE, cut, frame, frames, stream
+
+SEED = 20261127
+
+
+def bare(*pieces: bytes) -> list[ShoeEvent]:
+    """The events of a capture without times."""
+    decoder = Decoder(PROFILE)
+    return [event for piece in pieces for event in decoder.feed_bare(piece)] + decoder.finish()
+
+
+def said(events: list[ShoeEvent]) -> list[str]:
+    """Each event in one line: its kind and what stands in it."""
+    return [line(msgspec.to_builtins(event.report)) for event in events]
+
+
+def line(report: dict[str, Any]) -> str:
+    words = [str(word) for key, word in report.items() if word is not False and key != "latched"]
+    return " ".join([*words, "latched"] if report.get("latched") else words)
+
+
+VECTORS = {
+    "power-up": ("05 30 53 03 36 30", "shoe_booted"),
+    "Player 1 drawn, face withheld": ("05 31 44 81 80 03 37 37", "card_drawn player 1"),
+    "Player 1 = 8S": ("05 31 44 81 B8 03 34 46", "card_drawn player 1 8S"),
+}
+
+
+@pytest.mark.parametrize(("text", "meaning"), VECTORS.values(), ids=VECTORS)
+def test_published_vectors(text: str, meaning: str) -> None:
+    raw = bytes.fromhex(text)
+    [event] = bare(raw)
+    assert said([event]) == [meaning]
+    assert (event.seq, event.offset, event.raw) == (1, 0, raw.hex().upper())
+    assert (event.device_seq, event.profile, event.profile_hash) == (
+        chr(raw[1]),
+        "enq-bcc",
+        PROFILE.digest,
+    )
+
+
+# Body as hex, and what it means by the page. `?` is an unknown report.
+BODIES = """
+53             shoe_booted
+50             shoe_ready
+44 81 91       card_drawn player 1 AD
+44 82 AD       card_drawn player 2 KC
+44 83 BA       card_drawn player 3 TS
+44 91 CB       card_drawn banker 1 JH
+44 92 CC       card_drawn banker 2 QH
+44 93 80       card_drawn banker 3
+44 A0 B8       card_drawn 8S
+44 C1 A2       first_card 2C
+44 C1 80       first_card
+44 D1 9B       burn_card JD 1
+44 D0 A2       burn_card 2C 0
+44 80 B8       ?  Player's card number nought
+44 84 B8       ?  no hand has four cards
+44 81 81       ?  suit nought
+44 81 D1       ?  suit five
+44 81 90       ?  rank nought
+44 81 9E       ?  rank fourteen
+44 B1 B8       ?  target three
+44 E1 B8       ?  target six
+44 81          ?  too short
+44 81 B8 B8    ?  too long
+44             ?  no data
+49 81 B8       card_revealed player 1 8S
+49 93 A2       card_revealed banker 3 2C
+49 C1 A2       first_card 2C
+49 81 80       ?  disclosed without a face
+49 A0 B8       ?  disclosed for no hand
+47 90          device_result player
+47 A0          device_result tie
+47 C0          device_result banker
+47 D0          device_result banker True
+47 91          device_result player True
+47 A2          device_result tie True
+47 C3          device_result banker True True
+47 F0          round_forced_end
+47 80          ?  winner nought
+47 B0          ?  winner three
+47 94          ?  a bit that means nothing
+45 81          error_raised cannot_read
+45 82          error_raised overdraw
+45 C7          error_raised draw_timeout latched
+45 83          error_raised button_mishandled
+45 84          error_raised reversed_at_exit
+45 85          error_raised reversed_midway
+45 86          error_raised card_code
+45 8C          error_raised error_12
+65 82          error_cleared overdraw
+65 C7          error_cleared draw_timeout
+64 A1 80       card_out_of_game drawn_outside_game
+64 A1 B8       card_out_of_game drawn_outside_game 8S
+69 A1 B8       card_out_of_game overdrawn 8S
+52 81 B8       card_carried_over player 1 8S
+52 A1 B8       ?  carried over to no hand
+53 81          ?  power-up has no data
+58             ?  another kind
+78 81 B8       ?  another kind
+"""
+
+
+@pytest.mark.parametrize("row", BODIES.strip().splitlines())
+def test_code_table(row: str) -> None:
+    text, _, meaning = row.partition("  ")
+    raw = frame("1", bytes.fromhex(text))
+    unknown = f"unknown_report {raw.hex().upper()}"
+    [told] = said(bare(raw))
+    wanted = meaning.strip()
+    assert told == (unknown if wanted.startswith("?") else wanted)
+
+
+SEQUENCES = {
+    "immediate": (
+        "S, D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player, P",
+        (
+            "shoe_booted; card_drawn player 1 9H; card_drawn banker 1 2D; card_drawn player 2 8S; "
+            "card_drawn banker 2 KC; device_result player; shoe_ready"
+        ),
+    ),
+    "deferred": (
+        (
+            "D P1 --, D B1 --, D P2 --, D B2 --, D P3 --, "
+            "I P1 AH, I B1 7D, I P2 3S, I B2 QC, I P3 4S, G player"
+        ),
+        (
+            "card_drawn player 1; card_drawn banker 1; card_drawn player 2; card_drawn banker 2; "
+            "card_drawn player 3; card_revealed player 1 AH; card_revealed banker 1 7D; "
+            "card_revealed player 2 3S; card_revealed banker 2 QC; card_revealed player 3 4S; "
+            "device_result player"
+        ),
+    ),
+    "new shoe": (
+        "S, D first 2C:1, D burn JD:1, D burn 2C:0, P",
+        "shoe_booted; first_card 2C; burn_card JD 1; burn_card 2C 0; shoe_ready",
+    ),
+    "overdraw burned, two errors stand and one is cleared": (
+        "D B2 --, E 2, E 7 latched, d other --, i other 5D, e 2, I P1 9H, G tie PP BP",
+        (
+            "card_drawn banker 2; error_raised overdraw; error_raised draw_timeout latched; "
+            "card_out_of_game drawn_outside_game; card_out_of_game overdrawn 5D; "
+            "error_cleared overdraw; card_revealed player 1 9H; device_result tie True True"
+        ),
+    ),
+    "overdraw carried over": (
+        "E 2, d other 5D, e 2, G six, R P1 5D, D B1 2D",
+        (
+            "error_raised overdraw; card_out_of_game drawn_outside_game 5D; "
+            "error_cleared overdraw; device_result banker True; "
+            "card_carried_over player 1 5D; card_drawn banker 1 2D"
+        ),
+    ),
+    "power cycle in mid-coup": (
+        "D P1 9H, D B1 2D, S, D P1 8S",
+        "card_drawn player 1 9H; card_drawn banker 1 2D; shoe_booted; card_drawn player 1 8S",
+    ),
+    "forced end": (
+        "D P1 9H, G forced",
+        "card_drawn player 1 9H; round_forced_end",
+    ),
+    "the same face twice in a row is two cards": (
+        "D P1 9H, D P2 9H",
+        "card_drawn player 1 9H; card_drawn player 2 9H",
+    ),
+}
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+@pytest.mark.parametrize(("reports", "wanted"), SEQUENCES.values(), ids=SEQUENCES)
+def test_sequence(reports: str, wanted: str, copies: int) -> None:
+    data = stream(reports, copies)
+    whole = bare(data)
+    assert said(whole) == wanted.split("; ")
+    assert bare(*cut(data, range(len(data)))) == whole
+    assert [event.seq for event in whole] == list(range(1, len(whole) + 1))
+
+
+def test_noise_at_power_up_is_rejected_and_the_power_up_is_heard() -> None:
+    events = bare(NOISE + stream("S"))
+    assert said(events) == ["frame_rejected noise FFFFFFFFC5FC 6", "shoe_booted"]
+    assert [event.offset for event in events] == [0, 6]
+
+
+def test_two_power_ups_in_a_row_with_copies_lost_are_two() -> None:
+    boot = frame("0", b"S")
+    assert said(bare(boot * 6)) == ["shoe_booted"] * 2
+    assert said(bare(boot * 5)) == ["shoe_booted"] * 2
+    timed = Line()
+    timed.arrive(boot * 2, at_ms=0)
+    timed.arrive(boot, at_ms=4_000)
+    assert timed.said[-2:] == ["shoe_booted"] * 2
+
+
+def test_a_lost_report_is_told_before_the_one_that_shows_it() -> None:
+    one, _, three, *_ = frames("D P1 9H, D B1 2D, D P2 8S")
+    assert said(bare(one + three)) == [
+        "card_drawn player 1 9H",
+        "report_lost 2 3",
+        "card_drawn player 2 8S",
+    ]
+
+
+def test_a_copy_with_another_body_is_a_conflict_and_no_second_card() -> None:
+    data = frame("1", b"D\x81\xb8") + frame("1", b"D\x81\xb7") + frame("1", b"D\x81\xb8")
+    events = bare(data)
+    assert said(events) == ["card_drawn player 1 8S", "copy_conflict 1 ('4481B8', '4481B7')"]
+    assert (events[1].device_seq, events[1].offset) == ("1", 8)
+
+
+def test_a_report_of_which_one_copy_is_whole_is_accepted() -> None:
+    [good] = frames("D P1 8S")
+    flipped = good[:4] + bytes([good[4] ^ 1]) + good[5:]
+    told = said(bare(flipped + good + flipped))
+    assert [text.split()[0] for text in told] == ["frame_rejected", "card_drawn", "frame_rejected"]
+
+
+class Line:
+    """Records of a journal, one after the other, and what they were decoded to."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.decoder = Decoder(PROFILE, "j1")
+        self.events: list[ShoeEvent] = []
+
+    @property
+    def said(self) -> list[str]:
+        return said(self.events)
+
+    def add(self, kind: RecordKind, payload: str = "", at_ms: int = 0) -> list[str]:
+        return self._add(Record(kind, at_ms * 1_000, at_ms * 1_000_000, payload.encode()))
+
+    def arrive(self, data: bytes, at_ms: int) -> list[str]:
+        return self._add(Record(RecordKind.DATA, at_ms * 1_000, at_ms * 1_000_000, data))
+
+    def _add(self, record: Record) -> list[str]:
+        self.records.append(record)
+        events = self.decoder.feed(record)
+        self.events += events
+        return said(events)
+
+
+def test_what_happens_on_the_link_is_numbered_with_the_rest() -> None:
+    line = Line()
+    assert line.add(RecordKind.OPEN, "pty:/x") == ["link_open pty:/x"]
+    assert line.arrive(NOISE, 10) == []
+    assert line.arrive(frame("1", b"D\x81\xb8"), 20) == [
+        "frame_rejected noise FFFFFFFFC5FC 6",
+        "link_up",
+        "card_drawn player 1 8S",
+    ]
+    assert line.add(RecordKind.SILENCE, "60001", 70_000) == ["link_stalled 60001"]
+    assert line.add(RecordKind.SILENCE, "60002", 70_001) == []
+    assert line.arrive(frame("2", b"D\x91\xb8"), 70_010) == ["link_up", "card_drawn banker 1 8S"]
+    assert line.arrive(b"\x05\x33", 70_020) == []
+    assert line.add(RecordKind.CLOSE, "unplugged", 70_030) == [
+        "frame_rejected broken_frame 0533 2",
+        "link_down unplugged",
+    ]
+    assert line.add(RecordKind.CLOSE, "again", 70_040) == []
+    assert [event.seq for event in line.events] == list(range(1, 10))
+    assert [event.offset for event in line.events] == [0, 0, 6, 6, 14, 14, 14, 22, 24]
+    assert line.events[-1].utc == "1970-01-01T00:01:10.030000000Z"
+
+
+def test_a_driver_that_was_restarted_says_that_the_link_was_down() -> None:
+    line = Line()
+    line.add(RecordKind.OPEN, "pty:/x")
+    line.arrive(frame("1", b"D\x81\xb8") + b"\x05\x32", 20)
+    assert line.add(RecordKind.START) == [
+        "frame_rejected broken_frame 0532 2",
+        "link_down driver restarted",
+    ]
+    assert line.add(RecordKind.START) == []
+    line.add(RecordKind.OPEN, "pty:/x")
+    # The machine's clock may have begun anew: nothing counts as a copy of what was before.
+    assert line.arrive(frame("1", b"D\x81\xb8"), 1) == [
+        "link_up",
+        "report_lost 2 1",
+        "card_drawn player 1 8S",
+    ]
+
+
+def test_half_a_frame_that_waited_too_long_is_broken() -> None:
+    line = Line()
+    line.add(RecordKind.OPEN, "pty:/x")
+    whole = frame("1", b"D\x81\xb8")
+    line.arrive(whole[:3], 0)
+    assert line.decoder.pending
+    assert line.add(RecordKind.QUIET, at_ms=1_001) == ["frame_rejected broken_frame 053144 3"]
+    assert line.arrive(whole[3:] + whole, 1_500) == [
+        "frame_rejected noise 81B8033446 5",
+        "link_up",
+        "card_drawn player 1 8S",
+    ]
+
+
+def test_silence_is_odd_only_while_cards_are_out() -> None:
+    line = Line()
+    seen = []
+    for number, report in enumerate(frames("S, D burn 2C:0, D P1 --, E 2, I P1 9H, G player, P")):
+        line.arrive(report, number * 1_000)
+        seen.append(line.decoder.in_deal)
+    assert seen == [False, False, True, True, True, False, False]
+
+
+def test_link_statistics() -> None:
+    decoder = Decoder(PROFILE)
+    decoder.feed_bare(stream("S, D P1 8S") + frame("2", b"P") + NOISE)
+    decoder.finish()
+    assert (decoder.frames, decoder.reports, decoder.rejected, decoder.short_copies) == (7, 3, 1, 1)
+    assert decoder.offset == 3 * 6 + 3 * 8 + 6 + 6
+    assert decoder.link is LinkState.DOWN  # a bare capture has no link
+
+
+happenings = st.one_of(
+    st.binary(max_size=20).map(lambda data: (RecordKind.DATA, data)),
+    st.sampled_from(frames("S, D P1 8S, D B1 --, I B1 KC, G tie, E 2, P")).flatmap(
+        lambda copy: st.integers(1, 4).map(lambda count: (RecordKind.DATA, copy * count))
+    ),
+    st.sampled_from(
+        [
+            (RecordKind.START, b""),
+            (RecordKind.OPEN, b"pty:/x"),
+            (RecordKind.CLOSE, b"gone"),
+            (RecordKind.SILENCE, b"60001"),
+            (RecordKind.QUIET, b""),
+        ]
+    ),
+)
+journals = st.lists(st.tuples(happenings, st.integers(0, 400)), max_size=30)
+
+
+def records_of(made: list[tuple[tuple[RecordKind, bytes], int]]) -> list[Record]:
+    now, found = 0, []
+    for (kind, payload), later in made:
+        now += later * 1_000
+        found.append(Record(kind, now, now * 1_000, payload))
+    return found
+
+
+@given(journals)
+def test_decoded_again_the_same_events_have_the_same_numbers(
+    made: list[tuple[tuple[RecordKind, bytes], int]],
+) -> None:
+    records = records_of(made)
+    first, again = Decoder(PROFILE, "j1"), Decoder(PROFILE, "j1")
+    events = [event for record in records for event in first.feed(record)]
+    assert [event for record in records for event in again.feed(record)] == events
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert all(a.offset <= b.offset for a, b in pairwise(events) if not b.raw)
+    assert first.head == len(events)
+
+
+@given(journals, st.lists(st.integers(1, 60), max_size=8))
+def test_how_the_bytes_of_a_moment_were_read_changes_nothing(
+    made: list[tuple[tuple[RecordKind, bytes], int]], places: list[int]
+) -> None:
+    records = records_of(made)
+    split = [
+        Record(record.kind, record.mono_us, record.utc_ns, piece)
+        for record in records
+        for piece in (
+            cut(record.payload, places) if record.kind is RecordKind.DATA else [record.payload]
+        )
+    ]
+    whole, parts = Decoder(PROFILE, "j1"), Decoder(PROFILE, "j1")
+    assert [event for record in split for event in parts.feed(record)] == [
+        event for record in records for event in whole.feed(record)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 5))
+def test_a_lossy_noisy_line_never_invents_a_card(seed: int) -> None:
+    """Whole reports in order, with copies lost and noise between: what is told is what was sent."""
+    rng = random.Random(seed)
+    reports = ["S"] + [
+        f"D {rng.choice('PB')}{rng.randint(1, 3)} {rng.choice('A23456789TJQK')}{rng.choice('SHDC')}"
+        for _ in range(300)
+    ]
+    data, kept = b"", []
+    for report, copy in zip(reports, frames(", ".join(reports)), strict=True):
+        copies = rng.choice([0, 1, 2, 3, 3, 3])
+        kept += [report] if copies else []
+        for _ in range(copies):
+            noise = rng.randbytes(rng.choice([0, 0, 3])).replace(b"\x05", b"\x04")
+            data += noise + copy
+    told = [text for text in said(bare(data)) if text.split()[0] in ("card_drawn", "shoe_booted")]
+    wanted = [
+        "shoe_booted"
+        if report == "S"
+        else f"card_drawn {'player' if report[2] == 'P' else 'banker'} {report[3]} {report[5:]}"
+        for report in kept
+    ]
+    assert told == wanted, f"seed {seed}"
+
+
+def test_the_shipped_simulator_and_the_driver_agree() -> None:
+    """Two halves written apart: what the simulated device says is what the driver hears."""
+    device = EnqBccDevice(disclosure="deferred")
+    copies = [
+        device.power_up(),
+        device.first_card(Card.C2),
+        device.burn_card(Card.DJ, 1),
+        device.card_drawn(Place(hand=Hand.PLAYER, number=1), Card.S8),
+        device.error_raised("draw_timeout", latched=True),
+        device.error_cleared("draw_timeout"),
+        device.drawn_outside(),
+        device.out_of_play(Card.D5),
+        *device.disclose(),
+        device.forced_end(),
+        device.standby(),
+    ]
+    assert said(bare(b"".join(b"".join(report) for report in copies))) == [
+        "shoe_booted",
+        "first_card 2C",
+        "burn_card JD 1",
+        "card_drawn player 1",
+        "error_raised draw_timeout latched",
+        "error_cleared draw_timeout",
+        "card_out_of_game drawn_outside_game",
+        "card_out_of_game overdrawn 5D",
+        "card_revealed player 1 8S",
+        "round_forced_end",
+        "shoe_ready",
+    ]
