@@ -6,6 +6,8 @@ failed above all, nobody knows what the disk holds (the kernel may have thrown t
 call the next fsync good), so the files are closed: whoever opens them again reads what is there.
 """
 
+import errno
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -43,11 +45,12 @@ class LogFiles:
         Raises:
             OSError, sqlite3.Error: the disk refuses to be written; the lock is still the caller's.
         """
+        # SQLite opens what it may not write as read-only, and says so at the first append only.
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "the file is read-only", str(path))
         with ExitStack() as stack:
             db = stack.enter_context(closing(_connect(path, "FULL")))
             hints = stack.enter_context(closing(_connect(path, "NORMAL")))
-            db.execute("BEGIN IMMEDIATE")  # a file or a disk that is read-only says so now
-            db.execute("ROLLBACK")
             lock.sign()
             stack.pop_all()
         return cls(path, lock, db, hints)
