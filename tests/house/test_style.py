@@ -69,6 +69,7 @@ def test_every_test_asserts_something() -> None:
 
 
 def test_no_module_is_dead() -> None:
+    assert set(whole.ENTRY_POINTS) <= {source.module for source in sources()}
     _none(whole.dead_modules(sources()))
 
 
