@@ -36,7 +36,7 @@ from events.table import (
 )
 from table_core.coup import OVER, Phase, allows
 from table_core.draft import LAST_PHASE, Context, Draft
-from table_core.placement import check
+from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
 from table_core.rulebook import Rulebook
 from table_core.state import TableState
 
@@ -49,7 +49,6 @@ __all__ = [
 
 MAX_TRANSACTION: Final = 128
 DECKS: Final = (4, 6, 8)
-MIN_SEAT, MAX_SEAT = 1, 99
 
 Decision = tuple[TableEvent, ...] | Refusal
 
@@ -184,10 +183,8 @@ def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context)
         )
     left = tuple(wager for wager in state.coup.wagers if wager.id not in set(command.wagers))
     # Withdrawing a main wager withdraws what needs it.
-    orphans = {
-        wager.id for wager, no in zip(left, check(context.rulebook, (), left), strict=True) if no
-    }
-    gone = set(command.wagers) | orphans
+    support = zip(left, unsupported(context.rulebook, left), strict=True)
+    gone = {*command.wagers, *(wager.id for wager, lacks in support if lacks)}
     return (
         WagersWithdrawn(
             coup=state.coup.id,
