@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from events.bus import BusSettings
 from events.errors import ConfigError
+from events.log_schema import OWN_ACTORS
 from events.topics import Topics
 from table_core.authority import ROLES
 
@@ -134,4 +135,7 @@ def load_config(path: Path) -> TableConfig:
             f"{path}: users: no such role {', '.join(sorted(unknown))}; "
             f"there are {', '.join(sorted(ROLES))}"
         )
+    taken = sorted(OWN_ACTORS & config.users.keys())
+    if taken:
+        raise ConfigError(f"{path}: users: {', '.join(taken)} is the table's own name in the log")
     return msgspec.structs.replace(config, base=str(path.resolve().parent))
