@@ -290,4 +290,5 @@ def _decision(seen: TableSeen, standing: CoupSeen) -> tuple[Command, str]:
         reason = "the cards lie on the table; the shoe's result did not come"
         return ConfirmResult(transaction=f"k-{name}", reason=reason), "result_overdue"
     why = standing.reason or standing.phase
-    return VoidCoup(transaction=f"v-{name}", reason=f"{standing.phase}: {why}"), why
+    reason = f"{standing.phase}: {why}"
+    return VoidCoup(transaction=f"v-{name}", reason=reason), why.partition(":")[0]

@@ -13,7 +13,7 @@ from msgspec import Struct
 from events.cards import Card
 from events.errors import InputError, OurBug
 from simulators.dealer import Outcome, next_place, outcome
-from simulators.deck import Burn, Deck, shuffled
+from simulators.deck import CUT_CARD_FROM_END, Burn, Deck, shuffled
 from simulators.enq_bcc import COPIES, POWER_UP_NOISE, Copies, Disclosure, EnqBccDevice
 
 __all__ = ["Coup", "DealingShoe", "Step", "next_shoe_id"]
@@ -91,6 +91,7 @@ class DealingShoe:
         decks: 4, 6 or 8.
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
         copies: equal frames a report.
+        cut_card: so many cards lie behind the cut card; a large number makes short shoes.
     """
 
     def __init__(
@@ -100,9 +101,11 @@ class DealingShoe:
         decks: int = 8,
         disclosure: Disclosure = "immediate",
         copies: int = COPIES,
+        cut_card: int = CUT_CARD_FROM_END,
     ) -> None:
         self._seed = seed
         self._decks = decks
+        self._cut_card = cut_card
         self._device = EnqBccDevice(copies=copies, disclosure=disclosure)
         self._whims = random.Random(seed)
         self._deck: Deck | None = None
@@ -128,7 +131,7 @@ class DealingShoe:
 
     def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
         """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
-        self._deck = Deck(shuffled(f"{self._seed}/{shoe}", self._decks))
+        self._deck = Deck(shuffled(f"{self._seed}/{shoe}", self._decks), cut_card=self._cut_card)
         self._whims = random.Random(f"{self._seed}/{shoe}/whims")
         self._shoe, self._coups, self._over = shoe, 0, False
         noise = POWER_UP_NOISE if self._whims.random() < _NOISE_CHANCE else b""

@@ -50,11 +50,13 @@ class Deck:
     """The cards still in the shoe. They come out one at a time, in order.
 
     Args:
-        cards: all cards, next one first; more than the cut card leaves behind it.
+        cards: all cards, next one first.
+        cut_card: so many cards lie behind the cut card.
     """
 
-    def __init__(self, cards: tuple[Card, ...]) -> None:
+    def __init__(self, cards: tuple[Card, ...], *, cut_card: int = CUT_CARD_FROM_END) -> None:
         self._cards = cards
+        self._cut_card = cut_card
         self._next = 0
 
     @property
@@ -63,14 +65,9 @@ class Deck:
         return len(self._cards) - self._next
 
     @property
-    def cut_card_is_next(self) -> bool:
-        """The cut card lies in front of the next card."""
-        return self.left == CUT_CARD_FROM_END
-
-    @property
     def cut_card_is_out(self) -> bool:
         """The cut card has come out, or is about to."""
-        return self.left <= CUT_CARD_FROM_END
+        return self.left <= self._cut_card
 
     def draw(self) -> Card:
         """Take the next card out.
