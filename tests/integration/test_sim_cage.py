@@ -18,7 +18,7 @@ from events.errors import BusError
 from events.table import CoupSettled
 from simulators.cage import Anomalies, Cage
 from simulators.cage_book import Book, Totals
-from tests.support.brokers import Broker, running
+from tests.support.brokers import Broker
 from tests.support.settlements import EVERY, publish_log, published, settlement
 from tests.support.small_table import HOST, LIMIT_S, TOPICS, SmallTable, small_table, until
 
@@ -109,8 +109,8 @@ async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) 
     assert times == sorted(times)
 
 
-async def test_what_comes_twice_counts_once(broker: Broker) -> None:
-    async with _log_table(broker) as table, _cage(broker) as cage:
+async def test_what_comes_twice_counts_once(nats: Broker) -> None:
+    async with _log_table(nats) as table, _cage(nats) as cage:
         await until(lambda: bool(table.replays))
         for position in LOG:
             await table.append(position)
@@ -121,9 +121,9 @@ async def test_what_comes_twice_counts_once(broker: Broker) -> None:
         assert cage.anomalies == Anomalies(duplicates=COUPS, repeated=HEAD)
 
 
-async def test_a_gap_is_seen_and_filled(broker: Broker) -> None:
+async def test_a_gap_is_seen_and_filled(nats: Broker) -> None:
     lost = {6, 7, 8, 15, HEAD - 2, HEAD - 1}
-    async with _log_table(broker) as table, _cage(broker) as cage:
+    async with _log_table(nats) as table, _cage(nats) as cage:
         await until(lambda: bool(table.replays))
         for position in LOG:
             await table.append(position, event=position not in lost, money=position != 8)
@@ -134,8 +134,8 @@ async def test_a_gap_is_seen_and_filled(broker: Broker) -> None:
     assert table.acks[-1] == HEAD
 
 
-async def test_a_lost_settlement_message_is_read_from_the_events(broker: Broker) -> None:
-    async with _log_table(broker) as table, _cage(broker) as cage:
+async def test_a_lost_settlement_message_is_read_from_the_events(nats: Broker) -> None:
+    async with _log_table(nats) as table, _cage(nats) as cage:
         await until(lambda: bool(table.replays))
         for position in LOG:
             await table.append(position, money=False)
@@ -155,28 +155,27 @@ async def test_a_cage_that_comes_late_reads_the_log_from_the_start(broker: Broke
 
 
 async def test_a_cage_that_comes_back_reads_on_from_its_own_place(
-    broker: Broker, tmp_path: Path
+    nats: Broker, tmp_path: Path
 ) -> None:
     path = tmp_path / "cage.sqlite"
-    async with _log_table(broker) as table:
+    async with _log_table(nats) as table:
         table.head = 5 * EVERY
-        async with _cage(broker, path) as cage:
+        async with _cage(nats, path) as cage:
             await cage.caught_up(table.head)
         table.head = HEAD
-        async with _cage(broker, path) as cage:
+        async with _cage(nats, path) as cage:
             await cage.caught_up(HEAD)
             assert cage.totals() == _totals(COUPS, HEAD)
             assert len(cage.receipts) == COUPS - 5
     assert table.replays == [1, 5 * EVERY + 1]
 
 
-async def test_a_replay_that_brings_nothing_is_asked_for_again(tmp_path: Path) -> None:
-    with running("nats", tmp_path) as broker:
-        async with _log_table(broker) as table:
-            table.head, table.replays_swallowed = HEAD, 1
-            async with _cage(broker) as cage:
-                await cage.caught_up(HEAD)
-                assert cage.totals() == _totals(COUPS, HEAD)
+async def test_a_replay_that_brings_nothing_is_asked_for_again(nats: Broker) -> None:
+    async with _log_table(nats) as table:
+        table.head, table.replays_swallowed = HEAD, 1
+        async with _cage(nats) as cage:
+            await cage.caught_up(HEAD)
+            assert cage.totals() == _totals(COUPS, HEAD)
     assert table.replays == [1, 1]
 
 
@@ -197,10 +196,10 @@ async def test_a_broker_killed_and_wiped_loses_the_cage_nothing(broker: Broker) 
     assert table.acks[-1] == HEAD
 
 
-async def test_junk_is_counted_and_changes_nothing(broker: Broker) -> None:
+async def test_junk_is_counted_and_changes_nothing(nats: Broker) -> None:
     broken = published(1, CoupSettled(coup="x", settlement=settlement(1)))
     junk = [b"", b"\xff", b"[" * 50_000, b"{}", broken.replace(b'"v":1', b'"v":9')]
-    async with _log_table(broker) as table, _cage(broker) as cage:
+    async with _log_table(nats) as table, _cage(nats) as cage:
         assert table.table is not None
         await until(lambda: bool(table.replays))
         for raw in junk:
@@ -209,12 +208,12 @@ async def test_junk_is_counted_and_changes_nothing(broker: Broker) -> None:
         assert cage.totals() == _totals(0, 0)
 
 
-async def test_a_settlement_of_a_newer_build_stops_the_cage(broker: Broker) -> None:
+async def test_a_settlement_of_a_newer_build_stops_the_cage(nats: Broker) -> None:
     log = dict(LOG)
     log[EVERY] = log[EVERY].replace(b'"v":1', b'"v":9')
-    async with _log_table(broker, log) as table:
+    async with _log_table(nats, log) as table:
         table.head = HEAD
-        cage = Cage(BusSettings(HOST, broker.port, "cage"), TOPICS)
+        cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS)
         async with asyncio.timeout(LIMIT_S):
             with pytest.raises(ExceptionGroup) as failed:
                 await cage.run()
@@ -222,14 +221,14 @@ async def test_a_settlement_of_a_newer_build_stops_the_cage(broker: Broker) -> N
     assert max(table.acks, default=0) < EVERY
 
 
-async def test_a_refused_acknowledgement_stops_the_cage(broker: Broker, tmp_path: Path) -> None:
+async def test_a_refused_acknowledgement_stops_the_cage(nats: Broker, tmp_path: Path) -> None:
     path = tmp_path / "cage.sqlite"
     book = Book(path)
     book.read_to(HEAD + 1)  # from a log that was longer: not the one that this table has
     book.close()
-    async with _log_table(broker) as table:
+    async with _log_table(nats) as table:
         table.head = HEAD
-        cage = Cage(BusSettings(HOST, broker.port, "cage"), TOPICS, path=path)
+        cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS, path=path)
         async with asyncio.timeout(LIMIT_S):
             with pytest.raises(ExceptionGroup) as failed:
                 await cage.run()
@@ -249,7 +248,7 @@ asyncio.run(cage.run())
 
 
 async def test_a_cage_killed_again_and_again_books_everything_once(
-    broker: Broker, tmp_path: Path
+    nats: Broker, tmp_path: Path
 ) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails
@@ -257,7 +256,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     path = tmp_path / "cage.sqlite"
     coups = 40
     log = publish_log(coups)
-    async with _log_table(broker, log) as table, asyncio.timeout(LIMIT_S):
+    async with _log_table(nats, log) as table, asyncio.timeout(LIMIT_S):
 
         async def play() -> None:
             for position in log:
@@ -268,7 +267,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
         kills = 0
         while not playing.done():
             child = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", CHILD, str(broker.port), str(path)
+                sys.executable, "-c", CHILD, str(nats.port), str(path)
             )
             heard = len(table.replays)
             await until(lambda heard=heard: len(table.replays) > heard)  # type: ignore[misc]  # binds the loop's value
@@ -277,7 +276,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
             await child.wait()
             kills += 1
         await playing
-        async with _cage(broker, path) as cage:
+        async with _cage(nats, path) as cage:
             await cage.caught_up(EVERY * coups)
             assert cage.totals() == _totals(coups, EVERY * coups)
             assert cage.anomalies.conflicts == 0

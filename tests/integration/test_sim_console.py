@@ -60,11 +60,11 @@ async def test_a_request_is_answered(broker: Broker) -> None:
     assert [json.loads(body) for body in bodies] == [{"transaction": "l-1", "shoe": "20261127-01"}]
 
 
-async def test_a_lost_answer_makes_it_send_the_very_same_again(broker: Broker) -> None:
+async def test_a_lost_answer_makes_it_send_the_very_same_again(nats: Broker) -> None:
     def reply(bodies: list[bytes]) -> dict[str, Any] | None:
         return _accepted() | {"result": "exists"} if len(bodies) == 3 else None
 
-    async with _table(broker, reply) as bodies, _console(broker) as console:
+    async with _table(nats, reply) as bodies, _console(nats) as console:
         answer = await console.request("dealer", LOAD)
         assert console.resent >= 2
     assert answer.result == "exists"
@@ -72,22 +72,22 @@ async def test_a_lost_answer_makes_it_send_the_very_same_again(broker: Broker) -
     assert len(set(bodies)) == 1
 
 
-async def test_a_table_that_is_catching_up_is_asked_again_until_it_has(broker: Broker) -> None:
+async def test_a_table_that_is_catching_up_is_asked_again_until_it_has(nats: Broker) -> None:
     def reply(bodies: list[bytes]) -> dict[str, Any]:
         if len(bodies) < 4:
             return {"transaction": "l-1", "result": "refused", "code": "catching_up", "text": ""}
         return _accepted()
 
-    async with _table(broker, reply) as bodies, _console(broker) as console:
+    async with _table(nats, reply) as bodies, _console(nats) as console:
         assert (await console.request("dealer", LOAD)).result == "accepted"
     assert len(bodies) == 4
 
 
-async def test_any_other_refusal_is_the_answer(broker: Broker) -> None:
+async def test_any_other_refusal_is_the_answer(nats: Broker) -> None:
     no = Answer(transaction="l-1", result="refused", code="shoe_in_play", text="no")
     async with (
-        _table(broker, lambda _: msgspec.json.encode(no)) as bodies,
-        _console(broker) as console,
+        _table(nats, lambda _: msgspec.json.encode(no)) as bodies,
+        _console(nats) as console,
     ):
         answer = await console.request("dealer", LOAD)
         again = await console.request("dealer", LOAD)
@@ -105,11 +105,11 @@ JUNK = (
 )
 
 
-async def test_junk_answers_nothing(broker: Broker) -> None:
+async def test_junk_answers_nothing(nats: Broker) -> None:
     def reply(bodies: list[bytes]) -> dict[str, Any] | bytes:
         return JUNK[len(bodies) - 1] if len(bodies) <= len(JUNK) else _accepted()
 
-    async with _table(broker, reply) as bodies, _console(broker) as console:
+    async with _table(nats, reply) as bodies, _console(nats) as console:
         assert (await console.request("dealer", LOAD)).position == 7
     assert len(bodies) == len(JUNK) + 1
 
@@ -158,8 +158,8 @@ async def test_it_waits_for_a_broker_that_is_not_there_yet(broker: Broker) -> No
             assert (await asking).result == "accepted"
 
 
-async def test_asking_the_same_twice_at_once_or_for_a_stranger_is_our_bug(broker: Broker) -> None:
-    async with _table(broker, lambda _: None), _console(broker) as console:
+async def test_asking_the_same_twice_at_once_or_for_a_stranger_is_our_bug(nats: Broker) -> None:
+    async with _table(nats, lambda _: None), _console(nats) as console:
         asking = asyncio.create_task(console.request("dealer", LOAD))
         await asyncio.sleep(0)
         with pytest.raises(OurBug):

@@ -1,7 +1,7 @@
 """The people at the table around the real services: driver, core, broker, pseudo-terminal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -22,19 +22,12 @@ from simulators.patrons import wagers
 from simulators.pty_port import INSTANT, SERIAL_4800, Pace, PtyPort
 from simulators.shoe import ShoeSimulator
 from simulators.view import TableSeen
-from tests.support.brokers import Broker, running
+from tests.support.brokers import Broker
 from tests.support.small_table import until
 
 SEED = 31
 SHOE = "20261127-01"
 LIMIT_S = 60.0
-
-
-@pytest.fixture
-def nats(tmp_path: Path) -> Iterator[Broker]:
-    """One broker is enough here: both are held against each other where requests are tested."""
-    with running("nats", tmp_path / "broker") as started:
-        yield started
 
 
 class Pit:

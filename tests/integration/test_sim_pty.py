@@ -210,6 +210,35 @@ async def test_drain_waits_for_the_reader_and_is_honest_when_it_cannot_see(port:
     assert not await port.drain(0.05)
 
 
+# As another user than root, whom TIOCEXCL does not stop.
+EXCLUSIVE = """
+import asyncio, fcntl, os, sys, tempfile, termios
+from pathlib import Path
+from simulators.pty_port import PtyPort
+async def main():
+    port = PtyPort(Path(tempfile.mkdtemp()) / "shoe")
+    port.plug_in()
+    fd = os.open(port.link, os.O_RDONLY | os.O_NOCTTY)
+    fcntl.ioctl(fd, termios.TIOCEXCL)
+    await port.write(b"abc")
+    print(port.reader_is_there, await port.drain(0.05), os.read(fd, 3), port.lost_bytes)
+if os.getuid() == 0:
+    os.setuid(65534)  # only now: the interpreter may lie where nobody else can read
+asyncio.run(main())
+"""
+
+
+def test_an_exclusive_reader_is_seen_and_served_but_not_looked_into() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", EXCLUSIVE],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert said.stdout == "True False b'abc' 0\n", said.stderr
+
+
 async def test_a_path_that_holds_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "precious"
     path.write_text("data")
