@@ -1,10 +1,13 @@
 """The bus side of the driver: what is told to the core, and what the core acknowledges.
 
-`link/shoe` with the new head always goes out before the events it counts, so the core never
-believes that it has caught up when it has not. Events are posted without waiting and resent, in
-order, from the last acknowledged one: when the core asks, after every connect, and when nothing
-has moved for a while. Whatever comes in is refused by value: junk, retained acknowledgements, and
-those of another journal or beyond our head are counted, and said at the first and at powers of two.
+`link/shoe` with the new head always goes out before the events it counts, so that the core does not
+believe it has caught up when it has not. (mosquitto keeps that order. nats-server keeps it within
+one topic only: there an event may arrive just before its head, and raises the head itself.)
+
+Events are posted without waiting and resent, in order, from the last acknowledged one: when the
+core asks, after every connect, and when nothing has moved for a while. Whatever comes in is refused
+by value: junk, retained acknowledgements, and those of another journal or beyond our head are
+counted, and said at the first and at powers of two.
 """
 
 from collections.abc import Callable

@@ -7,7 +7,11 @@ A report is written as people write it in the shoe-link page: `D P1 8S`, `I B2 K
 from collections.abc import Iterable
 from itertools import cycle, pairwise
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from events.shoe import ShoeEvent
 from shoe_driver.edge.catalogue import load_profile, profile_text
 
 PROFILE = load_profile("enq-bcc")
@@ -83,3 +87,13 @@ def site_profile(folder: Path, **options: int) -> Path:
     path = folder / "site.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def said(events: list[ShoeEvent]) -> list[str]:
+    """Each event in one line: its kind and what stands in it."""
+    return [line(msgspec.to_builtins(event.report)) for event in events]
+
+
+def line(report: dict[str, Any]) -> str:
+    words = [str(word) for key, word in report.items() if word is not False and key != "latched"]
+    return " ".join([*words, "latched"] if report.get("latched") else words)

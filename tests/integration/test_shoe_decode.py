@@ -1,0 +1,254 @@
+"""`baccarat shoe decode` as people run it: files, pipes, journals, and what is wrong with them."""
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from events.clock import SystemClock
+from shoe_driver.edge.catalogue import profile_text
+from shoe_driver.edge.journal import Journal
+from shoe_driver.records import Record, RecordKind
+from tests.support.shoe_bytes import NOISE, cut, frames, stream
+
+SEED = 20261127
+COMMAND = (sys.executable, "-m", "baccarat", "shoe", "decode")
+REPORTS = "S, D first 2C:1, D P1 --, D B1 KC, I P1 8S, E 2, G six PP"
+CAPTURE = NOISE + stream(REPORTS)
+
+
+def decode(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+    done = subprocess.run(
+        [*COMMAND, "--profile", "enq-bcc", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def documents(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_documented_line_byte_for_byte() -> None:
+    code, out, err = decode("--json", "-", stdin=bytes.fromhex("05 31 44 81 B8 03 34 46"))
+    assert (code, out) == (
+        0,
+        (
+            '{"seq":1,"kind":"card_drawn","hand":"player","number":1,"face":"8S",'
+            '"offset":0,"raw":"05314481B8033446"}\n'
+        ),
+    )
+    assert err.splitlines() == [
+        "1 events from 8 bytes: 1 valid frames, 1 reports, 0 rejected, 1 short of copies"
+    ]
+
+
+def test_a_capture_from_a_file_and_from_a_pipe_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "capture.raw"
+    path.write_bytes(CAPTURE)
+    from_file = decode("--json", path)
+    assert from_file == decode("--json", "-", stdin=CAPTURE)
+    kinds = [document["kind"] for document in documents(from_file[1])]
+    assert kinds == [
+        "frame_rejected",
+        "shoe_booted",
+        "first_card",
+        "card_drawn",
+        "card_drawn",
+        "card_revealed",
+        "error_raised",
+        "device_result",
+    ]
+    assert documents(from_file[1])[-1] == {
+        "seq": 8,
+        "kind": "device_result",
+        "winner": "banker",
+        "player_pair": True,
+        "banker_six": True,
+        "offset": 6 + 3 * (6 + 4 * 8 + 7),
+        "raw": frames(REPORTS)[-1].hex().upper(),
+    }
+
+
+def test_lines_come_with_the_bytes_that_make_them_and_never_depend_on_the_split() -> None:
+    """Live: each report is there before the next is sent, a byte at a time."""
+    wanted = decode("--json", "-", stdin=CAPTURE)[1].splitlines()
+    with subprocess.Popen(
+        [*COMMAND, "--profile", "enq-bcc", "--json", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lines = []
+        for byte in cut(NOISE + frames("S")[0], range(99)):
+            process.stdin.write(byte)
+        lines += [process.stdout.readline().decode().rstrip() for _ in range(2)]
+        for piece in cut(CAPTURE[len(NOISE) + 6 :], range(0, 999, 5)):
+            process.stdin.write(piece)
+        process.stdin.close()
+        lines += process.stdout.read().decode().splitlines()
+    assert lines == wanted
+
+
+def test_people_get_a_table() -> None:
+    code, out, _ = decode("-", stdin=stream("S, D P1 8S"))
+    assert code == 0
+    assert [line.split() for line in out.splitlines()] == [
+        ["1", "0", "shoe_booted", "053053033630"],
+        ["2", "18", "card_drawn", "hand=player", "number=1", "face=8S", "05314481B8033446"],
+    ]
+
+
+def test_nothing_is_no_error() -> None:
+    code, out, err = decode("--json", "-")
+    assert (code, out) == (0, "")
+    assert err.startswith("0 events from 0 bytes")
+
+
+def journal(folder: Path) -> Path:
+    made = Journal.create(folder, "j20261127t000000-1", profile_text("enq-bcc"), SystemClock())
+    made.append(
+        [
+            Record(RecordKind.OPEN, 0, 1_000_000_000, b"pty:/x"),
+            *(Record(RecordKind.DATA, 9, 2_000_000_000, piece) for piece in cut(CAPTURE, [50, 51])),
+            Record(RecordKind.CLOSE, 99, 3_500_000_000, b"unplugged"),
+        ]
+    )
+    made.close()
+    return made.path
+
+
+def test_a_journal_is_decoded_with_its_link_and_its_times(tmp_path: Path) -> None:
+    path = journal(tmp_path)
+    code, out, err = decode("--json", path)
+    found = documents(out)
+    assert code == 0
+    assert found[0] == {
+        "seq": 1,
+        "kind": "link_open",
+        "transport": "pty:/x",
+        "offset": 0,
+        "raw": "",
+        "utc": "1970-01-01T00:00:01.000000000Z",
+    }
+    assert [document["seq"] for document in found] == list(range(1, 12))
+    assert found[-1]["reason"] == "unplugged"
+    assert found[-1]["offset"] == len(CAPTURE)
+    assert err.count("\n") == 1
+    assert "edition" not in err
+    bare = documents(decode("--json", "-", stdin=CAPTURE)[1])
+    of_frames = [document for document in found if not document["kind"].startswith("link")]
+    assert [(d["kind"], d["offset"], d["raw"]) for d in of_frames] == [
+        (d["kind"], d["offset"], d["raw"]) for d in bare
+    ]
+    assert decode("--json", "-", stdin=path.read_bytes())[1] == out
+
+
+def test_a_torn_journal_says_so_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    whole = journal(tmp_path).read_bytes()
+    code, out, err = decode("--json", "-", stdin=whole[:-5])
+    assert (code, len(out.splitlines())) == (0, 10)
+    assert "an unfinished record of 29 bytes at its end" in err
+    damaged = whole[:-50] + bytes([whole[-50] ^ 1]) + whole[-49:]
+    code, out, err = decode("--json", "-", stdin=damaged)
+    assert code == 2
+    assert err == "baccarat: the journal is damaged: a checksum fails\n"
+    code, out, err = decode("--json", "-", stdin=whole.replace(b"BACSHOE\x01", b"BACSHOE\x02"))
+    assert (code, out) == (2, "")
+    assert "no journal of this build's format" in err
+
+
+def test_another_edition_of_the_profile_is_noted(tmp_path: Path) -> None:
+    path = journal(tmp_path)
+    edited = tmp_path / "site.toml"
+    edited.write_bytes(profile_text("enq-bcc") + b"# our own\n")
+    code, _, err = decode("--profile", edited, path)
+    assert code == 0
+    assert "another edition of the profile" in err
+
+
+WRONG = {
+    "unknown profile": (
+        ["--profile", "angel", "-"],
+        "baccarat: no wire profile 'angel'; there are enq-bcc, or give a path to a .toml",
+    ),
+    "missing file": (
+        ["/nowhere/x.raw"],
+        (
+            "baccarat: /nowhere/x.raw: No such file or directory; "
+            "give a capture, a journal, or - for standard input"
+        ),
+    ),
+    "a folder": (
+        ["/"],
+        "baccarat: /: Is a directory; give a capture, a journal, or - for standard input",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), WRONG.values(), ids=WRONG)
+def test_bad_usage_is_one_line_and_exit_code_two(arguments: list[str], complaint: str) -> None:
+    assert decode(*arguments) == (2, "", f"{complaint}\n")
+
+
+def test_a_profile_must_be_named() -> None:
+    done = subprocess.run([*COMMAND, "-"], input=b"", capture_output=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.decode().count("\n") == 1
+    assert b"--profile" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["garbage", "reports"])
+def test_memory_stays_bounded_whatever_comes(kind: str) -> None:
+    """32 MB through a pipe: the process stays within a few megabytes of what it takes to start."""
+    block = random.Random(SEED).randbytes(1 << 20) if kind == "garbage" else _megabyte()
+    idle_kb = _peak_kb(b"", 0)
+    assert _peak_kb(block, 32 if kind == "garbage" else 8) < idle_kb + 6_000
+
+
+def _megabyte() -> bytes:
+    reports = ", ".join(f"D P{1 + n % 3} {'A23456789TJQK'[n % 13]}S" for n in range(9 * 13))
+    once = stream(reports)
+    return once * ((1 << 20) // len(once))
+
+
+def _peak_kb(block: bytes, times: int) -> int:
+    with subprocess.Popen(
+        [*COMMAND, "--profile", "enq-bcc", "--json", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
+        for _ in range(times):
+            process.stdin.write(block)
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert isinstance(usage, resource.struct_rusage)
+    return usage.ru_maxrss
+
+
+def test_decoding_is_much_faster_than_any_line() -> None:
+    """A line carries 480 bytes a second; a month of them should not take a coffee break."""
+    data = _megabyte() * 4
+    began = time.monotonic()
+    code, out, _ = decode("--json", "-", stdin=data)
+    rate = len(data) / (time.monotonic() - began) / 1e6
+    assert code == 0
+    assert out.count("\n") == len(data) // 24
+    assert rate > 0.5, f"{rate:.1f} MB/s, the start of the process included"
