@@ -13,8 +13,9 @@ may publish and wait for the acknowledgement.
 **Loss.** Nothing is kept for later: what was not acknowledged when a connection ended is gone, and
 its sender reads it again from a journal. Queues are bounded; what a full one drops is counted.
 
-**Stopping.** Publish the retained *offline*, then cancel `run`: it says DISCONNECT, which takes the
-Will back. Whatever else ends `run` hangs up, so that the broker speaks the Will.
+**Stopping.** Cancel `run`. However it ends, it hangs up without DISCONNECT and the broker speaks
+the Will: who is gone is offline, whatever the reason, and nobody can forget to say so. A service
+that wants a last word publishes it before and waits for its acknowledgement.
 
 **Failing closed.** A handler's exception is ours, not the sender's: it ends `run`. (A handler
 refuses junk by value.) So does the broker's refusal of a login or a subscription: neither heals by
@@ -192,18 +193,14 @@ class Bus:
         """One connection from the attempt to its end: for how many seconds it served."""
         inbox = _Inbox()
         connection = self._new_connection(inbox)
-        farewell = False
         try:
             if not await self._reach(connection):
                 return 0.0
             began = asyncio.get_running_loop().time()
             await self._serve(connection, inbox)
             return asyncio.get_running_loop().time() - began
-        except asyncio.CancelledError:
-            farewell = True
-            raise
         finally:
-            await connection.close(farewell=farewell)
+            await connection.close()
 
     def _new_connection(self, inbox: "_Inbox") -> BusConnection:
         def received(topic: str, payload: bytes, retain: bool) -> None:

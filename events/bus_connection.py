@@ -9,7 +9,7 @@ callbacks; the contract tests run against both brokers and notice when one of th
 """
 
 import asyncio
-import contextlib
+import logging
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -96,6 +96,9 @@ class BusConnection(aiomqtt.Client):
             username=username,
             password=password,
             will=will,
+            # Deaf: aiomqtt and paho write a line for every socket error and for every pending call.
+            # All of it ends in `end` or in a future, and the bus says it once.
+            logger=logging.Logger("mqtt", logging.CRITICAL),  # noqa: LOG001 - nobody else's to set
             protocol=aiomqtt.ProtocolVersion.V311,
             clean_session=True,
             keepalive=KEEPALIVE_SECONDS,
@@ -169,9 +172,12 @@ class BusConnection(aiomqtt.Client):
     async def _unless_lost(self, wanted: list[tuple[str, int]]) -> Sequence[int | ReasonCode]:
         asking = asyncio.ensure_future(self.subscribe(wanted))
         either: set[asyncio.Future[Any]] = {asking, self._disconnected}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        if not asking.done():
-            asking.cancel()
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asking.cancel()  # which does nothing to what is done
+            await asyncio.gather(asking, return_exceptions=True)
+        if asking.cancelled():
             raise aiomqtt.MqttError(self.end)
         return asking.result()
 
@@ -203,26 +209,20 @@ class BusConnection(aiomqtt.Client):
             and self._unacknowledged_bytes + size <= WINDOW_BYTES
         )
 
-    async def close(self, *, farewell: bool) -> None:
-        """Leave nothing behind: no socket, no task, no callback.
+    async def close(self) -> None:
+        """Hang up, and leave nothing behind: no socket, no task, no callback.
 
-        Args:
-            farewell: say DISCONNECT, which takes the Will back; else the broker speaks it.
+        There is no DISCONNECT, so the broker speaks the Will.
         """
-        try:
-            if farewell and self.alive:
-                with contextlib.suppress(aiomqtt.MqttError):  # it is closed in any case, below
-                    await self.__aexit__(None, None, None)
-        finally:
-            self._opened = False
-            self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up at once
-            self._release()
-            if self._misc_task is not None:
-                self._misc_task.cancel()
-                await asyncio.gather(self._misc_task, return_exceptions=True)
-            for future in (self._connected, self._disconnected):
-                if future.done() and not future.cancelled():
-                    future.exception()  # looked at: else asyncio complains that nobody did
+        self._opened = False
+        self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up
+        self._release()
+        if self._misc_task is not None:
+            self._misc_task.cancel()
+            await asyncio.gather(self._misc_task, return_exceptions=True)
+        for future in (self._connected, self._disconnected):
+            if future.done() and not future.cancelled():
+                future.exception()  # looked at: else asyncio complains that nobody did
 
     def _ended(self, _: asyncio.Future[None]) -> None:
         self._release()
@@ -289,4 +289,6 @@ class BusConnection(aiomqtt.Client):
     ) -> None:
         if not self._connected.done():  # the line broke before CONNACK: do not wait for it in vain
             self._connected.set_exception(aiomqtt.MqttCodeError(reason_code, "not connected"))
+        if self._connected.cancelled():
+            return  # CONNACK came too late: the attempt is being given up, and aiomqtt would trip
         super()._on_disconnect(client, userdata, flags, reason_code, properties)

@@ -1,6 +1,8 @@
 """Both brokers that the product must work on, as one thing to start, kill, wipe and start again."""
 
+import os
 import shutil
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +14,7 @@ import pytest
 
 from baccarat.broker import LOOPBACK, READY_SECONDS, EmbeddedBroker, answers_mqtt
 from baccarat.children import Child
+from tests.support.waiting import until_blocking
 
 # Where Debian and Ubuntu put it, which is not on every user's PATH.
 _MOSQUITTO_PATHS: Final = ("mosquitto", "/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")
@@ -142,3 +145,20 @@ def running(kind: str, data: Path) -> Iterator[Broker]:
         yield broker
     finally:
         broker.stop()
+
+
+def freeze(broker: Broker) -> None:
+    """SIGSTOP, and wait until every thread of it has stopped."""
+    os.kill(broker.pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{broker.pid}/task")
+
+    def stopped() -> bool:
+        states = [(thread / "stat").read_text().rpartition(")")[2] for thread in threads.iterdir()]
+        return all(state.split()[0] == "T" for state in states)
+
+    until_blocking(stopped, "the broker stops")
+
+
+def thaw(broker: Broker) -> None:
+    """SIGCONT."""
+    os.kill(broker.pid, signal.SIGCONT)

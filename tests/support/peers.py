@@ -1,0 +1,76 @@
+"""A bus in a test: it runs in the background, and what it received can be looked at."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+from baccarat.broker import LOOPBACK
+from events.bus import Bus, BusSettings, Handler, Message, Publication
+from tests.support.waiting import until
+
+SEED = 20261127  # of the reconnect pauses
+
+
+class Peer:
+    """One client with its own record of what happened to it."""
+
+    def __init__(
+        self,
+        port: int,
+        name: str,
+        *filters: str,
+        will: Publication | None = None,
+        on_connect: Callable[["Peer"], Awaitable[None]] | None = None,
+        handler: Handler | None = None,
+        login: tuple[str, str] | None = None,
+    ) -> None:
+        self.got: list[Message] = []
+        self.connects = 0
+        self.disconnects = 0
+        self._greet = on_connect
+        username, password = login or (None, None)
+        self.bus = Bus(
+            BusSettings(LOOPBACK, port, name, username, password),
+            subscriptions=dict.fromkeys(filters, handler or self._record),
+            will=will,
+            on_connect=self._connected,
+            on_disconnect=self._disconnected,
+            rng=random.Random(SEED),
+        )
+
+    @property
+    def payloads(self) -> list[bytes]:
+        return [message.payload for message in self.got]
+
+    def has_connected(self) -> bool:
+        return self.connects > 0
+
+    async def _record(self, message: Message) -> None:
+        self.got.append(message)
+
+    async def _connected(self) -> None:
+        if self._greet is not None:
+            await self._greet(self)
+        self.connects += 1
+
+    def _disconnected(self) -> None:
+        assert not self.bus.connected
+        self.disconnects += 1
+
+
+@asynccontextmanager
+async def at_work(*peers: Peer) -> AsyncIterator[None]:
+    """The peers are connected in the order given, and gone at the end."""
+    tasks = []
+    try:
+        for peer in peers:
+            tasks.append(asyncio.create_task(peer.bus.run()))
+            await until(peer.has_connected, "a peer connects")
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
