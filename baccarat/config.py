@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from events.bus import BusSettings
-from events.errors import ConfigError
+from events.errors import ConfigError, InputError
 from events.log_schema import OWN_ACTORS
 from events.topics import Topics
 from table_core.authority import ROLES
@@ -128,7 +128,10 @@ def load_config(path: Path) -> TableConfig:
         raise ConfigError(f"{path}: {error}") from error
     if config.base:
         raise ConfigError(f"{path}: `base` is set by the file's place and cannot be given")
-    config.topics.validate()
+    try:
+        config.topics.validate()
+    except InputError as error:
+        raise ConfigError(f"{path}: {error}") from error
     unknown = {role for roles in config.users.values() for role in roles} - ROLES
     if unknown:
         raise ConfigError(

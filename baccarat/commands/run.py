@@ -1,4 +1,9 @@
-"""`baccarat run CONFIG [--only shoe|table]`: a controller's services from its TOML file."""
+"""`baccarat run CONFIG [--only shoe|table]`: a controller's services from its TOML file.
+
+Started by a person, a shoe port that cannot be opened is bad input, and said at once. Started with
+`--patient`, as a service manager does after a power cut, the driver waits for a reader that is not
+there yet, as it does for one that is lost later.
+"""
 
 import asyncio
 import signal
@@ -9,8 +14,10 @@ from pathlib import Path
 import click
 
 from baccarat.children import Child
-from baccarat.config import load_config
+from baccarat.config import TableConfig, load_config
 from baccarat.services import SERVICES, configure_logging, run_service
+from shoe_driver.edge.catalogue import load_profile
+from shoe_driver.edge.transport import Port, parse_url
 
 __all__ = ["run", "service_command"]
 
@@ -18,9 +25,12 @@ __all__ = ["run", "service_command"]
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--only", type=click.Choice(sorted(SERVICES)), help="This service alone.")
-def run(config: Path, only: str | None) -> int:
+@click.option("--patient", is_flag=True, help="Wait for a shoe port that is not there yet.")
+def run(config: Path, only: str | None, *, patient: bool) -> int:
     """Run the services of the table that CONFIG describes, until SIGTERM or Ctrl-C."""
     loaded = load_config(config)
+    if only != "table" and not patient:
+        _try_port(loaded)
     if only is not None:
         configure_logging(only)
         run_service(loaded, only)
@@ -28,9 +38,28 @@ def run(config: Path, only: str | None) -> int:
     return asyncio.run(_supervise(config))
 
 
+def _try_port(config: TableConfig) -> None:
+    """Open the shoe's port once and close it again.
+
+    Raises:
+        TableError: it does not exist, is in use, or may not be used: one line says which.
+    """
+    profile = load_profile(config.shoe.profile)
+    Port(parse_url(config.shoe.url, baud=profile.serial.baud)).close()
+
+
 def service_command(config: Path, service: str) -> list[str | Path]:
     """The command line of one service's own process."""
-    return [sys.executable, "-m", "baccarat", "run", config.absolute(), "--only", service]
+    return [
+        sys.executable,
+        "-m",
+        "baccarat",
+        "run",
+        config.absolute(),
+        "--only",
+        service,
+        "--patient",
+    ]
 
 
 async def _supervise(config: Path) -> int:

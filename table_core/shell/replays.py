@@ -32,12 +32,13 @@ class Replays:
         self._publish = publish
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    def start(self, user: str, position: int, spawn: Spawn) -> bool:
-        """Send `user` everything from `position` on; False when too many are at it.
+    def start(self, user: str, first: int, last: int, spawn: Spawn) -> bool:
+        """Send `user` the events from `first` to `last`; False when too many are at it.
 
         Args:
             user: who asked, and will be sent them.
-            position: the first to send.
+            first: the first position to send.
+            last: the last: where the log stood at the answer; what comes later comes live.
             spawn: makes the task in the service's own group, so that its failure is the service's.
         """
         older = self._running.pop(user, None)
@@ -45,7 +46,7 @@ class Replays:
             older.cancel()
         if len(self._running) >= MAX_REPLAYS:
             return False
-        task = spawn(self._send(user, position))
+        task = spawn(self._send(user, first, last))
         self._running[user] = task
         task.add_done_callback(lambda done: self._forget(user, done))
         return True
@@ -55,12 +56,12 @@ class Replays:
         for task in tuple(self._running.values()):
             task.cancel()
 
-    async def _send(self, user: str, position: int) -> None:
-        while batch := list(self._read(position, BATCH)):
-            for stored in batch:
+    async def _send(self, user: str, first: int, last: int) -> None:
+        while first <= last:
+            for stored in list(self._read(first, min(BATCH, last - first + 1))):
                 if not await self._publish(user, public_bytes(stored)):
                     return  # the broker is gone; the consumer asks again when it is back
-            position = batch[-1].position + 1
+            first += BATCH
 
     def _forget(self, user: str, done: "asyncio.Task[None]") -> None:
         if self._running.get(user) is done:

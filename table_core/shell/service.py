@@ -162,8 +162,9 @@ class TableService:
 
     def _mind_driver(self) -> None:
         """A driver that is away may hold cards: nothing of it is known until it speaks again."""
-        if self._driver_presence.online(self._clock.utc_ns()):
-            return
+        presence = self._driver_presence
+        if presence.status is None or presence.online(self._clock.utc_ns()):
+            return  # not heard of yet is not gone: its own `link/shoe` says that it is there
         if self._driver != DriverHead():
             self._driver = DriverHead()
             self._state.kick()
@@ -237,7 +238,7 @@ class TableService:
                 text = f"position {command.position} is not in the log, which ends at {head}"
                 return _refused(command.transaction, "unknown_position", text)
             self._log.move_cursor(f"consumer/{user}/{command.consumer}", command.position)
-        elif not self._replays.start(user, max(1, command.start), self._tasks.create_task):
+        elif not self._replays.start(user, max(1, command.start), head, self._tasks.create_task):
             return _refused(command.transaction, "too_many_replays", "try again later")
         return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)
 

@@ -250,6 +250,12 @@ class Game:
         )
 
 
+def read_log(path: Path, origin: str) -> dict[str, Coup]:
+    """The coups of a log that nobody writes any more."""
+    with EventLog.open(path, origin) as log:
+        return read_coups(decode_data(decode_envelope(each.stored)) for each in log.read())
+
+
 def _plan(plans: deque[Kill]) -> str:
     """The first of the plans, as the child reads it."""
     if not plans:

@@ -186,11 +186,11 @@ async def test_a_newer_replay_of_a_user_ends_the_older_and_their_number_is_bound
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         replays = Replays(log.read, publish)
-        assert replays.start("cage", 1, group.create_task)
-        assert replays.start("cage", 2, group.create_task)
+        assert replays.start("cage", 1, 3, group.create_task)
+        assert replays.start("cage", 2, 3, group.create_task)
         for number in range(MAX_REPLAYS - 1):
-            assert replays.start(f"display-{number}", 4, group.create_task)
-        assert not replays.start("one-more", 4, group.create_task)
+            assert replays.start(f"display-{number}", 4, 3, group.create_task)
+        assert not replays.start("one-more", 4, 3, group.create_task)
         await asyncio.sleep(0)
         gate.set()
     assert sent == [("cage", 2), ("cage", 3)]

@@ -1,0 +1,199 @@
+"""The demo as a newcomer runs it: a real process, its figures, its end, and nothing left behind."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from events.verify import verify
+from tests.kill.game import read_log
+from tests.support.waiting import until_blocking
+
+FIELDS = [
+    *("coups", "cards", "settlements", "acknowledged", "staked", "paid", "commission", "house"),
+    *("lost", "duplicates", "misaligned", "log", "latency_ms"),
+]
+ENDS_WITHIN_S = 60
+
+
+def demo(*options: str, data: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    where = ["--data", str(data)] if data else []
+    return subprocess.run(
+        [sys.executable, "-m", "baccarat", "demo", *options, *where],
+        capture_output=True,
+        text=True,
+        timeout=ENDS_WITHIN_S * 2,
+        check=False,
+    )
+
+
+@contextmanager
+def endless(data: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A demo that plays on; whatever the test does, it is ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "baccarat", "demo", "--speed", "0", "--data", str(data)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout
+        process.stdout.close()
+
+
+def of_this_demo(data: Path) -> list[int]:
+    """The processes whose command line names the demo's data folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(data).encode() in words:
+                found.append(int(entry.name))
+    return found
+
+
+def leaves_no_process(data: Path) -> None:
+    until_blocking(lambda: not of_this_demo(data), "a process of the demo is left")
+
+
+@pytest.mark.parametrize("disclosure", ["immediate", "deferred"])
+def test_the_figures_agree_with_each_other_and_with_the_log(
+    disclosure: str, tmp_path: Path
+) -> None:
+    options = ("--rounds", "30", "--seed", "7", "--speed", "0", "--json")
+    ended = demo(*options, "--disclosure", disclosure, data=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert list(told) == FIELDS
+    assert told["coups"] == told["settlements"] == told["acknowledged"] == 30
+    assert (told["lost"], told["duplicates"], told["misaligned"]) == (0, 0, 0)
+    assert told["staked"] - told["paid"] == told["house"]
+    assert told["log"] == str(tmp_path / "table.sqlite")
+    assert 0 < told["latency_ms"]["p50"] <= told["latency_ms"]["p99"]
+    assert verify(Path(told["log"])).ok
+    coups = read_log(Path(told["log"]), "demo/t1")
+    assert len(coups) == 30
+    assert told["cards"] == sum(len(coup.cards) for coup in coups.values())
+    lines = [line for coup in coups.values() for line in coup.lines]
+    assert told["staked"] == sum(line.stake for line in lines)
+    assert told["paid"] == sum(line.paid for line in lines)
+    assert told["commission"] == sum(line.commission for line in lines)
+    leaves_no_process(tmp_path)
+
+
+def test_a_seed_gives_the_same_cards_outcomes_and_money_in_both_disclosure_modes(
+    tmp_path: Path,
+) -> None:
+    one, again, deferred = (
+        _coups_of(tmp_path / name, "11", disclosure)
+        for name, disclosure in (("a", "immediate"), ("b", "immediate"), ("c", "deferred"))
+    )
+    assert one == again == deferred
+    assert one != _coups_of(tmp_path / "other", "12", "immediate")
+
+
+def _coups_of(data: Path, seed: str, disclosure: str) -> list[object]:
+    """Cards by place and money by seat, coup by coup."""
+    options = ("--rounds", "12", "--seed", seed, "--speed", "0", "--disclosure", disclosure)
+    assert demo(*options, data=data).returncode == 0
+    return [
+        (
+            sorted((place, card.value) for place, card in coup.cards.items()),
+            sorted((line.seat, line.bet, line.stake, line.paid) for line in coup.lines),
+        )
+        for coup in read_log(data / "table.sqlite", "demo/t1").values()
+    ]
+
+
+def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None:
+    ended = demo("--rounds", "3", "--seed", "7", "--speed", "0", data=tmp_path)
+    assert ended.returncode == 0
+    assert ended.stderr == ""
+    assert (
+        len(re.findall(r"^\d{8}-01/\d .*Player.*Banker.*staked.*paid", ended.stdout, re.MULTILINE))
+        == 3
+    )
+    assert "the cage acknowledged 3" in ended.stdout
+    assert f"baccarat log verify {tmp_path / 'table.sqlite'}" in ended.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_without_rounds_plays_until_it_is_told_to_end_and_leaves_no_process(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with endless(tmp_path) as process:
+        assert process.stdout
+        while "settled" not in (line := process.stdout.readline()) and "staked" not in line:
+            assert line, "it ended before its first coup"
+        process.send_signal(number)
+        rest = process.stdout.read()
+        assert process.wait(ENDS_WITHIN_S) == 0
+    assert "the cage acknowledged" in rest
+    assert "Traceback" not in rest
+    leaves_no_process(tmp_path)
+    assert verify(tmp_path / "table.sqlite").ok
+
+
+def test_a_demo_that_is_killed_leaves_no_process_and_its_folder_can_be_played_on(
+    tmp_path: Path,
+) -> None:
+    with endless(tmp_path) as process:
+        assert process.stdout
+        while "staked" not in (line := process.stdout.readline()):
+            assert line, "it ended before its first coup"
+        process.kill()
+    leaves_no_process(tmp_path)
+    ended = demo("--rounds", "3", "--seed", "1", "--speed", "0", "--json", data=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["coups"] == 3
+    assert verify(tmp_path / "table.sqlite").ok
+
+
+def test_a_port_in_use_is_one_line_and_leaves_no_process(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = demo("--rounds", "1", "--port", str(port), data=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert str(port) in line
+    assert "in use" in line
+    leaves_no_process(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--rounds", "0"], "--rounds"),
+        (["--rounds", "many"], "--rounds"),
+        (["--rulebook", "no-such"], "au-commission"),
+        (["--profile", "no-such"], "enq-bcc"),
+        (["--disclosure", "sometimes"], "immediate"),
+        (["--speed", "-1"], "--speed"),
+        (["--port", "99999"], "--port"),
+        (["--data", "/dev/null/x"], "--data"),
+        (["--no-such-option"], "--no-such-option"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_it(options: list[str], names: str) -> None:
+    ended = demo("--json", "--rounds", "1", *options)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("baccarat: ")
+    assert names in line
