@@ -44,17 +44,23 @@ class Journal:
 
     Raises:
         LogRefused: it is no journal, or it is damaged in its midst; it was left as it is.
+        LogUnwritable: the disk refuses to open or to repair it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header, self.size, tail = _survey(path)
-        self.torn = len(tail)
         self._dirty = False
-        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        if tail:
-            write_durably(path.with_name(f"{path.name}.torn-{self.size}"), tail)
-            self._cut_back()
+        try:
+            self.header, self.size, tail = _survey(path)
+            self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            if tail:
+                write_durably(path.with_name(f"{path.name}.torn-{self.size}"), tail)
+                self._cut_back()
+        except OSError as error:
+            raise LogUnwritable(
+                f"the raw journal {path.name} cannot be opened: {error.strerror}"
+            ) from error
+        self.torn = len(tail)
 
     @classmethod
     def create(cls, folder: Path, journal: str, profile: bytes, clock: Clock) -> Self:
@@ -156,7 +162,8 @@ def _survey(path: Path) -> tuple[JournalHeader, int, bytes]:
         file.seek(reader.position)
         tail = file.read()
     if header is None or holds_a_record(tail[1:]):
-        reason = str(damage or "there is no whole record")
+        what = "no header is whole" if header is None else "a record has no end"
+        reason = damage or f"the journal is damaged: {what}"
         raise LogRefused(
             f"{path}: {reason} (byte {reader.position}); move it aside, and keep it",
             reader.position,

@@ -45,7 +45,7 @@ class Recorder:
 
     Raises:
         LogRefused: the newest journal is damaged.
-        LogUnwritable: there is no journal and none can be begun.
+        LogUnwritable: there is no journal and none can be begun, or it cannot be repaired.
 
     Attributes:
         decoder: of the newest journal.

@@ -1,7 +1,6 @@
 """The driver on a real port, a real disk and real brokers: nothing lost, nothing invented."""
 
 import asyncio
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,19 @@ from events.bus import Message
 from events.errors import InputError
 from events.presence import read_status
 from tests.support.brokers import Broker
+from tests.support.disk import disk_full_at
 from tests.support.peers import Peer, at_work
 from tests.support.shoe_bytes import NOISE, PROFILE, frames, site_profile, stream
-from tests.support.shoe_line import TOPICS, Core, ShoePort, driver, running, stored, table
+from tests.support.shoe_line import (
+    TOPICS,
+    Core,
+    ShoePort,
+    driver,
+    running,
+    size_of_journal,
+    stored,
+    table,
+)
 from tests.support.waiting import until
 
 FACES = ["9H", "2D", "8S", "KC"]
@@ -302,25 +311,13 @@ async def test_silence_in_mid_deal_is_a_stall_and_between_coups_is_none(
         assert core.said == ["link_open", *HEARD, *stalled]
 
 
-@contextmanager
-def disk_full(journals: Path) -> Iterator[None]:
-    """No file of this process may grow beyond the journal as it is now."""
-    [path] = journals.glob("*.journal")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 async def test_while_the_journal_cannot_be_written_no_card_is_accepted(
     mosquitto: Broker, shoe: ShoePort, journals: Path
 ) -> None:
     async with table(mosquitto.port, shoe, journals) as core:
         shoe.say(stream("D P1 9H"))
         await until(lambda: core.faces == ["9H"], "the first card")
-        with disk_full(journals):
+        with disk_full_at(size_of_journal(journals)):
             shoe.say(stream("D B1 2D", first_seq=2))
             await until(
                 lambda: core.link and "cannot be written: File too large" in core.link.reason,

@@ -160,8 +160,19 @@ async def table(
         yield core
 
 
+def only_journal(journals: Path) -> Path:
+    """The file of the only journal."""
+    [path] = journals.glob("*.journal")
+    return path
+
+
+def size_of_journal(journals: Path) -> int:
+    """How large the only journal is now."""
+    return only_journal(journals).stat().st_size
+
+
 def stored(journals: Path) -> list[ShoeEvent]:
     """Every event of the only journal, decoded anew."""
-    [path] = journals.glob("*.journal")
+    path = only_journal(journals)
     decoder = Decoder(PROFILE, path.stem)
     return [event for record in read_records(path) for event in decoder.feed(record)]

@@ -1,11 +1,9 @@
 """The raw journal on real files: whole records or none, at every byte where a write may end."""
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,6 +24,7 @@ from shoe_driver.records import (
     encode_record,
     holds_a_record,
 )
+from tests.support.disk import disk_full_at
 from tests.support.shoe_bytes import cut
 
 CLOCK = SystemClock()
@@ -175,17 +174,6 @@ def test_no_record_is_found_where_there_is_none() -> None:
     assert not any(holds_a_record(junk) for junk in (b"", bytes(9_999), torn, torn[5:]))
 
 
-@contextmanager
-def disk_full_at(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond `size` bytes, as the kernel sees to it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize("room", [0, 1, 30])
 def test_a_full_disk_stores_nothing_and_later_everything(journal: Journal, room: int) -> None:
     journal.append(DATA[:1])
@@ -198,6 +186,15 @@ def test_a_full_disk_stores_nothing_and_later_everything(journal: Journal, room:
     journal.append(DATA[1:])
     assert journal.path.read_bytes().startswith(before)
     assert reopened(journal.path) == DATA
+
+
+def test_a_torn_tail_that_cannot_be_put_aside_stays(journal: Journal) -> None:
+    journal.append(DATA)
+    torn = journal.path.read_bytes()[:-1]
+    journal.path.write_bytes(torn)
+    with disk_full_at(10), pytest.raises(LogUnwritable, match="cannot be opened: File too large"):
+        Journal(journal.path)
+    assert journal.path.read_bytes() == torn
 
 
 def test_no_journal_is_begun_on_a_full_disk(tmp_path: Path) -> None:
