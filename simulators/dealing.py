@@ -16,7 +16,7 @@ from simulators.dealer import Outcome, next_place, outcome
 from simulators.deck import CUT_CARD_FROM_END, Burn, Deck, shuffled
 from simulators.enq_bcc import COPIES, POWER_UP_NOISE, Copies, Disclosure, EnqBccDevice
 
-__all__ = ["Coup", "DealingShoe", "Step", "next_shoe_id"]
+__all__ = ["Coup", "DealingShoe", "Step", "next_shoe_id", "shoe_number"]
 
 # Seconds at speed 1, as a calm dealer at a live table takes them.
 _FIRST_CARD_S: Final = 4.0
@@ -83,11 +83,16 @@ def next_shoe_id(shoe: str) -> str:
     return f"{day}-{ordinal + 1:02d}"
 
 
+def shoe_number(shoe: str) -> str:
+    """The number within its day of a shoe's id: a seed gives the same game on every day."""
+    return shoe.partition("-")[2]
+
+
 class DealingShoe:
     """A device with a deck in it, and a dealer who deals by the printed rules.
 
     Args:
-        seed: with a shoe's id it fixes that shoe's cards and the device's whims.
+        seed: with a shoe's number in its day it fixes that shoe's cards and the device's whims.
         decks: 4, 6 or 8.
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
         copies: equal frames a report.
@@ -131,8 +136,9 @@ class DealingShoe:
 
     def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
         """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
-        self._deck = Deck(shuffled(f"{self._seed}/{shoe}", self._decks), cut_card=self._cut_card)
-        self._whims = random.Random(f"{self._seed}/{shoe}/whims")
+        number = shoe_number(shoe)
+        self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
+        self._whims = random.Random(f"{self._seed}/{number}/whims")
         self._shoe, self._coups, self._over = shoe, 0, False
         noise = POWER_UP_NOISE if self._whims.random() < _NOISE_CHANCE else b""
         burn = self._deck.burn()

@@ -1,4 +1,4 @@
-"""Seven patrons whose wagers follow from seed, shoe and coup number alone.
+"""Seven patrons whose wagers follow from seed, shoe number and coup number alone.
 
 Neither the time nor the outcome before moves them, so that a run which was interrupted stakes
 exactly what an undisturbed run stakes.
@@ -8,6 +8,7 @@ import random
 from typing import Final
 
 from events.commands import PlaceWager, WagerRequest
+from simulators.dealing import shoe_number
 
 __all__ = ["SEATS", "STAKES", "wagers"]
 
@@ -32,7 +33,7 @@ def wagers(seed: int, shoe: str, coup: int) -> list[PlaceWager]:
     """
     placed = []
     for seat in SEATS:
-        whims = random.Random(f"{seed}/{shoe}/{coup}/{seat}")
+        whims = random.Random(f"{seed}/{shoe_number(shoe)}/{coup}/{seat}")
         if whims.random() < _SITS_OUT:
             continue
         placed.append(
