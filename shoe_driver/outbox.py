@@ -8,7 +8,7 @@ whoever receives it drops what it has by number.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
@@ -72,16 +72,14 @@ class Outbox:
             return None
         return after
 
-    def append(self, seq: int, message: bytes) -> None:
-        """A new event: the head grows, the message is kept where there is room."""
+    def offer(self, seq: int) -> bool:
+        """There is an event of this number. Whether its message is wanted now: then `keep` it."""
         self.head = max(self.head, seq)
-        if seq == self._first + len(self._kept) and len(self._kept) < self._limit:
-            self._kept.append(message)
+        return seq == self._first + len(self._kept) and len(self._kept) < self._limit
 
-    def refill(self, messages: Iterable[tuple[int, bytes]]) -> None:
-        """Events read from the journal again; what is not the next in line is left out."""
-        for seq, message in messages:
-            self.append(seq, message)
+    def keep(self, message: bytes) -> None:
+        """The message of the event that was just offered and is wanted."""
+        self._kept.append(message)
 
     def due(self) -> Iterator[tuple[int, bytes]]:
         """The events to send now, in order. `sent` is called for each that went out."""

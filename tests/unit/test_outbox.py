@@ -17,9 +17,15 @@ def message(seq: int) -> bytes:
 
 def filled(count: int, *, acked: int = 0, in_flight: int = 4, kept: int = 8) -> Outbox:
     outbox = Outbox(acked=acked, in_flight=in_flight, kept=kept)
-    for seq in range(1, count + 1):
-        outbox.append(seq, message(seq))
+    offer(outbox, *range(1, count + 1))
     return outbox
+
+
+def offer(outbox: Outbox, *seqs: int) -> None:
+    """These events, new ones or read from the journal again."""
+    for seq in seqs:
+        if outbox.offer(seq):
+            outbox.keep(message(seq))
 
 
 def send(outbox: Outbox, most: int = 1_000) -> list[int]:
@@ -60,8 +66,7 @@ def test_resend_begins_after_the_last_acknowledged() -> None:
 def test_after_a_start_only_what_was_not_acknowledged_is_told() -> None:
     outbox = Outbox(acked=3, in_flight=4)
     assert (outbox.head, list(outbox.due()), outbox.lacks) == (3, [], None)
-    for seq in (4, 5):
-        outbox.append(seq, message(seq))
+    offer(outbox, 4, 5)
     assert send(outbox) == [4, 5]
 
 
@@ -105,7 +110,7 @@ def test_more_than_is_kept_is_read_from_the_journal_again() -> None:
         told += send(outbox)
         outbox.acknowledge(told[-1])
         if (start := outbox.lacks) is not None:
-            outbox.refill((seq, message(seq)) for seq in range(start, 21))
+            offer(outbox, *range(start, 21))
         assert outbox.kept <= 5
     assert told == list(range(1, 21))
 
@@ -116,9 +121,9 @@ def test_a_core_that_has_lost_its_log_is_told_again_from_where_it_is() -> None:
     outbox.acknowledge(6)
     assert outbox.acknowledge(2) is AckOutcome.REWOUND
     assert (outbox.lacks, send(outbox)) == (3, [])
-    outbox.refill((seq, message(seq)) for seq in (5, 6))  # what is not the next is left out
+    offer(outbox, 5, 6)  # what is not the next is left out
     assert outbox.lacks == 3
-    outbox.refill((seq, message(seq)) for seq in range(3, 7))
+    offer(outbox, 3, 4, 5, 6)
     assert send(outbox) == [3, 4, 5, 6]
 
 
@@ -133,11 +138,11 @@ def test_over_a_lossy_line_the_core_gets_all_in_order(seed: int, count: int) -> 
             break
         if head < count and rng.random() < 0.5:
             head += 1
-            outbox.append(head, message(head))
+            offer(outbox, head)
         if rng.random() < 0.1:
             outbox.resend()
         if (start := outbox.lacks) is not None:
-            outbox.refill((seq, message(seq)) for seq in range(start, head + 1))
+            offer(outbox, *range(start, head + 1))
         for seq, content in list(outbox.due()):
             assert content == message(seq)
             assert seq <= outbox.acked + 5
