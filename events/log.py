@@ -123,6 +123,11 @@ class EventLog:
         return self._position
 
     @property
+    def closed(self) -> bool:
+        """Whether it must be opened again: it was closed, or a failure left the disk in doubt."""
+        return self._files.closed
+
+    @property
     def head(self) -> bytes:
         """The newest hash of the chain."""
         return self._head

@@ -55,6 +55,11 @@ class LogFiles:
             stack.pop_all()
         return cls(path, lock, db, hints)
 
+    @property
+    def closed(self) -> bool:
+        """Whether they were closed, by the caller or after a failure."""
+        return self._closed is not None
+
     @contextmanager
     def writing(self, what: str, *, hint: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction: committed and on the disk at the end of the block, or undone.

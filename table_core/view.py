@@ -94,8 +94,23 @@ class StateView(Struct, frozen=True, kw_only=True):
     totals: TotalsView
 
 
-def view(state: TableState, *, table: str, rulebook: Rulebook, catching_up: bool) -> StateView:
-    """What a display may know of `state`."""
+def view(
+    state: TableState,
+    *,
+    table: str,
+    rulebook: Rulebook,
+    catching_up: bool,
+    faults: tuple[Alarm, ...] = (),
+) -> StateView:
+    """What a display may know of `state`.
+
+    Args:
+        state: the table.
+        table: its id.
+        rulebook: in force.
+        catching_up: the core has not read all that the driver has numbered.
+        faults: what stands and cannot be in the log, such as a disk that refuses it.
+    """
     shoe, link, totals = state.shoe, state.link, state.totals
     return StateView(
         position=state.position,
@@ -113,7 +128,7 @@ def view(state: TableState, *, table: str, rulebook: Rulebook, catching_up: bool
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
         ),
         catching_up=catching_up,
-        alarms=active_alarms(state),
+        alarms=(*active_alarms(state), *faults),
         totals=TotalsView(
             coups=totals.coups,
             voids=totals.voids,

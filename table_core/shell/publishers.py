@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from events.codec import sealed_bytes, with_hash
+from events.errors import LogUnwritable
 from events.log import Stored
 from events.table import CoupSettled, ShoeReported
 
@@ -97,7 +98,7 @@ class CursorPublisher:
         """Publish for ever, until cancelled."""
         while True:
             await self._drain()
-            self._source.move_cursor(self._name, self.position)
+            self._note()
             await self._kick.wait()
 
     async def _drain(self) -> None:
@@ -111,7 +112,12 @@ class CursorPublisher:
                     await self._offer(public_bytes(stored))
                 self.position = stored.position
                 if self.position % CURSOR_EVERY == 0:
-                    self._source.move_cursor(self._name, self.position)
+                    self._note()
+
+    def _note(self) -> None:
+        """Write the cursor down. A disk that refuses it costs a repetition, never an event."""
+        with suppress(LogUnwritable):
+            self._source.move_cursor(self._name, self.position)
 
     async def _offer(self, message: bytes) -> None:
         self._probe(f"{self._name}.before")

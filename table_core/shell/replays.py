@@ -7,12 +7,13 @@ from typing import Any, Final
 from events.log import Stored
 from table_core.shell.publishers import BATCH, public_bytes
 
-__all__ = ["MAX_REPLAYS", "Replays"]
+__all__ = ["MAX_REPLAYS", "Replays", "Spawn"]
 
 # More consumers than a table has; beyond it a request is refused.
 MAX_REPLAYS: Final = 32
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+"""Makes a task; `TaskGroup.create_task` is one."""
 
 
 class Replays:

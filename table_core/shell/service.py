@@ -15,7 +15,6 @@ import structlog
 from events.bus import Bus, BusSettings, Message
 from events.clock import Clock
 from events.commands import (
-    ANSWER_ACCEPTED,
     ANSWER_REFUSED,
     Ack,
     Answer,
@@ -26,12 +25,13 @@ from events.log import EventLog
 from events.presence import Herald, Presence, read_status
 from events.shoe import LinkStatus, ShoeEvent
 from events.topics import Topics
-from table_core.authority import authorise
 from table_core.coup import Phase
 from table_core.shell.catching_up import DriverHead
+from table_core.shell.consumers import Consumers
 from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
 from table_core.shell.replays import Replays
-from table_core.shell.table import Heard, Table, no_probe, parse_command
+from table_core.shell.table import Heard, Table, no_probe, parse_command, refused
+from table_core.state import Alarm
 from table_core.view import encode_view, view
 
 __all__ = ["RESULT_OVERDUE_S", "SERVICE", "TableService"]
@@ -79,6 +79,7 @@ class TableService:
         self._driver = DriverHead()
         self._driver_presence = Presence()
         self._complete_since: int | None = None
+        self._unwritable: str | None = None
         self._herald = Herald(topics.status(SERVICE), log.next_session(), clock)
         self._bus = Bus(
             settings,
@@ -109,6 +110,7 @@ class TableService:
         self._replays = Replays(
             log.read, lambda user, message: self._bus.publish(topics.replayed(user), message)
         )
+        self._consumers = Consumers(table, log, self._replays)
         self._tasks = asyncio.TaskGroup()
 
     @property
@@ -178,8 +180,9 @@ class TableService:
         try:
             heard = self._table.hear(event)
         except LogUnwritable as error:
-            _log.error("log.unwritable", seq=event.seq, reason=str(error))
+            self._disk_refuses(error)
             return
+        self._disk_takes()
         self._driver = self._driver.heard(event.journal, event.seq)
         if heard is Heard.GAP:
             _log.warning("shoe_event.gap", journal=event.journal, seq=event.seq)
@@ -214,33 +217,41 @@ class TableService:
             # Kept by the broker from a time nobody knows: refused, and cleared.
             self._bus.post(message.topic, b"", retain=True)
             text = "a request must not be retained"
-            return _refused(command.transaction, "retained_request", text)
+            return refused(command.transaction, "retained_request", text)
         if isinstance(command, Answer):
             return command
-        if isinstance(command, Replay | Ack):
-            return self._serve_consumer(user, command)
         position = self._table.state.position
-        answer = self._table.ask(user, command, caught_up=self.caught_up)
+        try:
+            if isinstance(command, Replay | Ack):
+                return self._consumers.serve(user, command, self._tasks.create_task)
+            answer = self._table.ask(user, command, caught_up=self.caught_up)
+        except LogUnwritable as error:
+            self._disk_refuses(error)
+            return refused(command.transaction, "log_unwritable", str(error))
         if answer.result == ANSWER_REFUSED:
             _log.info("command.refused", user=user, command=name, code=answer.code)
         if self._table.state.position != position:
+            self._disk_takes()
             self._changed()
         return answer
 
-    def _serve_consumer(self, user: str, command: Replay | Ack) -> Answer:
-        """Replays and acknowledgements: about consumers, not about the table's own course."""
-        refusal = authorise(self._table.roles(user), command)
-        if refusal is not None:
-            return _refused(command.transaction, refusal.code, refusal.text)
-        head = self._table.state.position
-        if isinstance(command, Ack):
-            if not 0 <= command.position <= head:
-                text = f"position {command.position} is not in the log, which ends at {head}"
-                return _refused(command.transaction, "unknown_position", text)
-            self._log.move_cursor(f"consumer/{user}/{command.consumer}", command.position)
-        elif not self._replays.start(user, max(1, command.start), head, self._tasks.create_task):
-            return _refused(command.transaction, "too_many_replays", "try again later")
-        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)
+    def _disk_refuses(self, error: LogUnwritable) -> None:
+        """Nothing was stored, nothing is acknowledged, and the table says so on every display.
+
+        Raises:
+            LogUnwritable: the log must be opened again, which only a new start can do.
+        """
+        if self._log.closed:
+            raise error
+        if self._unwritable is None:
+            _log.error("log.unwritable", reason=str(error))
+        self._unwritable = str(error)
+        self._state.kick()
+
+    def _disk_takes(self) -> None:
+        if self._unwritable is not None:
+            _log.info("log.writable")
+            self._unwritable = None
 
     def _acknowledge(self, *, hello: bool = False) -> None:
         ack = self._table.shoe_ack
@@ -262,6 +273,9 @@ class TableService:
                 table=self._topics.table,
                 rulebook=self._table.rulebook,
                 catching_up=not self.caught_up,
+                faults=(Alarm(name="log_unwritable", text=self._unwritable),)
+                if self._unwritable
+                else (),
             )
         )
 
@@ -279,11 +293,13 @@ class TableService:
         if self._complete_since is None:
             self._complete_since = now_us
         elif now_us - self._complete_since >= RESULT_OVERDUE_S * MICROSECONDS:
-            position = self._table.state.position
+            self._report_overdue()
+
+    def _report_overdue(self) -> None:
+        position = self._table.state.position
+        try:
             self._table.report_overdue(RESULT_OVERDUE_S)
-            if self._table.state.position != position:
-                self._changed()
-
-
-def _refused(transaction: str, code: str, text: str) -> Answer:
-    return Answer(transaction=transaction, result=ANSWER_REFUSED, code=code, text=text)
+        except LogUnwritable as error:
+            self._disk_refuses(error)
+        if self._table.state.position != position:
+            self._changed()

@@ -22,7 +22,7 @@ from events.commands import (
     Command,
     Refusal,
 )
-from events.errors import ConfigError, LogUnwritable
+from events.errors import ConfigError
 from events.log import EventLog, Pending, Recorded, Stored
 from events.shoe import ShoeAck, ShoeEvent
 from events.table import TableEvent
@@ -35,7 +35,7 @@ from table_core.hear import hear
 from table_core.rulebook import Rulebook
 from table_core.state import TableState
 
-__all__ = ["Heard", "Table", "no_probe", "parse_command"]
+__all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
 
 NO_TRANSACTION: Final = ""
 
@@ -116,6 +116,9 @@ class Table:
         """Decide a command and append what it does; the answer is for the user.
 
         The same transaction with the same body answers `exists` with the first position.
+
+        Raises:
+            LogUnwritable: nothing was stored, and the command is not done.
         """
         key, body = f"{user}/{command.transaction}", _body(command)
         known = self._log.recorded(key)
@@ -125,17 +128,14 @@ class Table:
         context = msgspec.structs.replace(self._context, caught_up=caught_up)
         decision = refusal or decide(self.state, command, context)
         if isinstance(decision, Refusal):
-            return _refused(command.transaction, decision)
+            return refused(command.transaction, decision)
         if not decision:
             return Answer(
                 transaction=command.transaction,
                 result=ANSWER_EXISTS,
                 position=self.state.position,
             )
-        try:
-            self._append(decision, actor=user, cause=key, request=(key, body))
-        except LogUnwritable as error:
-            return _refused(command.transaction, Refusal(code="log_unwritable", text=str(error)))
+        self._append(decision, actor=user, cause=key, request=(key, body))
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
@@ -201,16 +201,24 @@ class Table:
         self.state = state
 
 
+def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
+    """The answer that says no: for a refusal, or for a code and its text."""
+    refusal = why if isinstance(why, Refusal) else Refusal(code=why, text=text)
+    return Answer(
+        transaction=transaction, result=ANSWER_REFUSED, code=refusal.code, text=refusal.text
+    )
+
+
 def parse_command(name: str, body: bytes) -> Command | Answer:
     """Read a request's body strictly; a bad one is answered, never raised."""
     kind = COMMANDS.get(name)
     if kind is None:
         text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
-        return _refused(_transaction_of(body), Refusal(code="unknown_command", text=text))
+        return refused(_transaction_of(body), "unknown_command", text)
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return _refused(_transaction_of(body), Refusal(code="invalid_request", text=str(error)))
+        return refused(_transaction_of(body), "invalid_request", str(error))
 
 
 def _transaction_of(body: bytes) -> str:
@@ -237,13 +245,7 @@ def _answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
     first: dict[str, object] = msgspec.json.decode(known.body)
     field = next((key for key in {**first, **mine} if first.get(key) != mine.get(key)), "command")
     text = f"transaction {command.transaction!r} was given before with another {field}"
-    return _refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
-
-
-def _refused(transaction: str, refusal: Refusal) -> Answer:
-    return Answer(
-        transaction=transaction, result=ANSWER_REFUSED, code=refusal.code, text=refusal.text
-    )
+    return refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
 
 
 def _correlation(event: TableEvent) -> str:

@@ -1,8 +1,9 @@
 """The table as a service, over a real broker, with the driver's side spoken by the test itself."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import msgspec
@@ -366,3 +367,30 @@ async def test_the_first_card_closes_betting_in_its_own_transaction(
         wager = WagerRequest(seat=1, bet="player", stake=1000)
         late = await table.ask("wagers", PlaceWager(transaction="w", wagers=(wager,)))
         assert late.code == "betting_closed"
+
+
+async def test_a_disk_that_refuses_is_told_and_nothing_is_acknowledged_until_it_takes_again(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
+        with closing(sqlite3.connect(tmp_path / "table.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")  # nobody else gets a write through
+            refused = await table.ask("dealer", OpenBetting(transaction="o"))
+            assert refused.code == "log_unwritable"
+            await until(lambda: "log_unwritable" in _alarms(table), "no display is told")
+            acknowledged = len(table.acks)
+            await table.say(shoe_event(3, LinkUp()))
+            late = await table.ask("dealer", OpenBetting(transaction="o2"))
+            assert late.code == "log_unwritable"
+            assert len(table.acks) == acknowledged
+            other.execute("ROLLBACK")
+        await table.say(shoe_event(3, LinkUp()))
+        await until(lambda: table.acks[-1].seq == 3, "the disk takes, and nothing is stored")
+        assert (await table.ask("dealer", OpenBetting(transaction="o"))).result == "accepted"
+        await until(lambda: "log_unwritable" not in _alarms(table), "the alarm still stands")
+
+
+def _alarms(table: Table1) -> set[str]:
+    return {alarm.name for alarm in table.states[-1].alarms}
