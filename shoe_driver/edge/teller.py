@@ -134,28 +134,28 @@ class Teller:
         if message.retain:
             self._refuse("retained: it may be of any age")
         elif ack.journal == self._recorder.journal:
-            self._acknowledged(ack.seq)
+            self._acknowledged(ack.seq, hello=ack.hello)
         elif ack.hello:
             # The core does not have this journal at all: it is told from the first event on.
-            self._acknowledged(0)
+            self._acknowledged(0, hello=True)
         else:
             self._refuse(f"of another journal: {ack.journal!r}")
-        if ack.hello:
-            self._again()
 
-    def _acknowledged(self, seq: int) -> None:
+    def _acknowledged(self, seq: int, *, hello: bool) -> None:
         outcome = self._recorder.outbox.acknowledge(seq)
         now = self._clock.mono_us()
+        asked = outcome is AckOutcome.REPEATED and now - self._moved_us > _REPEAT_US
         if outcome is AckOutcome.BEYOND:
             self._refuse(f"of event {seq}, and there are {self._recorder.decoder.head}")
-        elif outcome is AckOutcome.ADVANCED:
-            self._moved_us, self._patience_us = now, _RESEND_FIRST_US
-            self._pump()
         elif outcome is AckOutcome.REWOUND:
             _log.warning("outbox.rewound", journal=self._recorder.journal, to=seq)
+            asked = True
+        elif outcome is AckOutcome.ADVANCED:
+            self._moved_us, self._patience_us = now, _RESEND_FIRST_US
+        if hello or asked:
             self._again()
-        elif now - self._moved_us > _REPEAT_US:
-            self._again()
+        else:
+            self._pump()
 
     def _again(self) -> None:
         """Tell how the link stands, and everything from the last acknowledged event on."""
