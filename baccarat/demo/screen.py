@@ -122,19 +122,17 @@ class LiveScreen:
 
 def print_summary(console: Console, summary: Summary) -> None:
     """The demo's last word, for people."""
-    grid = Grid.grid(padding=(0, 2))
     for what, value in (
         ("coups", f"{summary.coups}, {summary.cards} cards, {summary.misaligned} misaligned"),
         ("settlements", f"{summary.settlements}, the cage acknowledged {summary.acknowledged}"),
         ("staked", money(summary.staked)),
-        ("paid", f"{money(summary.paid)} (commission {money(summary.commission)} kept)"),
+        ("paid", f"{money(summary.paid)}, after {money(summary.commission)} commission"),
         ("house", money(summary.house)),
-        ("lost, doubled", f"{summary.lost} cards, {summary.duplicates}"),
+        ("lost", f"{summary.lost} cards, and {summary.duplicates} doubled"),
         ("latency", _latency(summary)),
         ("log", summary.log),
     ):
-        grid.add_row(what, value)
-    console.print(grid)
+        console.print(f"{what:<12} {value}", soft_wrap=True, highlight=False)
     console.print(f"Check it: baccarat log verify {summary.log}", soft_wrap=True)
 
 
@@ -143,7 +141,7 @@ def _latency(summary: Summary) -> str:
         return "no coup was settled"
     return (
         f"{summary.latency_ms.p50:.1f} ms median, {summary.latency_ms.p99:.1f} ms at p99, "
-        "from the shoe's last byte to the cage's book"
+        "from the deciding frame's last byte to the cage's book"
     )
 
 
@@ -201,8 +199,9 @@ def _hand(coup: CoupView, hand: Hand) -> Text:
 
 def _wagers(coup: CoupView, settlement: Settlement | None) -> RenderableType:
     grid = Grid(box=None, padding=(0, 2))
-    for heading in ("seat", "bet", "stake", "", "paid"):
-        grid.add_column(heading, justify="right" if heading in {"stake", "paid"} else "left")
+    for heading, width in (("seat", 4), ("bet", 20), ("stake", 12), ("", 5), ("paid", 12)):
+        right = heading in {"stake", "paid"}
+        grid.add_column(heading, justify="right" if right else "left", min_width=width)
     settled = (
         {line.wager: line for line in settlement.lines}
         if settlement is not None and settlement.coup == coup.id
