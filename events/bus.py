@@ -8,7 +8,8 @@ connection has a client of its own, for a used one is not usable again.
 **Order.** `post` and `publish` reach the wire in the order of the calls. Handlers are called one
 after the other, in the order of arrival. Within one connection: `on_connect` runs to its end, then
 the handlers, then `on_disconnect`; messages that come early, even before SUBACK, wait. `on_connect`
-may publish and wait for the acknowledgement.
+may publish and wait for the acknowledgement. What the brokers do not promise: nats-server delivers
+a kept message after a live and newer one, so a reader goes by positions and never by arrival.
 
 **Loss.** Nothing is kept for later: what was not acknowledged when a connection ended is gone, and
 its sender reads it again from a journal. Queues are bounded; what a full one drops is counted.

@@ -44,7 +44,7 @@ class Peer:
         return [message.payload for message in self.got]
 
     def has_connected(self) -> bool:
-        return self.connects > 0
+        return self.connects > self.disconnects
 
     async def _record(self, message: Message) -> None:
         self.got.append(message)
