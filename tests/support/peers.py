@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from baccarat.broker import LOOPBACK
 from events.bus import Bus, BusSettings, Handler, Message, Publication
@@ -43,8 +44,8 @@ class Peer:
     def payloads(self) -> list[bytes]:
         return [message.payload for message in self.got]
 
-    def has_connected(self) -> bool:
-        return self.connects > self.disconnects
+    def has_connected(self, before: int = 0) -> bool:
+        return self.connects > before
 
     async def _record(self, message: Message) -> None:
         self.got.append(message)
@@ -65,8 +66,9 @@ async def at_work(*peers: Peer) -> AsyncIterator[None]:
     tasks = []
     try:
         for peer in peers:
+            again = partial(peer.has_connected, peer.connects)
             tasks.append(asyncio.create_task(peer.bus.run()))
-            await until(peer.has_connected, "a peer connects")
+            await until(again, "a peer connects")
         yield
     finally:
         for task in tasks:
