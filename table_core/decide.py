@@ -101,12 +101,11 @@ def _load_shoe(state: TableState, command: LoadShoe, _: Context) -> Decision:
         return _refuse("coup_in_progress", "finish or void the coup before loading a shoe")
     if state.shoe and not state.shoe.ended:
         return _refuse("shoe_in_play", f"end shoe {state.shoe.id} before loading another")
-    if state.shoe and state.shoe.id == command.shoe:
-        return _refuse(
-            "shoe_known", f"shoe {command.shoe} has been played; give the new one its own id"
-        )
     if not _is_shoe_id(command.shoe):
         return _refuse("invalid_shoe", f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN")
+    if state.shoe and command.shoe <= state.shoe.id:
+        # A shoe's id is the first part of its coups' and settlements' ids: never twice.
+        return _refuse("shoe_known", f"shoe ids rise, and {state.shoe.id} has been played already")
     if command.decks not in DECKS:
         return _refuse("invalid_decks", f"{command.decks} decks; a shoe has 4, 6 or 8")
     return (ShoeLoaded(shoe=command.shoe, decks=command.decks),)

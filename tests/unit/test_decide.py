@@ -250,10 +250,11 @@ def test_a_transaction_id_has_a_bounded_length(transaction: str) -> None:
     assert refusal.code == "invalid_transaction"
 
 
-def test_the_same_shoe_is_not_played_twice() -> None:
+@pytest.mark.parametrize("again", [SHOE, "20261126-09", "20251231-01"])
+def test_no_shoe_is_played_twice_nor_one_before_the_last(again: str) -> None:
     world = world_in(Phase.NONE)
     world.must(EndShoe(transaction="e"))
-    refusal = world.ask(LoadShoe(transaction="l", shoe=SHOE))
+    refusal = world.ask(LoadShoe(transaction="l", shoe=again))
     assert isinstance(refusal, Refusal)
     assert refusal.code == "shoe_known"
 
