@@ -25,6 +25,9 @@ EXIT_INTERRUPTED: Final = 130
 _COMMANDS: Final = {
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
     "log": ("baccarat.commands.log:log", "verify an event log"),
+    "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),
+    "roads": ("baccarat.commands.roads:roads", "the roads of a row of results"),
+    "rulebook": ("baccarat.commands.rulebook:rulebook", "list, show or check rulebooks"),
     "run": ("baccarat.commands.run:run", "a controller's services from its TOML file"),
     "settle": ("baccarat.commands.settle:settle", "judge coups without a table"),
     "shoe": ("baccarat.commands.shoe:shoe", "decode what a shoe said"),

@@ -37,11 +37,15 @@ class Kind(Struct, frozen=True, kw_only=True):
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.
         initial: its judges look at the first two cards of each hand only, so that a rulebook may
             settle it after the initial deal (seed 1, 11A.6).
+        suits: its judges ask whether hands of three cards are of one suit, and for no ranks. All
+            others look at totals, numbers of cards and the pairs among the first two cards only.
+            The exact odds count deals by it.
     """
 
     categories: tuple[str, ...]
     judges: Mapping[str, Judge]
     initial: bool = False
+    suits: bool = False
 
 
 def patron_of(wager: Wager) -> Patron:
@@ -218,10 +222,14 @@ def _lucky8(
 
 
 def _kind(
-    *categories: str, by: Judge | None = None, initial: bool = False, **variants: Judge
+    *categories: str,
+    by: Judge | None = None,
+    initial: bool = False,
+    suits: bool = False,
+    **variants: Judge,
 ) -> Kind:
-    judges = {"": by} if by else variants
-    return Kind(categories=categories, judges=MappingProxyType(judges), initial=initial)
+    judges = MappingProxyType({"": by} if by else variants)
+    return Kind(categories=categories, judges=judges, initial=initial, suits=suits)
 
 
 def _lucky8_kind(hand: Hand) -> Kind:
@@ -234,6 +242,7 @@ def _lucky8_kind(hand: Hand) -> Kind:
         each_hand=lambda outcome: _lucky8(outcome, hand, _each_hand),
         all_six=lambda outcome: _lucky8(outcome, hand, _all_six),
         bet_hand=lambda outcome: _lucky8(outcome, hand, _bet_hand),
+        suits=True,
     )
 
 

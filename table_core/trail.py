@@ -1,0 +1,85 @@
+"""A list that grows at its end in constant time and never changes: what a fold can carry.
+
+Each trail keeps the one before it, so that appending copies nothing, and two trails share what
+they have in common. Reading one in order costs its length.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+__all__ = ["Trail"]
+
+_T = TypeVar("_T")
+
+
+class Trail(Struct, Generic[_T], frozen=True, eq=False):
+    """An immutable sequence, oldest first; `Trail()` is the empty one.
+
+    Comparing, hashing and showing are written out because those of nested values would go as deep
+    into the stack as the trail is long.
+
+    Args:
+        cells: the last item and the cells before it, None where there are none.
+        length: how many items.
+    """
+
+    cells: tuple[_T, Any] | None = None
+    length: int = 0
+
+    def append(self, item: _T) -> "Trail[_T]":
+        """This trail and one item more."""
+        return Trail((item, self.cells), self.length + 1)
+
+    def replace_last(self, item: _T) -> "Trail[_T]":
+        """This trail with another last item.
+
+        Raises:
+            IndexError: it is empty.
+        """
+        return Trail((item, self._from(1)[1]), self.length)
+
+    def back(self, steps: int) -> _T:
+        """The item `steps` from the end, 1 for the last; costs as many steps.
+
+        Raises:
+            IndexError: there are fewer.
+        """
+        return self._from(steps)[0]
+
+    def _from(self, steps: int) -> tuple[_T, Any]:
+        cells = self.cells
+        for _ in range(steps - 1):
+            cells = cells[1] if cells else None
+        if cells is None:
+            raise IndexError(f"{steps} steps back in a trail of {self.length}")
+        return cells
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[_T]:
+        items, cells = [], self.cells
+        while cells:
+            item, cells = cells
+            items.append(item)
+        return reversed(items)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trail):
+            return NotImplemented
+        if self.length != other.length:
+            return False
+        mine, theirs = self.cells, other.cells
+        while mine is not theirs:
+            if mine is None or theirs is None or mine[0] != theirs[0]:
+                return False
+            mine, theirs = mine[1], theirs[1]
+        return True
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Trail({list(self)!r})"
