@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from events.errors import UnreadableEvent
-from events.table import TABLE_EVENTS, TableEvent
+from events.registry import TABLE_EVENTS
+from events.table import TableEvent
 
 __all__ = [
     "MAX_EVENT_BYTES",

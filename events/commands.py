@@ -18,12 +18,15 @@ __all__ = [
     "Ack",
     "Answer",
     "CloseBetting",
+    "CollectCommission",
     "Command",
     "ConfirmResult",
     "EndShoe",
     "LoadShoe",
+    "MarkUncollected",
     "OpenBetting",
     "PlaceWager",
+    "RecoverCommission",
     "Refusal",
     "Replay",
     "VoidCoup",
@@ -116,6 +119,32 @@ class VoidCoup(Command, frozen=True, kw_only=True):
     reason: str
 
 
+class CollectCommission(Command, frozen=True, kw_only=True):
+    """A seat has paid commission that it owed.
+
+    Args:
+        seat: whose; None for every seat that owes any.
+        amount: minor units; None for all that is outstanding.
+    """
+
+    seat: int | None = None
+    amount: int | None = None
+
+
+class MarkUncollected(Command, frozen=True, kw_only=True):
+    """A seat's outstanding commission cannot be collected (the patron has left, for example)."""
+
+    seat: int
+    reason: str
+
+
+class RecoverCommission(Command, frozen=True, kw_only=True):
+    """Commission that had been marked uncollected was paid after all, in minor units."""
+
+    seat: int
+    amount: int
+
+
 class Replay(Command, frozen=True, kw_only=True, rename={"start": "from"}):
     """Send the stored events from position `from` on again, on `response/<user>/events`."""
 
@@ -160,6 +189,9 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "close_betting": CloseBetting,
     "confirm_result": ConfirmResult,
     "void_coup": VoidCoup,
+    "collect_commission": CollectCommission,
+    "mark_uncollected": MarkUncollected,
+    "recover_commission": RecoverCommission,
     "replay": Replay,
     "ack": Ack,
 }

@@ -1,10 +1,11 @@
 """What has happened at the table: past tense, frozen, versioned. The log holds nothing else.
 
 A type's name and integer version stand in the envelope, its fields in `data`. A field is never
-renamed or given another meaning: a new version is a new class with an upcaster.
+renamed or given another meaning: a new version is a new class with an upcaster. Every type stands
+in `events.registry`.
 """
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -12,7 +13,6 @@ from events.cards import Card, Hand, Winner
 from events.shoe import ShoeEvent
 
 __all__ = [
-    "TABLE_EVENTS",
     "AlarmCleared",
     "AlarmRaised",
     "BettingClosed",
@@ -314,28 +314,3 @@ class AlarmCleared(TableEvent, frozen=True, kw_only=True):
 
     TYPE = "alarm_cleared"
     alarm: str
-
-
-TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
-    (kind.TYPE, kind.VERSION): kind
-    for kind in (
-        RulebookAdopted,
-        ShoeLoaded,
-        ShoeEnded,
-        ShoeReported,
-        BettingOpened,
-        WagersPlaced,
-        WagersWithdrawn,
-        BettingClosed,
-        CardDealt,
-        CardDisclosed,
-        DealCompleted,
-        ResultConfirmed,
-        ResultDisputed,
-        CoupMisaligned,
-        CoupSettled,
-        CoupVoided,
-        AlarmRaised,
-        AlarmCleared,
-    )
-}

@@ -9,12 +9,15 @@ from typing import Any, Final
 
 from events.commands import (
     CloseBetting,
+    CollectCommission,
     Command,
     ConfirmResult,
     EndShoe,
     LoadShoe,
+    MarkUncollected,
     OpenBetting,
     PlaceWager,
+    RecoverCommission,
     Refusal,
     VoidCoup,
     WithdrawWager,
@@ -22,9 +25,7 @@ from events.commands import (
 from events.errors import OurBug
 from events.table import (
     AlarmRaised,
-    BettingClosed,
     CoupVoided,
-    Refund,
     ResultConfirmed,
     RulebookAdopted,
     ShoeEnded,
@@ -35,9 +36,14 @@ from events.table import (
     WagersWithdrawn,
 )
 from table_core.coup import OVER, Phase, allows
+from table_core.decide_commission import (
+    collect_commission,
+    mark_uncollected,
+    recover_commission,
+)
 from table_core.draft import LAST_PHASE, Context, Draft
 from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
-from table_core.rulebook import Rulebook
+from table_core.rulebook import CommissionTiming, Rulebook
 from table_core.state import TableState
 
 __all__ = [
@@ -96,19 +102,38 @@ def result_overdue(state: TableState, waited_s: int) -> tuple[TableEvent, ...]:
     return (AlarmRaised(alarm="result_overdue", text=text, coup=coup.id),)
 
 
-def _load_shoe(state: TableState, command: LoadShoe, _: Context) -> Decision:
-    if state.in_progress:
-        return _refuse("coup_in_progress", "finish or void the coup before loading a shoe")
-    if state.shoe and not state.shoe.ended:
-        return _refuse("shoe_in_play", f"end shoe {state.shoe.id} before loading another")
-    if not _is_shoe_id(command.shoe):
-        return _refuse("invalid_shoe", f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN")
-    if state.shoe and command.shoe <= state.shoe.id:
+def _load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decision:
+    last = state.shoe
+    refusal = _first_of(
+        (state.in_progress, "coup_in_progress", "finish or void the coup before loading a shoe"),
+        (
+            last is not None and not last.ended,
+            "shoe_in_play",
+            f"end shoe {last.id if last else ''} before loading another",
+        ),
+        (
+            not _is_shoe_id(command.shoe),
+            "invalid_shoe",
+            f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN",
+        ),
         # A shoe's id is the first part of its coups' and settlements' ids: never twice.
-        return _refuse("shoe_known", f"shoe ids rise, and {state.shoe.id} has been played already")
-    if command.decks not in DECKS:
-        return _refuse("invalid_decks", f"{command.decks} decks; a shoe has 4, 6 or 8")
-    return (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
+        (
+            last is not None and command.shoe <= last.id,
+            "shoe_known",
+            f"shoe ids rise, and {last.id if last else ''} has been played already",
+        ),
+        (
+            command.decks not in DECKS,
+            "invalid_decks",
+            f"{command.decks} decks; a shoe has 4, 6 or 8",
+        ),
+        (
+            _owes_before(state, context, CommissionTiming.PER_SHOE),
+            "commission_outstanding",
+            "collect the last shoe's commission, or mark it uncollected",
+        ),
+    )
+    return refusal or (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
 
 
 def _end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
@@ -133,7 +158,7 @@ def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decisi
 def _play_refusal(state: TableState, context: Context) -> Refusal | None:
     """Why betting cannot open, the first reason in this order; None when it can."""
     link, shoe = state.link, state.shoe
-    reasons: tuple[tuple[bool, str, str], ...] = (
+    return _first_of(
         (not context.caught_up, "catching_up", "the table is still reading what the shoe has said"),
         (state.in_progress, "coup_in_progress", f"coup in phase {state.phase.value}"),
         (shoe is None, "no_shoe", "load a shoe first"),
@@ -141,8 +166,18 @@ def _play_refusal(state: TableState, context: Context) -> Refusal | None:
         (link.state not in {"open", "up"}, "link_down", f"the shoe link is {link.state}"),
         (bool(link.errors), "shoe_error", f"the shoe reports {', '.join(sorted(link.errors))}"),
         (link.locked, "shoe_locked", "the shoe is locked"),
+        (
+            _owes_before(state, context, CommissionTiming.PER_COUP),
+            "commission_outstanding",
+            "collect the last coup's commission, or mark it uncollected",
+        ),
     )
-    return next((_refuse(code, text) for holds, code, text in reasons if holds), None)
+
+
+def _owes_before(state: TableState, context: Context, timing: CommissionTiming) -> bool:
+    """Whether play must wait until commission taken at such times has been collected."""
+    terms = context.rulebook.commission
+    return terms is not None and terms.timing is timing and bool(state.commission.outstanding)
 
 
 def _place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
@@ -192,12 +227,14 @@ def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context)
     )
 
 
-def _close_betting(state: TableState, _: CloseBetting, __: Context) -> Decision:
+def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Decision:
     if state.coup is None or state.phase in OVER:
         return _refuse("betting_not_open", "no coup is in progress")
     if state.phase is not Phase.BETTING:
         return ()
-    return (BettingClosed(coup=state.coup.id, by="dealer"),)
+    draft = Draft(state)
+    draft.close_betting(context, by="dealer")
+    return tuple(draft.events)
 
 
 def _confirm_result(state: TableState, command: ConfirmResult, context: Context) -> Decision:
@@ -218,12 +255,9 @@ def _void_coup(state: TableState, command: VoidCoup, context: Context) -> Decisi
         return _refuse("nothing_to_void", f"no coup can be voided in phase {state.phase.value}")
     if not command.reason.strip():
         return _refuse("reason_required", "say why the coup is void")
-    refunds = tuple(
-        Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
-        for wager in state.coup.wagers
-        if context.rulebook.phase_of(wager.bet) not in state.coup.settled
-    )
-    return (CoupVoided(coup=state.coup.id, reason=command.reason, refunds=refunds),)
+    draft = Draft(state)
+    draft.void(context, command.reason)
+    return tuple(draft.events)
 
 
 def _is_shoe_id(text: str) -> bool:
@@ -235,6 +269,11 @@ def _is_shoe_id(text: str) -> bool:
         and len(day) == len("YYYYMMDD")
         and (number.isascii() and number.isdigit() and len(number) == len("NN"))
     )
+
+
+def _first_of(*reasons: tuple[bool, str, str]) -> Refusal | None:
+    """The first reason (does it hold, code, text) that holds; None when none does."""
+    return next((_refuse(code, text) for holds, code, text in reasons if holds), None)
 
 
 def _refuse(code: str, text: str) -> Refusal:
@@ -250,4 +289,7 @@ _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decisi
     CloseBetting: _close_betting,
     ConfirmResult: _confirm_result,
     VoidCoup: _void_coup,
+    CollectCommission: collect_commission,
+    MarkUncollected: mark_uncollected,
+    RecoverCommission: recover_commission,
 }

@@ -5,8 +5,18 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
+from events.commission import CommissionPrepaid, CommissionReturned
 from events.errors import OurBug
-from events.table import BettingOpened, CoupSettled, Settlement, TableEvent
+from events.table import (
+    BettingClosed,
+    BettingOpened,
+    CoupSettled,
+    CoupVoided,
+    Refund,
+    Settlement,
+    TableEvent,
+)
+from table_core.commission import laid_for, settlement_facts
 from table_core.fold import fold
 from table_core.outcome import judge
 from table_core.rulebook import Rulebook
@@ -96,6 +106,29 @@ class Draft:
             commission=sum(line.commission for line in lines),
         )
         self.emit(CoupSettled(coup=coup.id, settlement=settlement))
+        for fact in settlement_facts(rulebook, self.state.commission, settlement):
+            self.emit(fact)
+
+    def close_betting(self, context: Context, *, by: str) -> None:
+        """No more wagers; what the rulebook takes in advance lies beside them now."""
+        coup = self.coup
+        self.emit(BettingClosed(coup=coup.id, by=by))
+        laid = laid_for(context.rulebook, coup.wagers)
+        if laid:
+            self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
+
+    def void(self, context: Context, reason: str) -> None:
+        """The coup does not count: stakes not yet settled go back, and what was laid."""
+        coup, rulebook = self.coup, context.rulebook
+        refunds = tuple(
+            Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
+            for wager in coup.wagers
+            if rulebook.phase_of(wager.bet) not in coup.settled
+        )
+        self.emit(CoupVoided(coup=coup.id, reason=reason, refunds=refunds))
+        laid = self.state.commission.laid
+        if laid:
+            self.emit(CommissionReturned(coup=coup.id, amounts=laid))
 
 
 def _faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:

@@ -8,6 +8,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from events.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionRecovered,
+    CommissionReturned,
+    CommissionUncollected,
+)
 from events.errors import OurBug
 from events.shoe import (
     CardDrawn,
@@ -45,6 +53,7 @@ from events.table import (
     WagersPlaced,
     WagersWithdrawn,
 )
+from table_core.commission import fold_commission
 from table_core.coup import COUP_EVENTS, Phase, advance, allows, input_of
 from table_core.state import Alarm, Coup, DealtCard, LinkView, ShoeView, TableState
 
@@ -187,6 +196,10 @@ def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != event.alarm))
 
 
+def _on_commission(state: TableState, event: TableEvent) -> TableState:
+    return replace(state, commission=fold_commission(state.commission, event))
+
+
 def _forget_coup_alarms(state: TableState) -> TableState:
     """A coup that is over takes its own alarms with it."""
     if state.in_progress:
@@ -242,4 +255,10 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CoupVoided: _on_coup_voided,
     AlarmRaised: _on_alarm_raised,
     AlarmCleared: _on_alarm_cleared,
+    CommissionAccrued: _on_commission,
+    CommissionCollected: _on_commission,
+    CommissionPrepaid: _on_commission,
+    CommissionReturned: _on_commission,
+    CommissionUncollected: _on_commission,
+    CommissionRecovered: _on_commission,
 }

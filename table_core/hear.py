@@ -28,7 +28,6 @@ from events.shoe import (
 )
 from events.table import (
     AlarmRaised,
-    BettingClosed,
     CardDealt,
     CardDisclosed,
     CoupMisaligned,
@@ -200,7 +199,7 @@ def _begin(draft: Draft, context: Context, *, first: bool, what: str) -> bool:
         draft.open_coup(context, wagerless=True)
         _alarm(draft, "wagerless_coup", f"{what} without open betting", draft.coup.id)
     if draft.state.phase is Phase.BETTING:
-        draft.emit(BettingClosed(coup=draft.coup.id, by="first_card"))
+        draft.close_betting(context, by="first_card")
         if not first:
             _misalign(draft, "first_card_missing", f"{what} before Player's first card")
     return draft.state.phase is not Phase.MISALIGNED

@@ -20,7 +20,7 @@ from table_core.outcome import Outcome
 from table_core.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
 from table_core.wagers import patron_of
 
-__all__ = ["Result", "settle"]
+__all__ = ["Result", "commission_on", "settle"]
 
 
 class Result(Enum):
@@ -111,6 +111,19 @@ def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) ->
         winnings=winnings,
         commission=commission,
         paid=returned + winnings - commission,
+    )
+
+
+def commission_on(rulebook: Rulebook, wager: Wager) -> int:
+    """The commission that a wager will pay should it win, by the best of its odds; else nothing."""
+    bet = rulebook.bets.get(wager.bet)
+    if bet is None or not bet.commission:
+        return 0
+    payout = rulebook.rounding.payout
+    return max(
+        _commission(rulebook, scale(wager.stake, odds, unit=rulebook.unit, rounding=payout))
+        for odds in bet.schedule.values()
+        if odds is not None
     )
 
 

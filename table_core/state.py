@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.table import DealCompleted, Wager
+from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
 
 __all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "ShoeView", "TableState", "Totals"]
@@ -136,6 +137,7 @@ class TableState(Struct, frozen=True, kw_only=True):
         coup: in progress, or the last one.
         alarms: those that stand and were raised by an event.
         totals: what has gone over the table.
+        commission: how the house's commission stands.
     """
 
     position: int = 0
@@ -146,6 +148,7 @@ class TableState(Struct, frozen=True, kw_only=True):
     coup: Coup | None = None
     alarms: tuple[Alarm, ...] = ()
     totals: Totals = Totals()
+    commission: CommissionBook = CommissionBook()
 
     @property
     def phase(self) -> Phase:

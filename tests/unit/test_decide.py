@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from events.commands import COMMANDS as ALL_COMMANDS
 from events.commands import (
     CloseBetting,
     Command,
@@ -37,6 +38,8 @@ COMMANDS: dict[str, Command] = {
     "confirm_result": ConfirmResult(transaction="x", reason="looked"),
     "void_coup": VoidCoup(transaction="x", reason="misdeal"),
 }
+# Commission is collected, given up and recovered in every phase alike; see `test_commission`.
+ANY_TIME = {"collect_commission", "mark_uncollected", "recover_commission"}
 
 # phase | load_shoe end_shoe open_betting place_wager withdraw_wager close_betting confirm void
 # `+` makes events, `=` holds already, a word is the refusal's code.
@@ -79,6 +82,10 @@ def test_every_phase_times_every_command(phase: str, name: str, outcome: str) ->
         assert decision.code == outcome
         assert decision.text
     assert world.state == before
+
+
+def test_every_command_about_the_table_is_in_the_table() -> None:
+    assert set(COMMANDS) | ANY_TIME | {"replay", "ack"} == set(ALL_COMMANDS)
 
 
 def test_every_phase_a_table_can_stand_in_is_in_the_table() -> None:

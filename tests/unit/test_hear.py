@@ -189,6 +189,11 @@ def _coups() -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")][:4] for line in COUPS.strip().splitlines()]
 
 
+def settlement_in(world: World, result: DeviceResult) -> CoupSettled:
+    (settled,) = (event for event in world.say(result) if isinstance(event, CoupSettled))
+    return settled
+
+
 def _places(dealt: list[str], banker_third_only: bool) -> list[tuple[Hand, int, str]]:
     thirds = [(B, 3)] if banker_third_only else [(P, 3), (B, 3)]
     return [
@@ -214,14 +219,14 @@ def test_a_coup_plays_to_its_settlement_in_both_disclosure_modes(
     assert completed.player == cards(player)
     assert completed.banker == cards(banker)
     assert completed.winner is Winner(winner)
-    *_, settled = world.say(
+    settled = settlement_in(
+        world,
         DeviceResult(
             winner=winner,
             player_pair=dealt.split(maxsplit=1)[0][0] == dealt.split()[2][0],
             banker_pair=dealt.split()[1][0] == dealt.split()[3][0],
-        )
+        ),
     )
-    assert isinstance(settled, CoupSettled)
     assert settled.settlement.settlement_id == f"t1/{COUP}/2/1"
 
 
@@ -285,8 +290,8 @@ def test_a_six_told_as_plain_banker_is_no_disagreement() -> None:
         world.deal("2S", "6D", "KH", "QC")
         world.say(drawn(P, 3, "2D"))
         assert world.state.phase is Phase.COMPLETE
-        *_, settled = world.say(DeviceResult(winner="banker", banker_six=six))
-        assert isinstance(settled, CoupSettled)
+        settled = settlement_in(world, DeviceResult(winner="banker", banker_six=six))
+        assert settled.settlement.winner is Winner.BANKER
 
 
 def test_the_first_card_closes_betting_and_the_later_wager_is_late() -> None:

@@ -1,0 +1,39 @@
+"""Every type of event that a log may hold, by name and version."""
+
+from typing import Final
+
+from events import commission, table
+from events.table import TableEvent
+
+__all__ = ["TABLE_EVENTS"]
+
+_KINDS: Final[tuple[type[TableEvent], ...]] = (
+    table.RulebookAdopted,
+    table.ShoeLoaded,
+    table.ShoeEnded,
+    table.ShoeReported,
+    table.BettingOpened,
+    table.WagersPlaced,
+    table.WagersWithdrawn,
+    table.BettingClosed,
+    table.CardDealt,
+    table.CardDisclosed,
+    table.DealCompleted,
+    table.ResultConfirmed,
+    table.ResultDisputed,
+    table.CoupMisaligned,
+    table.CoupSettled,
+    table.CoupVoided,
+    table.AlarmRaised,
+    table.AlarmCleared,
+    commission.CommissionAccrued,
+    commission.CommissionCollected,
+    commission.CommissionPrepaid,
+    commission.CommissionRecovered,
+    commission.CommissionReturned,
+    commission.CommissionUncollected,
+)
+
+TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
+    (kind.TYPE, kind.VERSION): kind for kind in _KINDS
+}

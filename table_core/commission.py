@@ -1,0 +1,170 @@
+"""Commission: what a coup's winners owe, what is laid in advance, and how the books stand. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from events.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionRecovered,
+    CommissionReturned,
+    CommissionUncollected,
+    SeatAmount,
+)
+from events.errors import OurBug
+from events.table import Settlement, SettlementLine, TableEvent, Wager
+from table_core.rulebook import CommissionTiming, Rulebook
+from table_core.settlement import commission_on
+
+__all__ = ["CommissionBook", "amounts_of", "fold_commission", "laid_for", "settlement_facts"]
+
+Seats = Mapping[int, int]
+
+_AT_ONCE: Final = {CommissionTiming.DEDUCT: "deducted", CommissionTiming.PREPAID: "prepaid"}
+
+
+class CommissionBook(Struct, frozen=True, kw_only=True):
+    """How the table's commission stands, in minor units.
+
+    Args:
+        accrued: owed by all settlements so far.
+        collected: taken in any way.
+        recovered: paid after it had been given up.
+        outstanding: by seat, what is owed and not yet taken.
+        uncollected: by seat, what was given up and is still unpaid.
+        laid: by seat, what lies beside the wagers of the coup in progress.
+    """
+
+    accrued: int = 0
+    collected: int = 0
+    recovered: int = 0
+    outstanding: tuple[SeatAmount, ...] = ()
+    uncollected: tuple[SeatAmount, ...] = ()
+    laid: tuple[SeatAmount, ...] = ()
+
+    @property
+    def outstanding_total(self) -> int:
+        """What all seats owe."""
+        return _sum(self.outstanding)
+
+    @property
+    def uncollected_total(self) -> int:
+        """What was given up and is still unpaid."""
+        return _sum(self.uncollected)
+
+    @property
+    def reconciles(self) -> bool:
+        """Whether the identity of the house rules holds."""
+        settled = self.collected + self.recovered
+        return self.accrued == settled + self.outstanding_total + self.uncollected_total
+
+
+def amounts_of(seats: Seats) -> tuple[SeatAmount, ...]:
+    """Amounts by seat, in seat order, nothing for a seat with none."""
+    return tuple(SeatAmount(seat=seat, amount=seats[seat]) for seat in sorted(seats) if seats[seat])
+
+
+def laid_for(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, ...]:
+    """What is laid in advance: the commission of every wager that pays some, should it win.
+
+    Nothing where the rulebook does not take commission in advance (seed 3).
+    """
+    terms = rulebook.commission
+    if terms is None or terms.timing is not CommissionTiming.PREPAID:
+        return ()
+    seats: dict[int, int] = {}
+    for wager in wagers:
+        seats[wager.seat] = seats.get(wager.seat, 0) + commission_on(rulebook, wager)
+    return amounts_of(seats)
+
+
+def settlement_facts(
+    rulebook: Rulebook, book: CommissionBook, settlement: Settlement
+) -> tuple[TableEvent, ...]:
+    """What a settlement means for the commission: accrued, taken at once or left outstanding."""
+    terms = rulebook.commission
+    if terms is None:
+        return ()
+    owed = amounts_of(_by_seat(settlement.lines))
+    facts: list[TableEvent] = []
+    if owed:
+        facts.append(
+            CommissionAccrued(
+                coup=settlement.coup,
+                settlement_id=settlement.settlement_id,
+                timing=terms.timing.value,
+                amounts=owed,
+            )
+        )
+    if owed and terms.timing in _AT_ONCE:
+        method = _AT_ONCE[terms.timing]
+        facts.append(CommissionCollected(coup=settlement.coup, method=method, amounts=owed))
+    # Only the last phase settles Banker wagers; what was laid and not taken goes back with it.
+    back = _minus(book.laid, owed)
+    if back and settlement.winner is not None:
+        facts.append(CommissionReturned(coup=settlement.coup, amounts=back))
+    return tuple(facts)
+
+
+def fold_commission(book: CommissionBook, event: TableEvent) -> CommissionBook:
+    """The book after one of the commission's events."""
+    match event:
+        case CommissionAccrued(amounts=amounts):
+            owed = _plus(book.outstanding, amounts)
+            return replace(book, accrued=book.accrued + _sum(amounts), outstanding=owed)
+        case CommissionCollected(amounts=amounts, method=method):
+            laid = _minus(book.laid, amounts) if method == "prepaid" else book.laid
+            return replace(
+                book,
+                collected=book.collected + _sum(amounts),
+                outstanding=_minus(book.outstanding, amounts),
+                laid=laid,
+            )
+        case CommissionPrepaid(amounts=amounts):
+            return replace(book, laid=_plus(book.laid, amounts))
+        case CommissionReturned(amounts=amounts):
+            return replace(book, laid=_minus(book.laid, amounts))
+        case CommissionUncollected(amounts=amounts):
+            return replace(
+                book,
+                outstanding=_minus(book.outstanding, amounts),
+                uncollected=_plus(book.uncollected, amounts),
+            )
+        case CommissionRecovered(amounts=amounts):
+            return replace(
+                book,
+                recovered=book.recovered + _sum(amounts),
+                uncollected=_minus(book.uncollected, amounts),
+            )
+        case _:
+            raise OurBug(f"{event.TYPE} is no event of the commission")
+
+
+def _by_seat(lines: Iterable[SettlementLine]) -> Seats:
+    seats: dict[int, int] = {}
+    for line in lines:
+        seats[line.seat] = seats.get(line.seat, 0) + line.commission
+    return seats
+
+
+def _sum(amounts: Sequence[SeatAmount]) -> int:
+    return sum(each.amount for each in amounts)
+
+
+def _plus(amounts: Sequence[SeatAmount], more: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:
+    seats = {each.seat: each.amount for each in amounts}
+    for each in more:
+        seats[each.seat] = seats.get(each.seat, 0) + each.amount
+    return amounts_of(seats)
+
+
+def _minus(amounts: Sequence[SeatAmount], less: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:
+    """Seat by seat; a seat never falls below nothing."""
+    taken = {each.seat: each.amount for each in less}
+    return amounts_of(
+        {each.seat: max(0, each.amount - taken.get(each.seat, 0)) for each in amounts}
+    )
