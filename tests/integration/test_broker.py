@@ -13,12 +13,11 @@ import pytest
 
 from baccarat.broker import LOOPBACK, EmbeddedBroker, answers_mqtt
 from events.errors import BusError, InputError
-from tests.support.peers import Peer, at_work
+from tests.support.peers import ROOT, STATE, Peer, at_work
 from tests.support.processes import alive, environment, peak_kilobytes
 from tests.support.waiting import until, until_blocking
 
-STATE = "bac/v1/harbour/b7/state"
-LINK = "bac/v1/harbour/b7/link/shoe"
+LINK = f"{ROOT}/link/shoe"
 
 
 def test_it_answers_when_start_returns_and_has_gone_when_stop_returns(tmp_path: Path) -> None:

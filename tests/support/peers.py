@@ -10,6 +10,11 @@ from baccarat.broker import LOOPBACK
 from events.bus import Bus, BusSettings, Handler, Message, Publication
 from tests.support.waiting import until
 
+ROOT = "bac/v1/harbour/b7"
+EVENT = f"{ROOT}/shoe/event"
+STATE = f"{ROOT}/state"
+STATUS = f"{ROOT}/status/shoe"
+
 SEED = 20261127  # of the reconnect pauses
 
 
