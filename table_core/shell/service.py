@@ -79,6 +79,7 @@ class TableService:
         self._driver = DriverHead()
         self._driver_presence = Presence()
         self._complete_since: int | None = None
+        self._shown_caught_up = False
         self._unwritable: str | None = None
         self._herald = Herald(topics.status(SERVICE), log.next_session(), clock)
         self._bus = Bus(
@@ -186,6 +187,10 @@ class TableService:
         self._driver = self._driver.heard(event.journal, event.seq)
         if heard is Heard.GAP:
             _log.warning("shoe_event.gap", journal=event.journal, seq=event.seq)
+        if heard is Heard.APPENDED:
+            # The money first: every send wakes the broker, which may take the processor from us.
+            self._settlements.kick()
+            await asyncio.sleep(0)
         self._acknowledge()
         if heard is Heard.APPENDED:
             self._changed()
@@ -198,7 +203,9 @@ class TableService:
             return
         before = self.caught_up
         self._driver = self._driver.told(status, retained=message.retain)
-        if self.caught_up is not before:
+        # A head that runs ahead has its events right behind it, and they are not to wait for a
+        # state that they outdate; when they do not come, the watch notices.
+        if self.caught_up and not before:
             self._state.kick()
 
     async def _on_request(self, message: Message) -> None:
@@ -267,12 +274,13 @@ class TableService:
         self._state.kick()
 
     def _render(self) -> bytes:
+        self._shown_caught_up = self.caught_up
         return encode_view(
             view(
                 self._table.state,
                 table=self._topics.table,
                 rulebook=self._table.rulebook,
-                catching_up=not self.caught_up,
+                catching_up=not self._shown_caught_up,
                 faults=(Alarm(name="log_unwritable", text=self._unwritable),)
                 if self._unwritable
                 else (),
@@ -280,10 +288,12 @@ class TableService:
         )
 
     async def _watch(self) -> None:
-        """Notice what does not come: the device's result, the driver's heartbeat."""
+        """Notice what does not come: the device's result, the driver's heartbeat, its events."""
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
             self._mind_driver()
+            if self._shown_caught_up is not self.caught_up:
+                self._state.kick()
             self._tick(self._clock.mono_us())
 
     def _tick(self, now_us: int) -> None:
