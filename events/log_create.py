@@ -32,8 +32,8 @@ def create(path: Path, origin: str) -> None:
                 "put the two together again, or restore a verified backup"
             )
     new = path.with_name(path.name + _NEW_SUFFIX)
+    _remove(new)  # what a creation that was cut off left
     try:
-        new.unlink(missing_ok=True)  # of a creation that was cut off
         with closing(sqlite3.connect(new, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("BEGIN")
@@ -48,8 +48,12 @@ def create(path: Path, origin: str) -> None:
         new.rename(path)
         _sync_folder(path.parent)
     finally:
-        for suffix in ("", "-wal", "-shm"):
-            new.with_name(new.name + suffix).unlink(missing_ok=True)
+        _remove(new)
+
+
+def _remove(database: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -141,12 +142,11 @@ else:
 
 
 @pytest.fixture
-def open_path(tmp_path: Path) -> Path:
-    """A folder that another user may pass through: pytest's own are private."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder.stat().st_mode & 0o077 == 0:
-            folder.chmod(0o711)
-    return tmp_path
+def open_path() -> Iterator[Path]:
+    """A folder that another user may pass through: every pytest that starts closes its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
 
 
 @needs_root

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.chain import HASH_BYTES, next_hash, origin_hash
@@ -22,6 +22,7 @@ def test_the_chain_is_the_one_that_was_computed_by_hand() -> None:
         assert head.hex() == expected
 
 
+@settings(deadline=None)
 @given(digests, digests, st.binary(max_size=60), st.binary(max_size=60))
 def test_every_difference_in_the_past_or_the_bytes_shows(
     one: bytes, other: bytes, stored: bytes, altered: bytes
@@ -31,6 +32,7 @@ def test_every_difference_in_the_past_or_the_bytes_shows(
     )
 
 
+@settings(deadline=None)
 @given(digests, st.binary(max_size=60), st.binary(min_size=1, max_size=60))
 def test_two_events_never_pass_for_one(head: bytes, first: bytes, second: bytes) -> None:
     assert next_hash(next_hash(head, first), second) != next_hash(head, first + second)

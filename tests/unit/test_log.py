@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.chain import next_hash, origin_hash
@@ -53,7 +53,7 @@ def test_the_stored_bytes_are_kept_as_they_came_and_chained(path: Path) -> None:
     assert [event.position for event in stored] == [1, 2, 3]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 5), max_size=8),
     start=st.integers(1, 50),
@@ -360,7 +360,8 @@ def test_the_same_events_make_the_same_head_in_every_log(tmp_path: Path) -> None
 
 def test_a_creation_that_was_cut_off_is_begun_anew(path: Path) -> None:
     path.parent.mkdir(parents=True)
-    path.with_name(f"{NAME}.new").write_bytes(b"half a log")
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(f"{NAME}.new{suffix}").write_bytes(b"half a log")
     with EventLog.open(path, ORIGIN) as log:
         log.append(0, [pending(1, AlarmCleared(alarm="x"))])
     assert sorted(contents(path.parent)) == [NAME, f"{NAME}.lock"]

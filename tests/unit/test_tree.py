@@ -2,7 +2,7 @@ import hashlib
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.tree import Tree, leaf_hash, node_hash, root_of
@@ -55,6 +55,7 @@ def test_roots_are_those_of_the_reference_vectors(size: int) -> None:
     assert by_the_definition(LEAVES[:size]).hex() == ROOTS[size]
 
 
+@settings(deadline=None)
 @given(leaves_of_a_log)
 def test_a_grown_tree_has_the_root_of_the_definition_at_every_size(leaves: list[bytes]) -> None:
     tree = Tree()
@@ -65,6 +66,7 @@ def test_a_grown_tree_has_the_root_of_the_definition_at_every_size(leaves: list[
     assert len(tree.peaks) == len(leaves).bit_count()
 
 
+@settings(deadline=None)
 @given(leaves_of_a_log, st.data())
 def test_a_tree_goes_on_from_its_peaks(leaves: list[bytes], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(leaves)))
