@@ -9,6 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from events.shoe_life import CutPlace
+
 __all__ = [
     "ANSWER_ACCEPTED",
     "ANSWER_EXISTS",
@@ -17,10 +19,12 @@ __all__ = [
     "COMMAND_NAMES",
     "Ack",
     "Answer",
+    "Burn",
     "CloseBetting",
     "CollectCommission",
     "Command",
     "ConfirmResult",
+    "CutCard",
     "EndShoe",
     "LoadShoe",
     "MarkUncollected",
@@ -61,6 +65,28 @@ class LoadShoe(Command, frozen=True, kw_only=True):
 
     shoe: str
     decks: int = 8
+
+
+class Burn(Command, frozen=True, kw_only=True):
+    """A person records the burn that the shoe did not report, or that was skipped.
+
+    Args:
+        cards: how many were burned behind the first card.
+        reason: why it is recorded by hand.
+    """
+
+    cards: int
+    reason: str
+
+
+class CutCard(Command, frozen=True, kw_only=True):
+    """The dealer reports the cut card, where the shoe does not (a button).
+
+    Args:
+        place: `between` coups, in place of a coup's `first_card`, or in `mid_coup`.
+    """
+
+    place: CutPlace
 
 
 class EndShoe(Command, frozen=True, kw_only=True):
@@ -182,6 +208,8 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 COMMANDS: Final[dict[str, type[Command]]] = {
     "load_shoe": LoadShoe,
+    "burn": Burn,
+    "cut_card": CutCard,
     "end_shoe": EndShoe,
     "open_betting": OpenBetting,
     "place_wager": PlaceWager,

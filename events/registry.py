@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from events import commission, table
+from events import commission, shoe_life, table
 from events.table import TableEvent
 
 __all__ = ["TABLE_EVENTS"]
@@ -32,6 +32,9 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionRecovered,
     commission.CommissionReturned,
     commission.CommissionUncollected,
+    shoe_life.BurnRecorded,
+    shoe_life.CutCardCame,
+    shoe_life.ShoeAudited,
 )
 
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {

@@ -19,12 +19,14 @@ from events.commands import (
     CloseBetting,
     Command,
     ConfirmResult,
+    CutCard,
     EndShoe,
     LoadShoe,
     OpenBetting,
     VoidCoup,
 )
 from events.errors import TableError
+from events.shoe_life import CutPlace
 from events.topics import Topics
 from simulators import patrons
 from simulators.console import Console, Waits, refused
@@ -199,13 +201,23 @@ class Croupier:
         await self._pause(_BETTING_S)
         await self._place_wagers()
         await self._must(_DEALER, CloseBetting(transaction=f"c-{round_id}"))
+        came_first, was_out = self._shoe.cut_card_is_next, self._shoe.cut_card_is_out
+        if came_first:
+            await self._report_cut_card("first_card")
         dealt = await self._shoe.deal_coup()
         phase = await self._conclude(coup)
+        # One that came in mid-coup is reported when the hands are free again: behind the coup.
+        if not was_out and self._shoe.cut_card_is_out and not self._shoe.cut_card_is_next:
+            await self._report_cut_card("between")
         self.tally.coups += 1
         self.tally.settled += phase == "settled"
         self.tally.voided += phase == "voided"
         if self._on_coup is not None:
             self._on_coup(PlayedCoup(coup=coup, phase=phase, dealt=dealt))
+
+    async def _report_cut_card(self, place: CutPlace) -> None:
+        """The dealer's button: no report of this shoe tells of its cut card."""
+        await self._must(_DEALER, CutCard(transaction=f"cut-{self._shoe_id}", place=place))
 
     async def _open_betting(self, transaction: str) -> str:
         """Open betting, clearing the way as often as it takes; returns the coup's id."""

@@ -65,6 +65,11 @@ class Deck:
         return len(self._cards) - self._next
 
     @property
+    def cut_card_is_next(self) -> bool:
+        """The cut card is what the next draw brings, before the card behind it."""
+        return self.left == self._cut_card
+
+    @property
     def cut_card_is_out(self) -> bool:
         """The cut card has come out, or is about to."""
         return self.left <= self._cut_card

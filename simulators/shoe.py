@@ -67,6 +67,16 @@ class ShoeSimulator:
         """A new shoe is needed before the next coup."""
         return self._dealing.over
 
+    @property
+    def cut_card_is_next(self) -> bool:
+        """The cut card will come in place of the next coup's first card."""
+        return self._dealing.deck.cut_card_is_next
+
+    @property
+    def cut_card_is_out(self) -> bool:
+        """The cut card has come."""
+        return self._dealing.deck.cut_card_is_out
+
     async def new_shoe(self) -> NewShoe:
         """Power up with a freshly shuffled shoe, expose its first card and burn."""
         shoe = self.next_shoe

@@ -4,10 +4,12 @@ from typing import Final
 
 from events.commands import (
     Ack,
+    Burn,
     CloseBetting,
     CollectCommission,
     Command,
     ConfirmResult,
+    CutCard,
     EndShoe,
     LoadShoe,
     MarkUncollected,
@@ -28,6 +30,8 @@ _PIT: Final = frozenset({"dealer", "supervisor"})
 
 MAY: Final[dict[type[Command], frozenset[str]]] = {
     LoadShoe: _PIT,
+    Burn: _PIT,
+    CutCard: _PIT,
     EndShoe: _PIT,
     OpenBetting: _PIT,
     CloseBetting: _PIT,

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from events.commands import (
+    Burn,
     CloseBetting,
     CollectCommission,
     Command,
     ConfirmResult,
+    CutCard,
     EndShoe,
     LoadShoe,
     MarkUncollected,
@@ -23,12 +25,13 @@ from events.commands import (
     WithdrawWager,
 )
 from events.errors import OurBug
+from events.shoe_life import BurnRecorded
 from events.table import (
+    AlarmCleared,
     AlarmRaised,
     CoupVoided,
     ResultConfirmed,
     RulebookAdopted,
-    ShoeEnded,
     ShoeLoaded,
     TableEvent,
     Wager,
@@ -44,6 +47,7 @@ from table_core.decide_commission import (
 from table_core.draft import LAST_PHASE, Context, Draft
 from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
 from table_core.rulebook import CommissionTiming, Rulebook
+from table_core.shoe_life import BURN_ALARM, burn_expected, cut_card
 from table_core.state import TableState
 
 __all__ = [
@@ -55,6 +59,7 @@ __all__ = [
 
 MAX_TRANSACTION: Final = 128
 DECKS: Final = (4, 6, 8)
+MAX_BURN: Final = 52
 
 Decision = tuple[TableEvent, ...] | Refusal
 
@@ -143,7 +148,43 @@ def _end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
         return _refuse("coup_in_progress", "finish or void the coup before ending the shoe")
     if state.shoe.ended:
         return ()
-    return (ShoeEnded(shoe=state.shoe.id, reason=command.reason),)
+    draft = Draft(state)
+    draft.end_shoe(command.reason)
+    return tuple(draft.events)
+
+
+def _burn(state: TableState, command: Burn, context: Context) -> Decision:
+    if state.shoe is None or state.shoe.ended:
+        return _refuse("no_shoe", "there is no shoe whose burn could be recorded")
+    if state.shoe.burn_recorded:
+        return _refuse("burn_known", f"the burn of shoe {state.shoe.id} is recorded already")
+    if not 0 <= command.cards <= MAX_BURN:
+        return _refuse("invalid_burn", f"{command.cards} cards; a burn is 0 to {MAX_BURN}")
+    if not command.reason.strip():
+        return _refuse("reason_required", "say why the burn is recorded by hand")
+    recorded = BurnRecorded(
+        shoe=state.shoe.id,
+        exposed=state.shoe.exposed,
+        burned=command.cards,
+        expected=burn_expected(context.rulebook.procedure, state.shoe.exposed),
+        by="person",
+        reason=command.reason,
+    )
+    if any(alarm.name == BURN_ALARM for alarm in state.alarms):
+        return (recorded, AlarmCleared(alarm=BURN_ALARM))
+    return (recorded,)
+
+
+def _cut_card(state: TableState, command: CutCard, context: Context) -> Decision:
+    if state.shoe is None or state.shoe.ended:
+        return _refuse("no_shoe", "there is no shoe whose cut card could come")
+    if state.shoe.last_coup is not None:
+        return ()
+    if (command.place == "between") is state.in_progress:
+        text = "a coup is in progress" if state.in_progress else "no coup is in progress"
+        return _refuse("wrong_place", f"{command.place}: {text}")
+    procedure = context.rulebook.procedure
+    return (cut_card(state.shoe, command.place, procedure, by="person"),)
 
 
 def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decision:
@@ -163,6 +204,11 @@ def _play_refusal(state: TableState, context: Context) -> Refusal | None:
         (state.in_progress, "coup_in_progress", f"coup in phase {state.phase.value}"),
         (shoe is None, "no_shoe", "load a shoe first"),
         (shoe is not None and shoe.ended, "shoe_ended", "the shoe has ended; load the next one"),
+        (
+            shoe is not None and shoe.last_coup is not None and shoe.coups >= shoe.last_coup,
+            "last_coup_played",
+            "the cut card came, and the last coup has been played; end the shoe",
+        ),
         (link.state not in {"open", "up"}, "link_down", f"the shoe link is {link.state}"),
         (bool(link.errors), "shoe_error", f"the shoe reports {', '.join(sorted(link.errors))}"),
         (link.locked, "shoe_locked", "the shoe is locked"),
@@ -282,6 +328,8 @@ def _refuse(code: str, text: str) -> Refusal:
 
 _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decision]]] = {
     LoadShoe: _load_shoe,
+    Burn: _burn,
+    CutCard: _cut_card,
     EndShoe: _end_shoe,
     OpenBetting: _open_betting,
     PlaceWager: _place_wager,

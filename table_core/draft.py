@@ -8,19 +8,24 @@ from events.cards import Card, Hand
 from events.commission import CommissionPrepaid, CommissionReturned
 from events.errors import OurBug
 from events.table import (
+    AlarmRaised,
     BettingClosed,
     BettingOpened,
     CoupSettled,
     CoupVoided,
     Refund,
     Settlement,
+    ShoeEnded,
     TableEvent,
 )
+from table_core.audit import audit_shoe
 from table_core.commission import laid_for, settlement_facts
 from table_core.fold import fold
 from table_core.outcome import judge
 from table_core.rulebook import Rulebook
 from table_core.settlement import settle
+from table_core.shoe_life import BURN_ALARM
+from table_core.shoe_state import ShoeView
 from table_core.state import Coup, TableState
 
 __all__ = ["FIRST_PHASE", "LAST_PHASE", "Context", "Draft"]
@@ -67,11 +72,16 @@ class Draft:
             raise OurBug("a coup was asked for before the first coup")
         return self.state.coup
 
+    @property
+    def shoe(self) -> ShoeView:
+        """The shoe of the state as drafted."""
+        if self.state.shoe is None:
+            raise OurBug("a shoe was asked for before the first shoe")
+        return self.state.shoe
+
     def open_coup(self, context: Context, *, wagerless: bool = False) -> None:
         """Begin the next coup of the shoe on the table."""
-        shoe = self.state.shoe
-        if shoe is None:
-            raise OurBug("a coup cannot begin without a shoe")
+        shoe = self.shoe
         self.emit(
             BettingOpened(
                 coup=f"{shoe.id}/{shoe.coups + 1}",
@@ -80,6 +90,10 @@ class Draft:
                 wagerless=wagerless,
             )
         )
+        if not shoe.burn_recorded and context.rulebook.procedure.burn != "none":
+            text = f"no burn of shoe {shoe.id} was reported; record what became of it"
+            if all(alarm.name != BURN_ALARM for alarm in self.state.alarms):
+                self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
 
     def settle(self, context: Context, phase: int) -> None:
         """Settle one phase of the coup by the rulebook it pinned."""
@@ -108,6 +122,7 @@ class Draft:
         self.emit(CoupSettled(coup=coup.id, settlement=settlement))
         for fact in settlement_facts(rulebook, self.state.commission, settlement):
             self.emit(fact)
+        self._end_shoe_after_its_last_coup()
 
     def close_betting(self, context: Context, *, by: str) -> None:
         """No more wagers; what the rulebook takes in advance lies beside them now."""
@@ -129,6 +144,20 @@ class Draft:
         laid = self.state.commission.laid
         if laid:
             self.emit(CommissionReturned(coup=coup.id, amounts=laid))
+        self._end_shoe_after_its_last_coup()
+
+    def end_shoe(self, reason: str) -> None:
+        """No more coups come from the shoe; its audit goes with it."""
+        shoe = self.shoe
+        self.emit(ShoeEnded(shoe=shoe.id, reason=reason))
+        earlier = [each for each in self.state.orders if each[0] != shoe.id]
+        self.emit(audit_shoe(shoe, earlier))
+
+    def _end_shoe_after_its_last_coup(self) -> None:
+        shoe = self.shoe
+        if shoe.last_coup is None or self.state.in_progress or shoe.coups < shoe.last_coup:
+            return
+        self.end_shoe("the cut card came, and the last coup has been played")
 
 
 def _faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:

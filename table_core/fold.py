@@ -18,8 +18,6 @@ from events.commission import (
 )
 from events.errors import OurBug
 from events.shoe import (
-    CardDrawn,
-    CardUnreadable,
     DeviceResult,
     ErrorCleared,
     ErrorRaised,
@@ -32,6 +30,7 @@ from events.shoe import (
     ShoeBooted,
     ShoeReady,
 )
+from events.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
 from events.table import (
     AlarmCleared,
     AlarmRaised,
@@ -55,7 +54,9 @@ from events.table import (
 )
 from table_core.commission import fold_commission
 from table_core.coup import COUP_EVENTS, Phase, advance, allows, input_of
-from table_core.state import Alarm, Coup, DealtCard, LinkView, ShoeView, TableState
+from table_core.roads import bead
+from table_core.shoe_state import ORDERS_KEPT, ShoeView, hear_card
+from table_core.state import Alarm, Coup, DealtCard, LinkView, TableState
 
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
 
@@ -92,7 +93,21 @@ def _on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
 
 
 def _on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
-    return replace(state, shoe=replace(state.shoe, ended=True)) if state.shoe else state
+    shoe = _shoe(state)
+    orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
+    return replace(state, shoe=replace(shoe, ended=True), orders=orders)
+
+
+def _on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:
+    return replace(state, shoe=replace(_shoe(state), burn_recorded=True))
+
+
+def _on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
+    return replace(state, shoe=replace(_shoe(state), last_coup=event.last_coup))
+
+
+def _on_shoe_audited(state: TableState, _: ShoeAudited) -> TableState:
+    return state
 
 
 def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
@@ -103,8 +118,8 @@ def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     link = replace(link, journal=source.journal, seq=source.seq)
     link = _LINK_FOLDS.get(type(report), _unchanged)(link, report)
     state = replace(state, link=link)
-    if isinstance(report, CardDrawn | CardUnreadable) and state.shoe:
-        state = replace(state, shoe=replace(state.shoe, cards=state.shoe.cards + 1))
+    if state.shoe:
+        state = replace(state, shoe=hear_card(state.shoe, report))
     if isinstance(report, DeviceResult | RoundForcedEnd) and state.coup:
         state = replace(state, coup=replace(state.coup, round_over=True))
     return state
@@ -173,7 +188,11 @@ def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
         paid=totals.paid + settlement.paid,
         commission=totals.commission + settlement.commission,
     )
-    return _forget_coup_alarms(replace(state, totals=totals))
+    state = replace(state, totals=totals)
+    if state.shoe and coup.completed and state.phase is Phase.SETTLED:
+        roads = state.shoe.roads.add(bead(coup.completed))
+        state = replace(state, shoe=replace(state.shoe, roads=roads))
+    return _forget_coup_alarms(state)
 
 
 def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
@@ -182,7 +201,9 @@ def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
     had_cards = bool(coup.cards) or coup.phase is Phase.MISALIGNED
     link = replace(state.link, residue=had_cards and not coup.round_over)
     totals = replace(state.totals, voids=state.totals.voids + 1)
-    state = _coup(replace(state, link=link, totals=totals), event, reason=event.reason)
+    shoe = replace(_shoe(state), voids=_shoe(state).voids + 1)
+    state = replace(state, link=link, totals=totals, shoe=shoe)
+    state = _coup(state, event, reason=event.reason)
     return _forget_coup_alarms(state)
 
 
@@ -213,6 +234,12 @@ def _current(state: TableState) -> Coup:
     return state.coup
 
 
+def _shoe(state: TableState) -> ShoeView:
+    if state.shoe is None:
+        raise OurBug("a shoe's event before the first shoe")
+    return state.shoe
+
+
 def _coup(state: TableState, event: TableEvent, **changes: Any) -> TableState:
     coup = _current(state)
     return replace(state, coup=replace(coup, phase=advance(coup.phase, event), **changes))
@@ -240,6 +267,9 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     RulebookAdopted: _on_rulebook_adopted,
     ShoeLoaded: _on_shoe_loaded,
     ShoeEnded: _on_shoe_ended,
+    BurnRecorded: _on_burn_recorded,
+    CutCardCame: _on_cut_card_came,
+    ShoeAudited: _on_shoe_audited,
     ShoeReported: _on_shoe_reported,
     BettingOpened: _on_betting_opened,
     WagersPlaced: _on_wagers_placed,

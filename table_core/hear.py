@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from events.cards import Card, Hand, Winner
 from events.shoe import (
+    BurnCard,
     CardCarriedOver,
     CardDrawn,
     CardOutOfGame,
@@ -17,6 +18,7 @@ from events.shoe import (
     CardReversed,
     CardUnreadable,
     CopyConflict,
+    CutCard,
     DeviceResult,
     LinkDown,
     LinkOpen,
@@ -40,6 +42,8 @@ from events.table import (
 from table_core.coup import Phase, allows
 from table_core.dealing import FIRST_PLACE, Place, completion, contradiction, due_places
 from table_core.draft import FIRST_PHASE, LAST_PHASE, Context, Draft
+from table_core.shoe_life import burn_of_the_shoe, cut_card, place_of
+from table_core.shoe_state import times_seen
 from table_core.state import TableState
 
 __all__ = ["hear"]
@@ -53,8 +57,39 @@ def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEv
     """What the table makes of one shoe event; the first of the events records it whole."""
     draft = Draft(state)
     draft.emit(ShoeReported(source=event))
+    _count(draft, event.report)
     _HEARERS.get(type(event.report), _nothing)(draft, event.report, context)
     return tuple(draft.events)
+
+
+def _count(draft: Draft, report: Report) -> None:
+    """A face that comes more often than the shoe can hold it holds the coup."""
+    shoe, face = draft.state.shoe, getattr(report, "face", None)
+    if shoe is None or face is None or times_seen(shoe, face) <= shoe.decks:
+        return
+    text = f"a face has come {shoe.decks + 1} times out of {shoe.decks} decks"
+    _alarm(draft, "too_many_copies", text)
+    _misalign(draft, "too_many_copies", text)
+
+
+def _burn_card(draft: Draft, report: BurnCard, context: Context) -> None:
+    """The burn is done when its countdown ends."""
+    shoe = draft.state.shoe
+    if shoe is None or report.left != 0 or shoe.burn_recorded:
+        return
+    recorded = burn_of_the_shoe(shoe, context.rulebook.procedure)
+    draft.emit(recorded)
+    if recorded.expected not in {None, recorded.burned}:
+        text = f"shoe {shoe.id}: {recorded.burned} burned where {recorded.expected} were due"
+        _alarm(draft, "burn_mismatch", text)
+
+
+def _cut_card(draft: Draft, _: CutCard, context: Context) -> None:
+    shoe = draft.state.shoe
+    if shoe is None or shoe.ended or shoe.last_coup is not None:
+        return
+    place = place_of(draft.state.phase)
+    draft.emit(cut_card(shoe, place, context.rulebook.procedure, by="shoe"))
 
 
 def _nothing(_: Draft, __: Report, ___: Context) -> None:
@@ -273,5 +308,7 @@ _HEARERS: Final[dict[type[Report], Callable[[Draft, Any, Context], None]]] = {
     CardDrawn: _card_drawn,
     CardRevealed: _card_revealed,
     DeviceResult: _device_result,
+    BurnCard: _burn_card,
+    CutCard: _cut_card,
     **dict.fromkeys(_BREAKS, _break),
 }

@@ -24,6 +24,7 @@ __all__ = [
     "CommissionTiming",
     "Limits",
     "Options",
+    "Procedure",
     "Requirement",
     "RoundingRules",
     "Rulebook",
@@ -144,6 +145,20 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     differential: Amount | None = None
 
 
+class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the house deals; the defaults are the house rules of docs/rules.md.
+
+    Args:
+        burn: behind the exposed first card: its `face_value` (ten-valued cards 10), a `fixed:N`
+            number, or `none`.
+        cut_card: finish the coup and play `one_more` (none where the cut card came in place of
+            the coup's first card), or `finish_only`.
+    """
+
+    burn: Annotated[str, Meta(pattern=r"^(face_value|none|fixed:[0-9]{1,2})$")] = "face_value"
+    cut_card: Literal["one_more", "finish_only"] = "one_more"
+
+
 class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where odd amounts go; both defaults are in the patron's favour."""
 
@@ -164,6 +179,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         commission: None where no bet pays any.
         options: what one patron may combine.
         limits: over all wagers of a coup.
+        procedure: how the house deals.
         bets: by id.
         caps: aggregate maxima.
         hash: SHA-256 of the file's bytes, hexadecimal.
@@ -178,6 +194,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     commission: Commission | None
     options: Options
     limits: Limits
+    procedure: Procedure
     bets: Mapping[str, Bet]
     caps: tuple[Cap, ...]
     hash: str

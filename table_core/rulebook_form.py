@@ -28,6 +28,7 @@ from table_core.rulebook import (
     CommissionTiming,
     Limits,
     Options,
+    Procedure,
     Requirement,
     RoundingRules,
     Rulebook,
@@ -75,6 +76,7 @@ class _FileForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: _CommissionForm | None = None
     options: Options = Options()
     limits: Limits = Limits()
+    procedure: Procedure = Procedure()
     caps: tuple[Cap, ...] = ()
 
 
@@ -147,6 +149,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         commission=commission,
         options=form.options,
         limits=form.limits,
+        procedure=form.procedure,
         bets=MappingProxyType(bets),
         caps=form.caps,
         hash=hashlib.sha256(source).hexdigest(),

@@ -6,8 +6,9 @@ from events.cards import Card, Hand
 from events.table import DealCompleted, Wager
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
+from table_core.shoe_state import ShoeView
 
-__all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "ShoeView", "TableState", "Totals"]
+__all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
 
 
 class DealtCard(Struct, frozen=True):
@@ -60,24 +61,6 @@ class Coup(Struct, frozen=True, kw_only=True):
     def hand(self, hand: Hand) -> tuple[DealtCard, ...]:
         """The cards of one hand, in dealing order."""
         return tuple(dealt for dealt in self.cards if dealt.hand is hand)
-
-
-class ShoeView(Struct, frozen=True, kw_only=True):
-    """The shoe on the table.
-
-    Args:
-        id: `YYYYMMDD-NN`.
-        decks: how many.
-        coups: how many coups have begun from it, voids included.
-        cards: how many cards its coups have drawn.
-        ended: no more coups come from it.
-    """
-
-    id: str
-    decks: int
-    coups: int = 0
-    cards: int = 0
-    ended: bool = False
 
 
 class LinkView(Struct, frozen=True, kw_only=True):
@@ -133,6 +116,7 @@ class TableState(Struct, frozen=True, kw_only=True):
         rulebook: id of the rulebook in force, empty before the first.
         rulebook_hash: SHA-256 of its file.
         shoe: the shoe on the table.
+        orders: id and order of the shoes before it, the newest last.
         link: the shoe link.
         coup: in progress, or the last one.
         alarms: those that stand and were raised by an event.
@@ -144,6 +128,7 @@ class TableState(Struct, frozen=True, kw_only=True):
     rulebook: str = ""
     rulebook_hash: str = ""
     shoe: ShoeView | None = None
+    orders: tuple[tuple[str, str], ...] = ()
     link: LinkView = LinkView()
     coup: Coup | None = None
     alarms: tuple[Alarm, ...] = ()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from events.cards import Card, Hand, Winner, total
 from events.table import DrawRule, Wager
 from table_core.coup import Phase
+from table_core.roads_view import RoadsView, view_roads
 from table_core.rulebook import Rulebook
 from table_core.state import Alarm, Coup, TableState
 
@@ -50,6 +51,8 @@ class ShoeStatus(Struct, frozen=True, kw_only=True):
     coups: int
     cards: int
     ended: bool
+    last_coup: int | None
+    roads: RoadsView
 
 
 class LinkStatusView(Struct, frozen=True, kw_only=True):
@@ -119,7 +122,13 @@ def view(
             id=rulebook.id, hash=rulebook.hash, title=rulebook.title, currency=rulebook.currency
         ),
         shoe=ShoeStatus(
-            id=shoe.id, decks=shoe.decks, coups=shoe.coups, cards=shoe.cards, ended=shoe.ended
+            id=shoe.id,
+            decks=shoe.decks,
+            coups=shoe.coups,
+            cards=shoe.cards,
+            ended=shoe.ended,
+            last_coup=shoe.last_coup,
+            roads=view_roads(shoe.roads),
         )
         if shoe
         else None,

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from events.codec import sealed_bytes, with_hash
 from events.errors import LogUnwritable
 from events.log import Stored
+from events.shoe_life import ShoeAudited
 from events.table import CoupSettled, ShoeReported
 
 __all__ = [
@@ -33,6 +34,8 @@ OFFER_AGAIN_S: Final = 0.2
 BATCH: Final = 256
 # The cursor on disk is a hint: written so often, and whenever the backlog is empty.
 CURSOR_EVERY: Final = 256
+# These hold, or let be told, faces that the table has not seen.
+SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE})
 
 
 class Source(Protocol):
@@ -53,7 +56,7 @@ class Source(Protocol):
 
 def public_bytes(stored: Stored) -> bytes:
     """An event as everybody may see it: with its hash, and sealed where it holds what is secret."""
-    sealed = stored.type == ShoeReported.TYPE
+    sealed = stored.type in SEALED
     return with_hash(sealed_bytes(stored.stored) if sealed else stored.stored, stored.hash)
 
 

@@ -7,9 +7,11 @@ from msgspec.structs import replace
 
 from events.commands import COMMANDS as ALL_COMMANDS
 from events.commands import (
+    Burn,
     CloseBetting,
     Command,
     ConfirmResult,
+    CutCard,
     EndShoe,
     LoadShoe,
     OpenBetting,
@@ -37,34 +39,47 @@ COMMANDS: dict[str, Command] = {
     "close_betting": CloseBetting(transaction="x"),
     "confirm_result": ConfirmResult(transaction="x", reason="looked"),
     "void_coup": VoidCoup(transaction="x", reason="misdeal"),
+    "burn": Burn(transaction="x", cards=3, reason="not reported"),
+    "cut_card": CutCard(transaction="x", place="mid_coup"),
 }
 # Commission is collected, given up and recovered in every phase alike; see `test_commission`.
 ANY_TIME = {"collect_commission", "mark_uncollected", "recover_commission"}
 
-# phase | load_shoe end_shoe open_betting place_wager withdraw_wager close_betting confirm void
+# phase | load_shoe end_shoe open_betting place_wager withdraw_wager close_betting
+# phase | confirm_result void_coup burn cut_card
 # `+` makes events, `=` holds already, a word is the refusal's code.
 TABLE = """
-none       | shoe_in_play     +                + betting_closed betting_closed betting_not_open nothing_to_confirm nothing_to_void
-betting    | coup_in_progress coup_in_progress coup_in_progress + + + nothing_to_confirm +
-closed     | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = nothing_to_confirm +
-dealing    | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = nothing_to_confirm +
-complete   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = + +
-disputed   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = + +
-misaligned | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed = nothing_to_confirm +
-settled    | shoe_in_play     +                + betting_closed betting_closed betting_not_open nothing_to_confirm nothing_to_void
-voided     | shoe_in_play     +                + betting_closed betting_closed betting_not_open nothing_to_confirm nothing_to_void
-"""  # noqa: E501 - a row a phase
+none       | shoe_in_play + + betting_closed betting_closed betting_not_open
+none       | nothing_to_confirm nothing_to_void burn_known wrong_place
+betting    | coup_in_progress coup_in_progress coup_in_progress + + +
+betting    | nothing_to_confirm + burn_known +
+closed     | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
+closed     | nothing_to_confirm + burn_known +
+dealing    | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
+dealing    | nothing_to_confirm + burn_known +
+complete   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
+complete   | + + burn_known +
+disputed   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
+disputed   | + + burn_known +
+misaligned | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
+misaligned | nothing_to_confirm + burn_known +
+settled    | shoe_in_play + + betting_closed betting_closed betting_not_open
+settled    | nothing_to_confirm nothing_to_void burn_known wrong_place
+voided     | shoe_in_play + + betting_closed betting_closed betting_not_open
+voided     | nothing_to_confirm nothing_to_void burn_known wrong_place
+"""
 
 
 def _cases() -> list[tuple[str, str, str]]:
-    cases = []
+    rows: dict[str, list[str]] = {}
     for line in TABLE.strip().splitlines():
-        phase, _, rest = line.partition("|")
-        cases += [
-            (phase.strip(), name, outcome)
-            for name, outcome in zip(COMMANDS, rest.split(), strict=True)
-        ]
-    return cases
+        phase, _, outcomes = line.partition("|")
+        rows.setdefault(phase.strip(), []).extend(outcomes.split())
+    return [
+        (phase, name, outcome)
+        for phase, outcomes in rows.items()
+        for name, outcome in zip(COMMANDS, outcomes, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(("phase", "name", "outcome"), _cases())

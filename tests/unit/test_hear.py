@@ -33,6 +33,7 @@ from events.shoe import (
     ShoeReady,
     UnknownReport,
 )
+from events.shoe_life import CutCardCame
 from events.table import (
     AlarmRaised,
     BettingClosed,
@@ -81,6 +82,7 @@ REPORTS: dict[str, AnyReport] = {
     "carried_over": CardCarriedOver(hand=P, number=1, face=Card.D4),
     "reversed": CardReversed(place="exit"),
     "forced_end": RoundForcedEnd(),
+    "cut_card": CutCard(),
 }
 QUIET: dict[str, AnyReport] = {
     "ready": ShoeReady(),
@@ -92,14 +94,13 @@ QUIET: dict[str, AnyReport] = {
     "mode": ModeChanged(mode="free"),
     "unknown": UnknownReport(raw="00"),
     "rejected": FrameRejected(reason="check", raw="05", length=1),
-    "cut_card": CutCard(),
-    "burn": BurnCard(face=Card.D4, left=0),
+    "burn": BurnCard(face=Card.D4, left=3),
     "first_of_shoe": FirstCard(face=Card.D4),
 }
 
 # What each report does in each phase, behind its own recording. `m:` misaligns for that reason,
 # `w` begins a wagerless coup, `c` closes betting, `d` deals, `!` is an alarm, `s` settles,
-# `x` disputes, `k` completes. `-` leaves the coup alone.
+# `x` disputes, `k` completes, `u` marks the cut card. `-` leaves the coup alone.
 TABLE = """
                 none     betting  closed  dealing  complete  disputed  misaligned  settled voided
 first_card_P1   w!cd     cd       d       m:position_contradicts_draw_table m:excess_card m:excess_card - w!cd w!cd
@@ -117,6 +118,7 @@ unreadable      -        !        m:unreadable_card m:unreadable_card m:unreadab
 out_of_game     -        !        m:card_out_of_game m:card_out_of_game m:card_out_of_game m:card_out_of_game - - -
 carried_over    -        !        m:card_carried_over m:card_carried_over m:card_carried_over m:card_carried_over - - -
 reversed        -        !        m:card_reversed m:card_reversed m:card_reversed m:card_reversed - - -
+cut_card        u        u        u       u        u         u         u           u       u
 forced_end      -        !        m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end - - -
 """  # noqa: E501 - a row a report
 
@@ -128,6 +130,7 @@ LETTERS: dict[type[TableEvent], str] = {
     CoupSettled: "s",
     ResultDisputed: "x",
     DealCompleted: "k",
+    CutCardCame: "u",
 }
 
 
