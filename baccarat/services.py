@@ -28,6 +28,7 @@ from table_core.stores import load_rulebook
 __all__ = [
     "SERVICES",
     "Probe",
+    "Service",
     "configure_logging",
     "raising_ours",
     "run_service",

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 __all__ = ["Clock", "SystemClock", "rfc3339"]
 
-NANOSECONDS: Final = 1_000_000_000
+_NANOSECONDS: Final = 1_000_000_000
 
 
 class Clock(Protocol):
@@ -35,6 +35,6 @@ class SystemClock:
 
 def rfc3339(utc_ns: int) -> str:
     """RFC 3339 in UTC with nine decimals: `2026-11-27T21:40:07.123456789Z`."""
-    seconds, fraction = divmod(utc_ns, NANOSECONDS)
+    seconds, fraction = divmod(utc_ns, _NANOSECONDS)
     moment = datetime.fromtimestamp(seconds, tz=UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{fraction:09d}Z"

@@ -14,7 +14,7 @@ from table_core.shoe_state import ShoeView
 
 __all__ = ["audit_shoe", "longest_run"]
 
-FACES: Final = 52
+_FACES: Final = 52
 
 
 def audit_shoe(shoe: ShoeView, earlier: Iterable[tuple[str, str]]) -> ShoeAudited:
@@ -61,7 +61,7 @@ def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun 
         return None
     length, start, earlier_start = found
     pairs = (len(faces) - length + 1) * (len(earlier) - length + 1)
-    chance = min(Fraction(1), Fraction(pairs, FACES**length))
+    chance = min(Fraction(1), Fraction(pairs, _FACES**length))
     return RepeatedRun(
         earlier=name,
         length=length,

@@ -20,7 +20,14 @@ from events.table import Settlement, SettlementLine, TableEvent, Wager
 from table_core.rulebook import CommissionTiming, Rulebook
 from table_core.settlement import commission_on
 
-__all__ = ["CommissionBook", "amounts_of", "fold_commission", "laid_for", "settlement_facts"]
+__all__ = [
+    "CommissionBook",
+    "Seats",
+    "amounts_of",
+    "fold_commission",
+    "laid_for",
+    "settlement_facts",
+]
 
 Seats = Mapping[int, int]
 

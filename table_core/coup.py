@@ -67,8 +67,8 @@ class Phase(Enum):
 OVER: Final = frozenset({Phase.NONE, Phase.SETTLED, Phase.VOIDED})
 """The phases in which no coup is in progress."""
 
-FIRST_PHASE_SETTLED: Final = "coup_settled/1"
-LAST_PHASE_SETTLED: Final = "coup_settled/2"
+_FIRST_PHASE_SETTLED: Final = "coup_settled/1"
+_LAST_PHASE_SETTLED: Final = "coup_settled/2"
 
 _OPENED, _PLACED, _WITHDRAWN = BettingOpened.TYPE, WagersPlaced.TYPE, WagersWithdrawn.TYPE
 _CLOSED, _DEALT, _DISCLOSED = BettingClosed.TYPE, CardDealt.TYPE, CardDisclosed.TYPE
@@ -88,7 +88,7 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.CLOSED, _VOIDED): Phase.VOIDED,
     (Phase.DEALING, _DEALT): Phase.DEALING,
     (Phase.DEALING, _DISCLOSED): Phase.DEALING,
-    (Phase.DEALING, FIRST_PHASE_SETTLED): Phase.DEALING,
+    (Phase.DEALING, _FIRST_PHASE_SETTLED): Phase.DEALING,
     (Phase.DEALING, _COMPLETED): Phase.COMPLETE,
     (Phase.DEALING, _MISALIGNED): Phase.MISALIGNED,
     (Phase.DEALING, _VOIDED): Phase.VOIDED,
@@ -99,7 +99,7 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.DISPUTED, _CONFIRMED): Phase.CONFIRMED,
     (Phase.DISPUTED, _MISALIGNED): Phase.MISALIGNED,
     (Phase.DISPUTED, _VOIDED): Phase.VOIDED,
-    (Phase.CONFIRMED, LAST_PHASE_SETTLED): Phase.SETTLED,
+    (Phase.CONFIRMED, _LAST_PHASE_SETTLED): Phase.SETTLED,
     (Phase.MISALIGNED, _VOIDED): Phase.VOIDED,
 }
 

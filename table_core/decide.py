@@ -57,9 +57,9 @@ __all__ = [
     "result_overdue",
 ]
 
-MAX_TRANSACTION: Final = 128
-DECKS: Final = (4, 6, 8)
-MAX_BURN: Final = 52
+_MAX_TRANSACTION: Final = 128
+_DECKS: Final = (4, 6, 8)
+_MAX_BURN: Final = 52
 
 Decision = tuple[TableEvent, ...] | Refusal
 
@@ -70,9 +70,9 @@ def decide(state: TableState, command: Command, context: Context) -> Decision:
     Returns:
         The events to append (none when it holds already), or a refusal that changes nothing.
     """
-    if not 1 <= len(command.transaction) <= MAX_TRANSACTION:
+    if not 1 <= len(command.transaction) <= _MAX_TRANSACTION:
         return _refuse(
-            "invalid_transaction", f"a transaction id has 1 to {MAX_TRANSACTION} characters"
+            "invalid_transaction", f"a transaction id has 1 to {_MAX_TRANSACTION} characters"
         )
     handler = _HANDLERS.get(type(command))
     if handler is None:
@@ -128,7 +128,7 @@ def _load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decisi
             f"shoe ids rise, and {last.id if last else ''} has been played already",
         ),
         (
-            command.decks not in DECKS,
+            command.decks not in _DECKS,
             "invalid_decks",
             f"{command.decks} decks; a shoe has 4, 6 or 8",
         ),
@@ -158,8 +158,8 @@ def _burn(state: TableState, command: Burn, context: Context) -> Decision:
         return _refuse("no_shoe", "there is no shoe whose burn could be recorded")
     if state.shoe.burn_recorded:
         return _refuse("burn_known", f"the burn of shoe {state.shoe.id} is recorded already")
-    if not 0 <= command.cards <= MAX_BURN:
-        return _refuse("invalid_burn", f"{command.cards} cards; a burn is 0 to {MAX_BURN}")
+    if not 0 <= command.cards <= _MAX_BURN:
+        return _refuse("invalid_burn", f"{command.cards} cards; a burn is 0 to {_MAX_BURN}")
     if not command.reason.strip():
         return _refuse("reason_required", "say why the burn is recorded by hand")
     recorded = BurnRecorded(

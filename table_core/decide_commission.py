@@ -13,7 +13,7 @@ from events.table import TableEvent
 from table_core.draft import Context
 from table_core.state import TableState
 
-__all__ = ["collect_commission", "mark_uncollected", "recover_commission"]
+__all__ = ["Decision", "collect_commission", "mark_uncollected", "recover_commission"]
 
 Decision = tuple[TableEvent, ...] | Refusal
 

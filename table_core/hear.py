@@ -48,8 +48,8 @@ from table_core.state import TableState
 
 __all__ = ["hear"]
 
-INITIAL_CARDS: Final = 4
-BANKER_SIX: Final = 6
+_INITIAL_CARDS: Final = 4
+_BANKER_SIX: Final = 6
 _SEALED_FIELDS: Final = frozenset({"face", "bodies", "raw"})
 
 
@@ -187,7 +187,7 @@ def _differences(ours: DealCompleted, device: DeviceResult) -> list[str]:
     """
     player_pair = ours.player[0].rank == ours.player[1].rank
     banker_pair = ours.banker[0].rank == ours.banker[1].rank
-    our_six = ours.winner is Winner.BANKER and ours.banker_total == BANKER_SIX
+    our_six = ours.winner is Winner.BANKER and ours.banker_total == _BANKER_SIX
     compared: tuple[tuple[str, str | bool, str | bool], ...] = (
         ("winner", ours.winner.value, device.winner),
         ("Player pair", player_pair, device.player_pair),
@@ -261,9 +261,9 @@ def _judge(draft: Draft, context: Context) -> None:
 def _settle_first_phase(draft: Draft, context: Context) -> None:
     """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
     coup = draft.coup
-    if FIRST_PHASE in coup.settled or len(coup.cards) < INITIAL_CARDS:
+    if FIRST_PHASE in coup.settled or len(coup.cards) < _INITIAL_CARDS:
         return
-    if any(dealt.card is None for dealt in coup.cards[:INITIAL_CARDS]):
+    if any(dealt.card is None for dealt in coup.cards[:_INITIAL_CARDS]):
         return
     if any(context.rulebook.phase_of(wager.bet) == FIRST_PHASE for wager in coup.wagers):
         draft.settle(context, FIRST_PHASE)

@@ -10,7 +10,7 @@ from table_core.shoe_state import ShoeView
 
 __all__ = ["BURN_ALARM", "burn_expected", "burn_of_the_shoe", "cut_card", "place_of"]
 
-TEN: Final = 10
+_TEN: Final = 10
 # Stands from the first coup of a shoe whose burn nobody reported until a person records it.
 BURN_ALARM: Final = "burn_missing"
 
@@ -22,7 +22,7 @@ def burn_expected(procedure: Procedure, exposed: Card | None) -> int | None:
         return 0
     if rule == "fixed":
         return int(number)
-    return None if exposed is None else exposed.points or TEN
+    return None if exposed is None else exposed.points or _TEN
 
 
 def burn_of_the_shoe(shoe: ShoeView, procedure: Procedure) -> BurnRecorded:

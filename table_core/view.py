@@ -14,7 +14,18 @@ from table_core.roads_view import RoadsView, view_roads
 from table_core.rulebook import Rulebook
 from table_core.state import Alarm, Coup, TableState
 
-__all__ = ["StateView", "active_alarms", "encode_view", "view"]
+__all__ = [
+    "CardView",
+    "CoupView",
+    "LinkStatusView",
+    "RulebookView",
+    "ShoeStatus",
+    "StateView",
+    "TotalsView",
+    "active_alarms",
+    "encode_view",
+    "view",
+]
 
 
 class CardView(Struct, frozen=True):

@@ -21,7 +21,7 @@ from table_core.stores import load_rulebook
 
 __all__ = ["demo"]
 
-EXIT_INTERRUPTED: Final = 130
+_EXIT_INTERRUPTED: Final = 130
 
 
 @click.command()
@@ -76,4 +76,4 @@ def _tell(played: Played, options: DemoOptions, out: Console, *, as_json: bool) 
     else:
         print_summary(out, played.summary)
     # Without a number of rounds, Ctrl-C is how it is meant to end.
-    return EXIT_INTERRUPTED if played.interrupted and options.rounds is not None else 0
+    return _EXIT_INTERRUPTED if played.interrupted and options.rounds is not None else 0

@@ -23,8 +23,8 @@ from simulators.croupier import PlayedCoup
 __all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
 
 # A demo that plays for days keeps the newest of these.
-LATENCIES_KEPT: Final = 100_000
-NANOSECONDS_PER_MS: Final = 1_000_000
+_LATENCIES_KEPT: Final = 100_000
+_NANOSECONDS_PER_MS: Final = 1_000_000
 
 
 class Percentiles(Struct, frozen=True, kw_only=True):
@@ -133,8 +133,8 @@ class Ledger:
         """Dealer and cage tell of a coup in either order."""
         if coup in self._decided and coup in self._booked:
             took = self._booked.pop(coup) - self._decided.pop(coup)
-            self._latencies.append(took / NANOSECONDS_PER_MS)
-            del self._latencies[:-LATENCIES_KEPT]
+            self._latencies.append(took / _NANOSECONDS_PER_MS)
+            del self._latencies[:-_LATENCIES_KEPT]
 
 
 class Audit(Struct, frozen=True, kw_only=True):

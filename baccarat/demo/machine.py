@@ -17,8 +17,8 @@ from events.errors import InputError, TableError
 
 __all__ = ["DemoBroken", "DemoOptions", "Machine"]
 
-SITE: Final = "demo"
-TABLE: Final = "t1"
+_SITE: Final = "demo"
+_TABLE: Final = "t1"
 
 _CONFIG: Final = """\
 # Written by `baccarat demo`.
@@ -157,8 +157,8 @@ class Machine:
         path = self.data / "table.toml"
         path.write_text(
             _CONFIG.format(
-                site=SITE,
-                table=TABLE,
+                site=_SITE,
+                table=_TABLE,
                 rulebook=self._options.rulebook,
                 link=self.link,
                 profile=self._options.profile,

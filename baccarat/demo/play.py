@@ -19,9 +19,9 @@ from simulators.shoe import ShoeSimulator
 
 __all__ = ["Onlooker", "Played", "play"]
 
-BAUD: Final = 4800
+_BAUD: Final = 4800
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
-CAGE_PATIENCE_S: Final = 30.0
+_CAGE_PATIENCE_S: Final = 30.0
 
 
 class Onlooker(Protocol):
@@ -62,7 +62,7 @@ async def play(
         DemoBroken: a service ended, or the cage did not acknowledge in time.
     """
     stop = _stopped_by_signals()
-    port = PtyPort(machine.link, pace=Pace.at_baud(BAUD) if options.speed else INSTANT)
+    port = PtyPort(machine.link, pace=Pace.at_baud(_BAUD) if options.speed else INSTANT)
     port.plug_in()
     try:
         machine.start("shoe")
@@ -140,12 +140,12 @@ async def _until(stop: asyncio.Event, croupier: Croupier, rounds: int | None) ->
 
 async def _acknowledged(cage: Cage, position: int) -> None:
     try:
-        async with asyncio.timeout(CAGE_PATIENCE_S):
+        async with asyncio.timeout(_CAGE_PATIENCE_S):
             await cage.caught_up(position)
     except TimeoutError as error:
         raise DemoBroken(
             f"the cage has acknowledged {cage.acknowledged}, not {position}, "
-            f"within {CAGE_PATIENCE_S:g} s"
+            f"within {_CAGE_PATIENCE_S:g} s"
         ) from error
 
 

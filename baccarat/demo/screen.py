@@ -20,16 +20,16 @@ from table_core.view import CoupView, StateView
 
 __all__ = ["LineScreen", "LiveScreen", "money", "print_summary", "settlement_line"]
 
-FRAMES_PER_SECOND: Final = 10
-SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
-RED: Final = frozenset("HD")
-MINOR_UNITS: Final = 100
+_FRAMES_PER_SECOND: Final = 10
+_SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+_RED: Final = frozenset("HD")
+_MINOR_UNITS: Final = 100
 
 
 def money(minor: int) -> str:
     """Minor units as people write money: 123456 is 1,234.56."""
     sign, whole = "-" if minor < 0 else "", abs(minor)
-    return f"{sign}{whole // MINOR_UNITS:,}.{whole % MINOR_UNITS:02d}"
+    return f"{sign}{whole // _MINOR_UNITS:,}.{whole % _MINOR_UNITS:02d}"
 
 
 def settlement_line(settlement: Settlement) -> str:
@@ -106,7 +106,7 @@ class LiveScreen:
         with Live(console=self._console, auto_refresh=False, transient=False) as live:
             while True:
                 live.update(self._frame(), refresh=True)
-                await asyncio.sleep(1 / FRAMES_PER_SECOND)
+                await asyncio.sleep(1 / _FRAMES_PER_SECOND)
 
     def _frame(self) -> RenderableType:
         state = self._spectator.state
@@ -191,8 +191,8 @@ def _hand(coup: CoupView, hand: Hand) -> Text:
             text.append(" ▒▒ ", "reverse blue")
         else:
             rank = "10" if dealt.card.rank == "T" else dealt.card.rank
-            style = "bold red on white" if dealt.card.suit in RED else "bold black on white"
-            text.append(f" {rank}{SUITS[dealt.card.suit]} ", style)
+            style = "bold red on white" if dealt.card.suit in _RED else "bold black on white"
+            text.append(f" {rank}{_SUITS[dealt.card.suit]} ", style)
         text.append(" ")
     return text
 

@@ -10,7 +10,7 @@ from table_core.shell.table import Table, refused
 
 __all__ = ["Consumers"]
 
-FIRST_POSITION: Final = 1
+_FIRST_POSITION: Final = 1
 
 
 class Consumers:
@@ -39,7 +39,7 @@ class Consumers:
         if isinstance(command, Ack):
             return self._acknowledge(user, command)
         head = self._table.state.position
-        first = max(FIRST_POSITION, command.start)
+        first = max(_FIRST_POSITION, command.start)
         if not self._replays.start(user, first, head, spawn):
             return refused(command.transaction, "too_many_replays", "try again later")
         return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)

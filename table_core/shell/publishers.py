@@ -21,6 +21,7 @@ __all__ = [
     "CursorPublisher",
     "LatestPublisher",
     "Publish",
+    "Source",
     "is_settlement",
     "public_bytes",
 ]
@@ -29,13 +30,13 @@ Publish = Callable[[bytes], Awaitable[bool]]
 """Hands a message to the broker; True when it has taken it."""
 
 # How long to wait before a message that the broker did not take is offered again, seconds.
-OFFER_AGAIN_S: Final = 0.2
+_OFFER_AGAIN_S: Final = 0.2
 # Read so many events at a time, so that a long backlog never sits in memory.
 BATCH: Final = 256
 # The cursor on disk is a hint: written so often, and whenever the backlog is empty.
-CURSOR_EVERY: Final = 256
+_CURSOR_EVERY: Final = 256
 # These hold, or let be told, faces that the table has not seen.
-SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE})
+_SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE})
 
 
 class Source(Protocol):
@@ -56,7 +57,7 @@ class Source(Protocol):
 
 def public_bytes(stored: Stored) -> bytes:
     """An event as everybody may see it: with its hash, and sealed where it holds what is secret."""
-    sealed = stored.type in SEALED
+    sealed = stored.type in _SEALED
     return with_hash(sealed_bytes(stored.stored) if sealed else stored.stored, stored.hash)
 
 
@@ -114,7 +115,7 @@ class CursorPublisher:
                 if self._wanted(stored):
                     await self._offer(public_bytes(stored))
                 self.position = stored.position
-                if self.position % CURSOR_EVERY == 0:
+                if self.position % _CURSOR_EVERY == 0:
                     self._note()
 
     def _note(self) -> None:
@@ -128,7 +129,7 @@ class CursorPublisher:
             # The broker is away, or busy: its return kicks, and the time-out is for the rest.
             self._kick.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._kick.wait(), OFFER_AGAIN_S)
+                await asyncio.wait_for(self._kick.wait(), _OFFER_AGAIN_S)
         self._probe(f"{self._name}.after")
 
 
@@ -157,4 +158,4 @@ class LatestPublisher:
             self._kick.clear()
             if not await self._publish(self._render()):
                 self._kick.set()
-                await asyncio.sleep(OFFER_AGAIN_S)
+                await asyncio.sleep(_OFFER_AGAIN_S)

@@ -37,14 +37,14 @@ from table_core.view import encode_view, view
 __all__ = ["RESULT_OVERDUE_S", "SERVICE", "TableService"]
 
 SERVICE: Final = "table"
-DRIVER: Final = "shoe"
+_DRIVER: Final = "shoe"
 
 # The house's limit for the device's own result after the deal is complete (docs/shoe-link.md).
 RESULT_OVERDUE_S: Final = 30
-WATCH_EVERY_S: Final = 1.0
+_WATCH_EVERY_S: Final = 1.0
 # How long a farewell may take on a broker that does not answer, seconds.
-FAREWELL_S: Final = 1.0
-MICROSECONDS: Final = 1_000_000
+_FAREWELL_S: Final = 1.0
+_MICROSECONDS: Final = 1_000_000
 
 _log: Final = structlog.get_logger()
 
@@ -90,7 +90,7 @@ class TableService:
                 topics.shoe_event: self._on_shoe_event,
                 topics.link_shoe: self._on_link,
                 topics.requests: self._on_request,
-                topics.status(DRIVER): self._on_driver_status,
+                topics.status(_DRIVER): self._on_driver_status,
             },
             on_connect=self._on_connect,
             on_disconnect=self._on_disconnect,
@@ -141,7 +141,7 @@ class TableService:
 
     async def _say_farewell(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(FAREWELL_S):
+            async with asyncio.timeout(_FAREWELL_S):
                 await self._bus.publish(*self._herald.will[:2], retain=True)
 
     async def _on_connect(self) -> None:
@@ -290,7 +290,7 @@ class TableService:
     async def _watch(self) -> None:
         """Notice what does not come: the device's result, the driver's heartbeat, its events."""
         while True:
-            await asyncio.sleep(WATCH_EVERY_S)
+            await asyncio.sleep(_WATCH_EVERY_S)
             self._mind_driver()
             if self._shown_caught_up is not self.caught_up:
                 self._state.kick()
@@ -302,7 +302,7 @@ class TableService:
             return
         if self._complete_since is None:
             self._complete_since = now_us
-        elif now_us - self._complete_since >= RESULT_OVERDUE_S * MICROSECONDS:
+        elif now_us - self._complete_since >= RESULT_OVERDUE_S * _MICROSECONDS:
             self._report_overdue()
 
     def _report_overdue(self) -> None:

@@ -37,7 +37,7 @@ from table_core.state import TableState
 
 __all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
 
-NO_TRANSACTION: Final = ""
+_NO_TRANSACTION: Final = ""
 
 
 class Heard(Enum):
@@ -226,8 +226,8 @@ def _transaction_of(body: bytes) -> str:
     try:
         found = msgspec.json.decode(body, type=dict[str, object]).get("transaction")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return NO_TRANSACTION
-    return found if isinstance(found, str) else NO_TRANSACTION
+        return _NO_TRANSACTION
+    return found if isinstance(found, str) else _NO_TRANSACTION
 
 
 def _body(command: Command) -> bytes:
