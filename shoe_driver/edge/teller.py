@@ -1,8 +1,10 @@
 """The bus side of the driver: what is told to the core, and what the core acknowledges.
 
-`link/shoe` with the new head always goes out before the events it counts, so that the core does not
-believe it has caught up when it has not. (mosquitto keeps that order. nats-server keeps it within
-one topic only: there an event may arrive just before its head, and raises the head itself.)
+The core must not believe that it has caught up when it has not. So `link/shoe` with the new head
+goes out before the events it counts, where there are several. One that goes out alone, and is the
+head, says so by its number: it waits for no other message, and `link/shoe` follows at the next
+tick. (mosquitto keeps that order. nats-server keeps it within one topic only: there an event may
+arrive just before its head, and raises the head itself.)
 
 Events are posted without waiting and resent, in order, from the last acknowledged one: when the
 core asks, after every connect, and when nothing has moved for a while. Whatever comes in is refused
@@ -86,6 +88,7 @@ class Teller:
         self._probe = probe
         self._connected = False
         self._told: tuple[str, int] = ("", 0)  # the journal and the head that were made public
+        self._status_due = False  # the head went out as an event; link/shoe has yet to follow
         self._told_us = 0
         self._moved_us = 0
         self._patience_us = _RESEND_FIRST_US
@@ -101,8 +104,12 @@ class Teller:
 
     def told(self) -> None:
         """There may be new events."""
-        if self._told != (self._recorder.journal, self._recorder.decoder.head):
-            self._publish_status()
+        newest = (self._recorder.journal, self._recorder.decoder.head)
+        if self._told != newest:
+            if self._connected and self._head_is_all_there_is():
+                self._told, self._status_due = newest, True
+            else:
+                self._publish_status()
         self._pump()
 
     def changed(self) -> None:
@@ -117,6 +124,8 @@ class Teller:
         if now - self._told_us > _STATUS_EVERY_US:
             self._publish_status()
             self._recorder.note_acked()
+        elif self._status_due:
+            self._publish_status()
         if self._recorder.outbox.waiting and now - self._moved_us > self._patience_us:
             self._patience_us = min(self._patience_us * 2, _RESEND_MOST_US)
             self._recorder.outbox.resend()
@@ -164,6 +173,14 @@ class Teller:
         self._publish_status()
         self._pump()
 
+    def _head_is_all_there_is(self) -> bool:
+        """Whether the head is the one event to send now, so that nothing is on its way behind it.
+
+        A core that does not know the journal yet takes no head from an event.
+        """
+        due = [seq for seq, _ in self._recorder.outbox.due()]
+        return self._told[0] == self._recorder.journal and due == [self._recorder.decoder.head]
+
     def _pump(self) -> None:
         """Send what is due and was made public; what finds no room is due again at a tick."""
         outbox, (journal, head) = self._recorder.outbox, self._told
@@ -186,7 +203,7 @@ class Teller:
         status = self._status()
         self._told_us = self._clock.mono_us()
         if self._post(self._topics.link_shoe, msgspec.json.encode(status), True):
-            self._told = (status.journal, status.head)
+            self._told, self._status_due = (status.journal, status.head), False
 
     def _status(self) -> LinkStatus:
         link, decoder, profile = self._link(), self._recorder.decoder, self._recorder.profile

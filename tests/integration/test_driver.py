@@ -46,7 +46,7 @@ async def test_a_coup_reaches_the_core_in_order(
     assert [event.seq for event in core.log][:9] == list(range(1, 10))
 
 
-async def test_no_event_comes_before_a_live_head_that_counts_it(
+async def test_no_event_comes_more_than_itself_ahead_of_a_live_head(
     mosquitto: Broker, shoe: ShoePort, journals: Path
 ) -> None:
     """On mosquitto, which keeps the order between topics; nats-server keeps it within one only."""
@@ -56,9 +56,8 @@ async def test_no_event_comes_before_a_live_head_that_counts_it(
         await until(lambda: core.faces == FACES * 2, "both coups arrive")
     head = 0
     for word, number in (text.split() for text in core.seen):
-        if word == "head":
-            head = int(number)
-        assert int(number) <= head, core.seen
+        assert word == "head" or int(number) <= head + 1, core.seen
+        head = max(head, int(number))
 
 
 async def test_what_the_link_says_of_itself(
