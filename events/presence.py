@@ -121,6 +121,7 @@ class Herald:
         self.topic = topic
         self._session = session
         self._clock = clock
+        self._leaving = False
 
     @property
     def will(self) -> Publication:
@@ -129,13 +130,22 @@ class Herald:
 
     def announce(self, bus: Bus) -> bool:
         """Birth and heartbeat: online, now, retained. False when it did not go out."""
-        return bus.post(self.topic, self._payload("online"), retain=True)
+        return not self._leaving and bus.post(self.topic, self._payload("online"), retain=True)
 
     async def beat(self, bus: Bus, every: float = HEARTBEAT_SECONDS) -> None:
         """Announce every so many seconds while connected, for ever."""
         while True:
             await asyncio.sleep(every)
             self.announce(bus)
+
+    async def farewell(self, bus: Bus) -> bool:
+        """The last word: offline, now, retained; nothing is announced after it.
+
+        The Will says the same when the bus hangs up. This is for who wants it said, and taken by
+        the broker (True), before something else ends.
+        """
+        self._leaving = True
+        return await bus.publish(self.topic, self._payload("offline"), retain=True)
 
     def contradicted_by(self, payload: bytes) -> bool:
         """Whether a message on our own topic says that we are gone: then announce again."""
