@@ -162,9 +162,10 @@ class EmbeddedBroker:
 
     def _wait_until_ready(self, child: Child, said_before: int, deadline: float) -> None:
         while time.monotonic() < deadline:
+            code = child.code  # first: what it said before it ended is then all there
             said = self._log.read_bytes()[said_before:]
-            if child.code is not None:
-                raise self._explained(child.code, said)
+            if code is not None:
+                raise self._explained(code, said)
             if listening := _LISTENING.search(said):
                 self._port = int(listening[1])
                 if answers_mqtt(self._port):
