@@ -5,10 +5,11 @@ struct below as JSON. Same transaction and same body again answers `exists`; sam
 another body is refused with `exists_with_different_<field>`.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
+from events.cards import Card, Hand
 from events.shoe_life import CutPlace
 
 __all__ = [
@@ -18,21 +19,30 @@ __all__ = [
     "COMMANDS",
     "COMMAND_NAMES",
     "Ack",
+    "AcknowledgeAlarm",
     "Answer",
+    "AssignDealer",
     "Burn",
     "CloseBetting",
     "CollectCommission",
     "Command",
     "ConfirmResult",
+    "CorrectCard",
     "CutCard",
     "EndShoe",
+    "EnterCard",
+    "FreeHand",
     "LoadShoe",
     "MarkUncollected",
+    "MarkUnreadable",
     "OpenBetting",
     "PlaceWager",
+    "Realign",
     "RecoverCommission",
     "Refusal",
+    "ReplaceShoe",
     "Replay",
+    "ResolveIrregularity",
     "VoidCoup",
     "WagerRequest",
     "WithdrawWager",
@@ -145,6 +155,85 @@ class VoidCoup(Command, frozen=True, kw_only=True):
     reason: str
 
 
+class FreeHand(Command, frozen=True, kw_only=True):
+    """Begin a coup without wagers: a free hand, or the dummy coup that shows an excess card."""
+
+
+class MarkUnreadable(Command, frozen=True, kw_only=True):
+    """A face that was read is not trusted; it must be entered."""
+
+    hand: Hand
+    number: int
+    reason: str
+
+
+class EnterCard(Command, frozen=True, kw_only=True):
+    """The face of a card that was not read, or that the shoe never told of."""
+
+    hand: Hand
+    number: int
+    face: Card
+    reason: str
+
+
+class CorrectCard(Command, frozen=True, kw_only=True):
+    """Another face for a card of the coup in progress."""
+
+    hand: Hand
+    number: int
+    face: Card
+    reason: str
+
+
+class Realign(Command, frozen=True, kw_only=True):
+    """A supervisor vouches for the cards of a misaligned coup as they stand in the log."""
+
+    reason: str
+
+
+class ResolveIrregularity(Command, frozen=True, kw_only=True):
+    """The way out of an irregularity.
+
+    Args:
+        kind: `excess_card`, or one that is only recorded.
+        reason: what happened, in a person's words.
+        seen: for an excess card: whether the table has seen its face.
+    """
+
+    kind: str
+    reason: str
+    seen: bool | None = None
+
+
+class ReplaceShoe(Command, frozen=True, kw_only=True):
+    """Another shoe takes the place of the one on the table before its time.
+
+    Args:
+        shoe: the new one's id.
+        decks: 4, 6 or 8.
+        coup: what becomes of a coup in progress: `continue` from the new shoe, or `void`.
+        reason: why.
+    """
+
+    shoe: str
+    decks: int = 8
+    coup: Literal["continue", "void"] = "void"
+    reason: str
+
+
+class AcknowledgeAlarm(Command, frozen=True, kw_only=True):
+    """A person has seen an alarm that nothing else will clear."""
+
+    alarm: str
+
+
+class AssignDealer(Command, frozen=True, kw_only=True):
+    """Who answers for the coups from here on: opaque staff references, no names."""
+
+    dealer: str
+    supervisor: str | None = None
+
+
 class CollectCommission(Command, frozen=True, kw_only=True):
     """A seat has paid commission that it owed.
 
@@ -215,6 +304,15 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "place_wager": PlaceWager,
     "withdraw_wager": WithdrawWager,
     "close_betting": CloseBetting,
+    "free_hand": FreeHand,
+    "mark_unreadable": MarkUnreadable,
+    "enter_card": EnterCard,
+    "correct_card": CorrectCard,
+    "realign": Realign,
+    "resolve_irregularity": ResolveIrregularity,
+    "replace_shoe": ReplaceShoe,
+    "acknowledge_alarm": AcknowledgeAlarm,
+    "assign_dealer": AssignDealer,
     "confirm_result": ConfirmResult,
     "void_coup": VoidCoup,
     "collect_commission": CollectCommission,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from events import commission, shoe_life, table
+from events import commission, irregularity, shoe_life, table
 from events.table import TableEvent
 
 __all__ = ["TABLE_EVENTS"]
@@ -32,6 +32,15 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionRecovered,
     commission.CommissionReturned,
     commission.CommissionUncollected,
+    irregularity.CardCorrected,
+    irregularity.CardEntered,
+    irregularity.CardMarkedUnreadable,
+    irregularity.CardUnread,
+    irregularity.CoupRealigned,
+    irregularity.DealerAssigned,
+    irregularity.ExcessCardDrawn,
+    irregularity.ExcessCardResolved,
+    irregularity.IrregularityRecorded,
     shoe_life.BurnRecorded,
     shoe_life.CutCardCame,
     shoe_life.ShoeAudited,

@@ -23,6 +23,7 @@ from events.commands import (
     EndShoe,
     LoadShoe,
     OpenBetting,
+    ResolveIrregularity,
     VoidCoup,
 )
 from events.errors import TableError
@@ -50,7 +51,7 @@ _QUIET_S: Final = 0.25  # a supervisor acts when nothing has happened for so lon
 _NEW_SHOE_SEEN_S: Final = 5.0  # for the table to hear a new shoe's burn; then play goes on anyway
 
 _PLAYABLE: Final = frozenset({"open", "up"})
-_HELD: Final = frozenset({"misaligned", "disputed"})
+_HELD: Final = frozenset({"misaligned", "disputed", "held"})
 # Reasons to wait and ask again; every other refusal of `open_betting` ends the play.
 _PASSING: Final = frozenset(
     {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
@@ -301,6 +302,12 @@ def _decision(seen: TableSeen, standing: CoupSeen) -> tuple[Command, str]:
     if standing.phase == "complete" and _result_overdue(seen, standing.id):
         reason = "the cards lie on the table; the shoe's result did not come"
         return ConfirmResult(transaction=f"k-{name}", reason=reason), "result_overdue"
+    if standing.phase == "held":
+        reason = "it lies face down beside the table"
+        resolve = ResolveIrregularity(
+            transaction=f"x-{name}", kind="excess_card", seen=False, reason=reason
+        )
+        return resolve, "excess_card"
     why = standing.reason or standing.phase
     reason = f"{standing.phase}: {why}"
     return VoidCoup(transaction=f"v-{name}", reason=reason), why.partition(":")[0]

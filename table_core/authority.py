@@ -4,20 +4,29 @@ from typing import Final
 
 from events.commands import (
     Ack,
+    AcknowledgeAlarm,
+    AssignDealer,
     Burn,
     CloseBetting,
     CollectCommission,
     Command,
     ConfirmResult,
+    CorrectCard,
     CutCard,
     EndShoe,
+    EnterCard,
+    FreeHand,
     LoadShoe,
     MarkUncollected,
+    MarkUnreadable,
     OpenBetting,
     PlaceWager,
+    Realign,
     RecoverCommission,
     Refusal,
+    ReplaceShoe,
     Replay,
+    ResolveIrregularity,
     VoidCoup,
     WithdrawWager,
 )
@@ -27,6 +36,7 @@ __all__ = ["MAY", "ROLES", "authorise"]
 ROLES: Final = frozenset({"dealer", "supervisor", "technician", "wagers", "cage", "display"})
 
 _PIT: Final = frozenset({"dealer", "supervisor"})
+_SUPERVISOR: Final = frozenset({"supervisor"})
 
 MAY: Final[dict[type[Command], frozenset[str]]] = {
     LoadShoe: _PIT,
@@ -37,11 +47,20 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
     CloseBetting: _PIT,
     PlaceWager: frozenset({"wagers", "dealer"}),
     WithdrawWager: frozenset({"wagers", "dealer"}),
-    ConfirmResult: frozenset({"supervisor"}),
-    VoidCoup: frozenset({"supervisor"}),
+    FreeHand: _PIT,
+    MarkUnreadable: _PIT,
+    ResolveIrregularity: _PIT,
+    EnterCard: _SUPERVISOR,
+    CorrectCard: _SUPERVISOR,
+    Realign: _SUPERVISOR,
+    ReplaceShoe: _SUPERVISOR,
+    AssignDealer: _SUPERVISOR,
+    AcknowledgeAlarm: _PIT | {"technician"},
+    ConfirmResult: _SUPERVISOR,
+    VoidCoup: _SUPERVISOR,
     CollectCommission: _PIT,
-    MarkUncollected: frozenset({"supervisor"}),
-    RecoverCommission: frozenset({"supervisor"}),
+    MarkUncollected: _SUPERVISOR,
+    RecoverCommission: _SUPERVISOR,
     Replay: ROLES,
     Ack: frozenset({"cage"}),
 }

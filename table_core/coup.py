@@ -13,6 +13,7 @@ From then on exactly one of these holds:
                 money waits for the shoe's own result, where the wire profile gives one.
 ``disputed``    the shoe's result is another than ours. Held for a named person.
 ``confirmed``   the result may be paid. Left in the same transaction, by the settlement.
+``held``        a card came when none was due, and a person must say whether the table saw it.
 ``misaligned``  we cannot vouch for the cards. Nothing settles; a device result never heals it.
 ``settled``     paid. Over.
 ``voided``      did not count; unsettled stakes went back. Over.
@@ -25,11 +26,24 @@ What does not fit: `shoe_reported`, which is recorded in every state (the shoe s
 likes) and moves nothing by itself; and the events of shoe and table life, which are no coup's.
 A fault while betting is open raises an alarm and does not misalign: no card can have been counted
 yet, and a first card that was lost shows by the position of the next.
+
+A face that a person enters, corrects or distrusts sends the coup back to ``dealing``, where it is
+judged again with what is known then. A misaligned coup takes entered cards without being judged;
+only a person's realignment brings it back.
 """
 
 from enum import Enum
 from typing import Final
 
+from events.irregularity import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CoupRealigned,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+)
 from events.table import (
     BettingClosed,
     BettingOpened,
@@ -59,6 +73,7 @@ class Phase(Enum):
     COMPLETE = "complete"
     DISPUTED = "disputed"
     CONFIRMED = "confirmed"
+    HELD = "held"
     MISALIGNED = "misaligned"
     SETTLED = "settled"
     VOIDED = "voided"
@@ -72,6 +87,9 @@ _LAST_PHASE_SETTLED: Final = "coup_settled/2"
 
 _OPENED, _PLACED, _WITHDRAWN = BettingOpened.TYPE, WagersPlaced.TYPE, WagersWithdrawn.TYPE
 _CLOSED, _DEALT, _DISCLOSED = BettingClosed.TYPE, CardDealt.TYPE, CardDisclosed.TYPE
+_UNREAD, _MARKED, _ENTERED = CardUnread.TYPE, CardMarkedUnreadable.TYPE, CardEntered.TYPE
+_CORRECTED, _REALIGNED = CardCorrected.TYPE, CoupRealigned.TYPE
+_EXCESS, _RESOLVED = ExcessCardDrawn.TYPE, ExcessCardResolved.TYPE
 _COMPLETED, _CONFIRMED = DealCompleted.TYPE, ResultConfirmed.TYPE
 _DISPUTED, _MISALIGNED, _VOIDED = ResultDisputed.TYPE, CoupMisaligned.TYPE, CoupVoided.TYPE
 
@@ -87,19 +105,35 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.CLOSED, _MISALIGNED): Phase.MISALIGNED,
     (Phase.CLOSED, _VOIDED): Phase.VOIDED,
     (Phase.DEALING, _DEALT): Phase.DEALING,
+    (Phase.CLOSED, _UNREAD): Phase.DEALING,
+    (Phase.DEALING, _UNREAD): Phase.DEALING,
     (Phase.DEALING, _DISCLOSED): Phase.DEALING,
+    (Phase.DEALING, _ENTERED): Phase.DEALING,
+    (Phase.DEALING, _CORRECTED): Phase.DEALING,
+    (Phase.DEALING, _MARKED): Phase.DEALING,
     (Phase.DEALING, _FIRST_PHASE_SETTLED): Phase.DEALING,
     (Phase.DEALING, _COMPLETED): Phase.COMPLETE,
     (Phase.DEALING, _MISALIGNED): Phase.MISALIGNED,
     (Phase.DEALING, _VOIDED): Phase.VOIDED,
     (Phase.COMPLETE, _CONFIRMED): Phase.CONFIRMED,
     (Phase.COMPLETE, _DISPUTED): Phase.DISPUTED,
+    (Phase.COMPLETE, _CORRECTED): Phase.DEALING,
+    (Phase.COMPLETE, _MARKED): Phase.DEALING,
+    (Phase.COMPLETE, _EXCESS): Phase.HELD,
     (Phase.COMPLETE, _MISALIGNED): Phase.MISALIGNED,
     (Phase.COMPLETE, _VOIDED): Phase.VOIDED,
     (Phase.DISPUTED, _CONFIRMED): Phase.CONFIRMED,
+    (Phase.DISPUTED, _CORRECTED): Phase.DEALING,
+    (Phase.DISPUTED, _MARKED): Phase.DEALING,
     (Phase.DISPUTED, _MISALIGNED): Phase.MISALIGNED,
     (Phase.DISPUTED, _VOIDED): Phase.VOIDED,
     (Phase.CONFIRMED, _LAST_PHASE_SETTLED): Phase.SETTLED,
+    (Phase.HELD, _RESOLVED): Phase.COMPLETE,
+    (Phase.HELD, _MISALIGNED): Phase.MISALIGNED,
+    (Phase.HELD, _VOIDED): Phase.VOIDED,
+    (Phase.MISALIGNED, _ENTERED): Phase.MISALIGNED,
+    (Phase.MISALIGNED, _CORRECTED): Phase.MISALIGNED,
+    (Phase.MISALIGNED, _REALIGNED): Phase.DEALING,
     (Phase.MISALIGNED, _VOIDED): Phase.VOIDED,
 }
 

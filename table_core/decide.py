@@ -8,60 +8,75 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from events.commands import (
+    AcknowledgeAlarm,
+    AssignDealer,
     Burn,
     CloseBetting,
     CollectCommission,
     Command,
     ConfirmResult,
+    CorrectCard,
     CutCard,
     EndShoe,
+    EnterCard,
+    FreeHand,
     LoadShoe,
     MarkUncollected,
+    MarkUnreadable,
     OpenBetting,
     PlaceWager,
+    Realign,
     RecoverCommission,
     Refusal,
+    ReplaceShoe,
+    ResolveIrregularity,
     VoidCoup,
     WithdrawWager,
 )
 from events.errors import OurBug
-from events.shoe_life import BurnRecorded
+from events.irregularity import DealerAssigned
 from events.table import (
     AlarmCleared,
     AlarmRaised,
     CoupVoided,
     ResultConfirmed,
     RulebookAdopted,
-    ShoeLoaded,
     TableEvent,
     Wager,
     WagersPlaced,
     WagersWithdrawn,
 )
 from table_core.coup import OVER, Phase, allows
+from table_core.decide_cards import (
+    correct_card,
+    enter_card,
+    mark_unreadable,
+    realign,
+    resolve_irregularity,
+)
 from table_core.decide_commission import (
     collect_commission,
     mark_uncollected,
     recover_commission,
 )
+from table_core.decide_shoe import (
+    burn,
+    end_shoe,
+    load_shoe,
+    owes_before,
+    replace_shoe,
+    report_cut_card,
+)
 from table_core.draft import LAST_PHASE, Context, Draft
 from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
+from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import CommissionTiming, Rulebook
-from table_core.shoe_life import BURN_ALARM, burn_expected, cut_card
+from table_core.shoe_life import BURN_ALARM
 from table_core.state import TableState
 
-__all__ = [
-    "Decision",
-    "adopt_rulebook",
-    "decide",
-    "result_overdue",
-]
+__all__ = ["adopt_rulebook", "decide", "result_overdue"]
 
 _MAX_TRANSACTION: Final = 128
-_DECKS: Final = (4, 6, 8)
-_MAX_BURN: Final = 52
-
-Decision = tuple[TableEvent, ...] | Refusal
 
 
 def decide(state: TableState, command: Command, context: Context) -> Decision:
@@ -71,7 +86,7 @@ def decide(state: TableState, command: Command, context: Context) -> Decision:
         The events to append (none when it holds already), or a refusal that changes nothing.
     """
     if not 1 <= len(command.transaction) <= _MAX_TRANSACTION:
-        return _refuse(
+        return refuse(
             "invalid_transaction", f"a transaction id has 1 to {_MAX_TRANSACTION} characters"
         )
     handler = _HANDLERS.get(type(command))
@@ -107,84 +122,29 @@ def result_overdue(state: TableState, waited_s: int) -> tuple[TableEvent, ...]:
     return (AlarmRaised(alarm="result_overdue", text=text, coup=coup.id),)
 
 
-def _load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decision:
-    last = state.shoe
-    refusal = _first_of(
-        (state.in_progress, "coup_in_progress", "finish or void the coup before loading a shoe"),
-        (
-            last is not None and not last.ended,
-            "shoe_in_play",
-            f"end shoe {last.id if last else ''} before loading another",
-        ),
-        (
-            not _is_shoe_id(command.shoe),
-            "invalid_shoe",
-            f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN",
-        ),
-        # A shoe's id is the first part of its coups' and settlements' ids: never twice.
-        (
-            last is not None and command.shoe <= last.id,
-            "shoe_known",
-            f"shoe ids rise, and {last.id if last else ''} has been played already",
-        ),
-        (
-            command.decks not in _DECKS,
-            "invalid_decks",
-            f"{command.decks} decks; a shoe has 4, 6 or 8",
-        ),
-        (
-            _owes_before(state, context, CommissionTiming.PER_SHOE),
-            "commission_outstanding",
-            "collect the last shoe's commission, or mark it uncollected",
-        ),
-    )
-    return refusal or (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
-
-
-def _end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
-    if state.shoe is None:
-        return _refuse("no_shoe", "there is no shoe to end; load one first")
-    if state.in_progress:
-        return _refuse("coup_in_progress", "finish or void the coup before ending the shoe")
-    if state.shoe.ended:
-        return ()
+def _free_hand(state: TableState, _: FreeHand, context: Context) -> Decision:
+    refusal = _play_refusal(state, context, dummy=True)
+    if refusal:
+        return refusal
     draft = Draft(state)
-    draft.end_shoe(command.reason)
+    draft.open_coup(context, wagerless=True)
+    draft.close_betting(context, by="free_hand")
     return tuple(draft.events)
 
 
-def _burn(state: TableState, command: Burn, context: Context) -> Decision:
-    if state.shoe is None or state.shoe.ended:
-        return _refuse("no_shoe", "there is no shoe whose burn could be recorded")
-    if state.shoe.burn_recorded:
-        return _refuse("burn_known", f"the burn of shoe {state.shoe.id} is recorded already")
-    if not 0 <= command.cards <= _MAX_BURN:
-        return _refuse("invalid_burn", f"{command.cards} cards; a burn is 0 to {_MAX_BURN}")
-    if not command.reason.strip():
-        return _refuse("reason_required", "say why the burn is recorded by hand")
-    recorded = BurnRecorded(
-        shoe=state.shoe.id,
-        exposed=state.shoe.exposed,
-        burned=command.cards,
-        expected=burn_expected(context.rulebook.procedure, state.shoe.exposed),
-        by="person",
-        reason=command.reason,
-    )
-    if any(alarm.name == BURN_ALARM for alarm in state.alarms):
-        return (recorded, AlarmCleared(alarm=BURN_ALARM))
-    return (recorded,)
+def _acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: Context) -> Decision:
+    alarm = next((each for each in state.alarms if each.name == command.alarm), None)
+    if alarm is None:
+        return refuse("no_such_alarm", f"no alarm {command.alarm!r} waits to be acknowledged")
+    if alarm.coup is not None or alarm.name == BURN_ALARM:
+        return refuse("stands_until_resolved", f"{alarm.text}; only that clears it")
+    return (AlarmCleared(alarm=alarm.name),)
 
 
-def _cut_card(state: TableState, command: CutCard, context: Context) -> Decision:
-    if state.shoe is None or state.shoe.ended:
-        return _refuse("no_shoe", "there is no shoe whose cut card could come")
-    if state.shoe.last_coup is not None:
-        return ()
-    if (command.place == "between") is state.in_progress:
-        text = "a coup is in progress" if state.in_progress else "no coup is in progress"
-        return _refuse("wrong_place", f"{command.place}: {text}")
-    procedure = context.rulebook.procedure
-    return (cut_card(state.shoe, command.place, procedure, by="person"),)
+def _assign_dealer(_: TableState, command: AssignDealer, __: Context) -> Decision:
+    if not command.dealer.strip():
+        return refuse("invalid_dealer", "name the dealer by the house's reference")
+    return (DealerAssigned(dealer=command.dealer, supervisor=command.supervisor),)
 
 
 def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decision:
@@ -196,10 +156,10 @@ def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decisi
     return tuple(draft.events)
 
 
-def _play_refusal(state: TableState, context: Context) -> Refusal | None:
+def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -> Refusal | None:
     """Why betting cannot open, the first reason in this order; None when it can."""
     link, shoe = state.link, state.shoe
-    return _first_of(
+    return first_of(
         (not context.caught_up, "catching_up", "the table is still reading what the shoe has said"),
         (state.in_progress, "coup_in_progress", f"coup in phase {state.phase.value}"),
         (shoe is None, "no_shoe", "load a shoe first"),
@@ -210,29 +170,28 @@ def _play_refusal(state: TableState, context: Context) -> Refusal | None:
             "the cut card came, and the last coup has been played; end the shoe",
         ),
         (link.state not in {"open", "up"}, "link_down", f"the shoe link is {link.state}"),
+        (
+            link.dummy and not dummy,
+            "dummy_coup_due",
+            "the excess card was seen: show it in a free hand first",
+        ),
         (bool(link.errors), "shoe_error", f"the shoe reports {', '.join(sorted(link.errors))}"),
         (link.locked, "shoe_locked", "the shoe is locked"),
         (
-            _owes_before(state, context, CommissionTiming.PER_COUP),
+            owes_before(state, context, CommissionTiming.PER_COUP),
             "commission_outstanding",
             "collect the last coup's commission, or mark it uncollected",
         ),
     )
 
 
-def _owes_before(state: TableState, context: Context, timing: CommissionTiming) -> bool:
-    """Whether play must wait until commission taken at such times has been collected."""
-    terms = context.rulebook.commission
-    return terms is not None and terms.timing is timing and bool(state.commission.outstanding)
-
-
 def _place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
     if not context.caught_up:
-        return _refuse("catching_up", "the table is still reading what the shoe has said")
+        return refuse("catching_up", "the table is still reading what the shoe has said")
     if state.coup is None or state.phase is not Phase.BETTING:
-        return _refuse("betting_closed", f"no wager in phase {state.phase.value}")
+        return refuse("betting_closed", f"no wager in phase {state.phase.value}")
     if not command.wagers:
-        return _refuse("no_wagers", "the list of wagers is empty")
+        return refuse("no_wagers", "the list of wagers is empty")
     asked = tuple(
         Wager(
             id=f"{command.transaction}/{index}",
@@ -245,7 +204,7 @@ def _place_wager(state: TableState, command: PlaceWager, context: Context) -> De
     )
     for wager in asked:
         if not MIN_SEAT <= wager.seat <= MAX_SEAT:
-            return _refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
+            return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
     refusals = [r for r in check(context.rulebook, state.coup.wagers, asked) if r]
     if refusals:
         return refusals[0]
@@ -254,11 +213,11 @@ def _place_wager(state: TableState, command: PlaceWager, context: Context) -> De
 
 def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
     if state.coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
-        return _refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
+        return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
     standing = {wager.id for wager in state.coup.wagers}
     unknown = [wager for wager in command.wagers if wager not in standing]
     if unknown or not command.wagers:
-        return _refuse(
+        return refuse(
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
     left = tuple(wager for wager in state.coup.wagers if wager.id not in set(command.wagers))
@@ -275,7 +234,7 @@ def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context)
 
 def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Decision:
     if state.coup is None or state.phase in OVER:
-        return _refuse("betting_not_open", "no coup is in progress")
+        return refuse("betting_not_open", "no coup is in progress")
     if state.phase is not Phase.BETTING:
         return ()
     draft = Draft(state)
@@ -285,11 +244,11 @@ def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Deci
 
 def _confirm_result(state: TableState, command: ConfirmResult, context: Context) -> Decision:
     if state.coup is None or not allows(state.phase, ResultConfirmed.TYPE):
-        return _refuse(
+        return refuse(
             "nothing_to_confirm", f"no result can be confirmed in phase {state.phase.value}"
         )
     if not command.reason.strip():
-        return _refuse("reason_required", "say why the table's own result is confirmed")
+        return refuse("reason_required", "say why the table's own result is confirmed")
     draft = Draft(state)
     draft.emit(ResultConfirmed(coup=state.coup.id, by="person", reason=command.reason))
     draft.settle(context, LAST_PHASE)
@@ -298,45 +257,34 @@ def _confirm_result(state: TableState, command: ConfirmResult, context: Context)
 
 def _void_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:
     if state.coup is None or not allows(state.phase, CoupVoided.TYPE):
-        return _refuse("nothing_to_void", f"no coup can be voided in phase {state.phase.value}")
+        return refuse("nothing_to_void", f"no coup can be voided in phase {state.phase.value}")
     if not command.reason.strip():
-        return _refuse("reason_required", "say why the coup is void")
+        return refuse("reason_required", "say why the coup is void")
     draft = Draft(state)
     draft.void(context, command.reason)
     return tuple(draft.events)
 
 
-def _is_shoe_id(text: str) -> bool:
-    day, dash, number = text.partition("-")
-    return (
-        bool(dash)
-        and day.isascii()
-        and day.isdigit()
-        and len(day) == len("YYYYMMDD")
-        and (number.isascii() and number.isdigit() and len(number) == len("NN"))
-    )
-
-
-def _first_of(*reasons: tuple[bool, str, str]) -> Refusal | None:
-    """The first reason (does it hold, code, text) that holds; None when none does."""
-    return next((_refuse(code, text) for holds, code, text in reasons if holds), None)
-
-
-def _refuse(code: str, text: str) -> Refusal:
-    return Refusal(code=code, text=text)
-
-
 _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decision]]] = {
-    LoadShoe: _load_shoe,
-    Burn: _burn,
-    CutCard: _cut_card,
-    EndShoe: _end_shoe,
+    LoadShoe: load_shoe,
+    Burn: burn,
+    CutCard: report_cut_card,
+    EndShoe: end_shoe,
     OpenBetting: _open_betting,
     PlaceWager: _place_wager,
     WithdrawWager: _withdraw_wager,
     CloseBetting: _close_betting,
     ConfirmResult: _confirm_result,
     VoidCoup: _void_coup,
+    FreeHand: _free_hand,
+    MarkUnreadable: mark_unreadable,
+    EnterCard: enter_card,
+    CorrectCard: correct_card,
+    Realign: realign,
+    ResolveIrregularity: resolve_irregularity,
+    ReplaceShoe: replace_shoe,
+    AcknowledgeAlarm: _acknowledge_alarm,
+    AssignDealer: _assign_dealer,
     CollectCommission: collect_commission,
     MarkUncollected: mark_uncollected,
     RecoverCommission: recover_commission,

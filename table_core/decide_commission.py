@@ -9,13 +9,11 @@ from events.commission import (
     CommissionUncollected,
     SeatAmount,
 )
-from events.table import TableEvent
 from table_core.draft import Context
+from table_core.refusals import Decision
 from table_core.state import TableState
 
-__all__ = ["Decision", "collect_commission", "mark_uncollected", "recover_commission"]
-
-Decision = tuple[TableEvent, ...] | Refusal
+__all__ = ["collect_commission", "mark_uncollected", "recover_commission"]
 
 
 def collect_commission(state: TableState, command: CollectCommission, _: Context) -> Decision:

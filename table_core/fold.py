@@ -17,6 +17,17 @@ from events.commission import (
     CommissionUncollected,
 )
 from events.errors import OurBug
+from events.irregularity import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CoupRealigned,
+    DealerAssigned,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+    IrregularityRecorded,
+)
 from events.shoe import (
     DeviceResult,
     ErrorCleared,
@@ -53,7 +64,7 @@ from events.table import (
     WagersWithdrawn,
 )
 from table_core.commission import fold_commission
-from table_core.coup import COUP_EVENTS, Phase, advance, allows, input_of
+from table_core.coup import COUP_EVENTS, OVER, Phase, advance, allows, input_of
 from table_core.roads import bead
 from table_core.shoe_state import ORDERS_KEPT, ShoeView, hear_card
 from table_core.state import Alarm, Coup, DealtCard, LinkView, TableState
@@ -106,10 +117,6 @@ def _on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
     return replace(state, shoe=replace(_shoe(state), last_coup=event.last_coup))
 
 
-def _on_shoe_audited(state: TableState, _: ShoeAudited) -> TableState:
-    return state
-
-
 def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     source, report = event.source, event.source.report
     link = state.link
@@ -120,8 +127,12 @@ def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     state = replace(state, link=link)
     if state.shoe:
         state = replace(state, shoe=hear_card(state.shoe, report))
-    if isinstance(report, DeviceResult | RoundForcedEnd) and state.coup:
-        state = replace(state, coup=replace(state.coup, round_over=True))
+    coup = state.coup
+    if coup is not None and isinstance(report, DeviceResult | RoundForcedEnd):
+        coup = replace(coup, round_over=True)
+        if isinstance(report, DeviceResult) and coup.phase not in {*OVER, Phase.BETTING}:
+            coup = replace(coup, device_result=report)
+        state = replace(state, coup=coup)
     return state
 
 
@@ -134,7 +145,8 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
         wagerless=event.wagerless,
     )
     shoe = replace(state.shoe, coups=state.shoe.coups + 1) if state.shoe else None
-    return replace(state, coup=coup, shoe=shoe, link=replace(state.link, residue=False))
+    link = replace(state.link, residue=False, dummy=False)
+    return replace(state, coup=coup, shoe=shoe, link=link)
 
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced) -> TableState:
@@ -149,23 +161,68 @@ def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn) -> TableStat
 
 def _on_card_dealt(state: TableState, event: CardDealt) -> TableState:
     card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
+    state = replace(state, link=replace(state.link, carried=False))
+    return _coup(state, event, cards=(*_current(state).cards, card))
+
+
+def _on_card_unread(state: TableState, event: CardUnread) -> TableState:
+    card = DealtCard(event.hand, event.number, None, None, "unread")
     return _coup(state, event, cards=(*_current(state).cards, card))
 
 
 def _on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
+    return _with_face(state, event, card=event.card)
+
+
+def _on_card_marked_unreadable(state: TableState, event: CardMarkedUnreadable) -> TableState:
+    return _with_face(state, event, card=None, rule=None, source="unread")
+
+
+def _on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -> TableState:
+    place = (event.hand, event.number)
+    if any((dealt.hand, dealt.number) == place for dealt in _current(state).cards):
+        return _with_face(state, event, card=event.card, source="manual")
+    card = DealtCard(event.hand, event.number, event.card, None, "manual")
+    return _coup(state, event, cards=(*_current(state).cards, card))
+
+
+def _with_face(
+    state: TableState,
+    event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
+    **changes: Any,
+) -> TableState:
+    """One card changed; what was concluded from the cards is open again."""
     place = (event.hand, event.number)
     cards = tuple(
-        replace(dealt, card=event.card) if (dealt.hand, dealt.number) == place else dealt
+        replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
         for dealt in _current(state).cards
     )
-    return _coup(state, event, cards=cards)
+    return _coup(state, event, cards=cards, completed=None)
+
+
+def _on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
+    return _coup(state, event, reason="", completed=None)
+
+
+def _on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
+    carried, dummy = event.outcome == "carried", event.outcome == "dummy"
+    link = replace(state.link, carried=carried or dummy, dummy=dummy)
+    return _coup(replace(state, link=link), event, excess=event.outcome)
+
+
+def _on_nothing(state: TableState, _: TableEvent) -> TableState:
+    return state
+
+
+def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
+    return replace(state, dealer=event.dealer, supervisor=event.supervisor)
 
 
 def _on_deal_completed(state: TableState, event: DealCompleted) -> TableState:
     return _coup(state, event, completed=event)
 
 
-def _on_phase_only(state: TableState, event: BettingClosed | ResultConfirmed) -> TableState:
+def _on_phase_only(state: TableState, event: TableEvent) -> TableState:
     return _coup(state, event)
 
 
@@ -269,7 +326,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     ShoeEnded: _on_shoe_ended,
     BurnRecorded: _on_burn_recorded,
     CutCardCame: _on_cut_card_came,
-    ShoeAudited: _on_shoe_audited,
+    ShoeAudited: _on_nothing,
     ShoeReported: _on_shoe_reported,
     BettingOpened: _on_betting_opened,
     WagersPlaced: _on_wagers_placed,
@@ -291,4 +348,13 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CommissionReturned: _on_commission,
     CommissionUncollected: _on_commission,
     CommissionRecovered: _on_commission,
+    CardUnread: _on_card_unread,
+    CardMarkedUnreadable: _on_card_marked_unreadable,
+    CardEntered: _on_card_set_by_hand,
+    CardCorrected: _on_card_set_by_hand,
+    CoupRealigned: _on_coup_realigned,
+    ExcessCardDrawn: _on_phase_only,
+    ExcessCardResolved: _on_excess_card_resolved,
+    IrregularityRecorded: _on_nothing,
+    DealerAssigned: _on_dealer_assigned,
 }

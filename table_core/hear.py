@@ -8,7 +8,8 @@ betting on, makes the coup misaligned. Nothing is guessed, and no card is droppe
 from collections.abc import Callable
 from typing import Any, Final
 
-from events.cards import Card, Hand, Winner
+from events.cards import Card, Hand
+from events.irregularity import CardUnread, ExcessCardDrawn, IrregularityRecorded
 from events.shoe import (
     BurnCard,
     CardCarriedOver,
@@ -33,23 +34,22 @@ from events.table import (
     CardDealt,
     CardDisclosed,
     CoupMisaligned,
-    DealCompleted,
-    ResultConfirmed,
-    ResultDisputed,
     ShoeReported,
     TableEvent,
 )
-from table_core.coup import Phase, allows
-from table_core.dealing import FIRST_PLACE, Place, completion, contradiction, due_places
-from table_core.draft import FIRST_PHASE, LAST_PHASE, Context, Draft
+from table_core.coup import OVER, Phase, allows
+from table_core.dealing import FIRST_PLACE, Place, due_places
+from table_core.draft import Context, Draft
+from table_core.judging import conclude, judge_cards, misalign, raise_alarm
 from table_core.shoe_life import burn_of_the_shoe, cut_card, place_of
 from table_core.shoe_state import times_seen
 from table_core.state import TableState
 
 __all__ = ["hear"]
 
-_INITIAL_CARDS: Final = 4
-_BANKER_SIX: Final = 6
+_PLAYERS_THIRD: Final = Place(Hand.PLAYER, 3)
+_BANKERS_THIRD: Final = Place(Hand.BANKER, 3)
+_BEFORE_CARDS: Final = frozenset({*OVER, Phase.BETTING, Phase.CLOSED})
 _SEALED_FIELDS: Final = frozenset({"face", "bodies", "raw"})
 
 
@@ -68,8 +68,8 @@ def _count(draft: Draft, report: Report) -> None:
     if shoe is None or face is None or times_seen(shoe, face) <= shoe.decks:
         return
     text = f"a face has come {shoe.decks + 1} times out of {shoe.decks} decks"
-    _alarm(draft, "too_many_copies", text)
-    _misalign(draft, "too_many_copies", text)
+    raise_alarm(draft, "too_many_copies", text)
+    misalign(draft, "too_many_copies", text)
 
 
 def _burn_card(draft: Draft, report: BurnCard, context: Context) -> None:
@@ -81,7 +81,7 @@ def _burn_card(draft: Draft, report: BurnCard, context: Context) -> None:
     draft.emit(recorded)
     if recorded.expected not in {None, recorded.burned}:
         text = f"shoe {shoe.id}: {recorded.burned} burned where {recorded.expected} were due"
-        _alarm(draft, "burn_mismatch", text)
+        raise_alarm(draft, "burn_mismatch", text)
 
 
 def _cut_card(draft: Draft, _: CutCard, context: Context) -> None:
@@ -100,33 +100,67 @@ def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
     if draft.state.phase is Phase.MISALIGNED:
         return
     place = Place(report.hand, report.number) if report.hand and report.number else None
+    if draft.state.link.carried and draft.state.phase in _BEFORE_CARDS:
+        _begin(draft, context, first=True, what=f"card drawn to {place}")
+        text = "a card was drawn from the shoe where the carried-over card was due"
+        misalign(draft, "carried_card_missing", text)
+        return
+    _take_card(draft, place, report.face, context)
+
+
+def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Context) -> None:
+    """A card comes to the table: to its place, or to nowhere that it could be."""
     first = place is None or _same(place, FIRST_PLACE)
     if not _begin(draft, context, first=first, what=f"card drawn to {place}"):
         return
-    places = due_places(draft.coup)
-    fitting = places[:1] if place is None else [p for p in places if _same(p, place)]
-    if not fitting:
-        due = " or ".join(str(p) for p in places) or "no card"
-        reason = "position_contradicts_draw_table" if places else "excess_card"
-        _misalign(draft, reason, f"the shoe drew {place or 'a card'} where {due} was due")
-        return
-    _deal(draft, fitting[0], report.face)
-    _judge(draft, context)
-
-
-def _deal(draft: Draft, place: Place, face: Card | None) -> None:
-    if not allows(draft.state.phase, CardDealt.TYPE):
-        _misalign(draft, "excess_card", f"{place} came in phase {draft.state.phase.value}")
+    fitting = _fitting(draft, place)
+    if fitting is None:
+        _card_not_due(draft, place)
         return
     draft.emit(
         CardDealt(
             coup=draft.coup.id,
-            hand=place.hand,
-            number=place.number,
+            hand=fitting.hand,
+            number=fitting.number,
             card=face,
-            rule=place.rule if face else None,
+            rule=fitting.rule if face else None,
         )
     )
+    judge_cards(draft, context)
+
+
+def _fitting(draft: Draft, place: Place | None) -> Place | None:
+    """The due place that a card belongs to; None when it belongs nowhere.
+
+    A card that the shoe gives to Player's third while Banker's is due is Banker's third.
+    """
+    if not allows(draft.state.phase, CardDealt.TYPE):
+        return None
+    places = due_places(draft.coup)
+    if place is None:
+        return places[0] if places else None
+    for due in places:
+        if _same(due, place):
+            return due
+    known = all(dealt.card is not None for dealt in draft.coup.cards)
+    if known and places and _same(place, _PLAYERS_THIRD) and _same(places[0], _BANKERS_THIRD):
+        reason = "drawn for Player in error while Banker's third was due"
+        draft.emit(
+            IrregularityRecorded(coup=draft.coup.id, kind="card_to_wrong_hand", reason=reason)
+        )
+        return places[0]
+    return None
+
+
+def _card_not_due(draft: Draft, place: Place | None) -> None:
+    phase = draft.state.phase
+    if allows(phase, ExcessCardDrawn.TYPE) and place is not None and place.number > 1:
+        _excess_card(draft, f"a card was drawn to {place}")
+        return
+    due = due_places(draft.coup) if phase in {Phase.CLOSED, Phase.DEALING} else ()
+    where = " or ".join(str(p) for p in due) or "no card"
+    reason = "position_contradicts_draw_table" if due else "excess_card"
+    misalign(draft, reason, f"the shoe drew {place or 'a card'} where {where} was due")
 
 
 def _card_revealed(draft: Draft, report: CardRevealed, context: Context) -> None:
@@ -137,74 +171,72 @@ def _card_revealed(draft: Draft, report: CardRevealed, context: Context) -> None
         return
     dealt = {(card.hand, card.number): card.card for card in draft.coup.cards}
     if (report.hand, report.number) not in dealt:
-        _misalign(draft, "disclosure_contradicts", f"{place} was disclosed but never drawn")
+        misalign(draft, "disclosure_contradicts", f"{place} was disclosed but never drawn")
         return
     known = dealt[report.hand, report.number]
     if known is report.face:
         return
     if known is not None:
         detail = f"{place} is {known} and was disclosed as {report.face}"
-        _misalign(draft, "disclosure_contradicts", detail)
+        misalign(draft, "disclosure_contradicts", detail)
         return
     draft.emit(
         CardDisclosed(coup=draft.coup.id, hand=report.hand, number=report.number, card=report.face)
     )
-    _judge(draft, context)
+    judge_cards(draft, context)
 
 
 def _device_result(draft: Draft, report: DeviceResult, context: Context) -> None:
-    phase = draft.state.phase
-    if phase in {Phase.CLOSED, Phase.DEALING}:
-        _misalign(
-            draft, "result_too_early", f"the shoe says {report.winner} before the deal is complete"
-        )
+    """The fold has kept the result; here it is held against the cards, or comes too early."""
+    if draft.state.phase in {Phase.CLOSED, Phase.DEALING} and not draft.coup.unread:
+        detail = f"the shoe says {report.winner} before the deal is complete"
+        misalign(draft, "result_too_early", detail)
+    elif draft.state.phase is Phase.COMPLETE:
+        conclude(draft, context)
+
+
+def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> None:
+    """It lies at its place; the coup goes on by the shoe's positions until a person enters it."""
+    if draft.state.phase is Phase.MISALIGNED:
         return
-    if phase is not Phase.COMPLETE:
+    place = Place(report.hand, report.number) if report.hand and report.number else None
+    first = place is None or _same(place, FIRST_PLACE)
+    if not _begin(draft, context, first=first, what="a card that could not be read"):
         return
-    coup = draft.coup
-    if coup.completed is None:
+    fitting = _fitting(draft, place)
+    if fitting is None:
+        misalign(draft, "unreadable_card", f"a card that could not be read came to {place}")
         return
-    differences = _differences(coup.completed, report)
-    if differences:
-        draft.emit(
-            ResultDisputed(
-                coup=coup.id,
-                ours=coup.completed.winner,
-                device=report.winner,
-                detail="; ".join(differences),
-            )
-        )
-        return
-    draft.emit(ResultConfirmed(coup=coup.id, by="device"))
-    draft.settle(context, LAST_PHASE)
+    draft.emit(CardUnread(coup=draft.coup.id, hand=fitting.hand, number=fitting.number))
+    text = f"coup {draft.coup.id}: the card at {fitting} could not be read; enter it"
+    raise_alarm(draft, "unreadable_card", text, draft.coup.id)
 
 
-def _differences(ours: DealCompleted, device: DeviceResult) -> list[str]:
-    """Where the device's own result is another than ours.
-
-    A device that does not tell a winning six apart reports plain Banker: that is no difference.
-    A six that is none is one.
-    """
-    player_pair = ours.player[0].rank == ours.player[1].rank
-    banker_pair = ours.banker[0].rank == ours.banker[1].rank
-    our_six = ours.winner is Winner.BANKER and ours.banker_total == _BANKER_SIX
-    compared: tuple[tuple[str, str | bool, str | bool], ...] = (
-        ("winner", ours.winner.value, device.winner),
-        ("Player pair", player_pair, device.player_pair),
-        ("Banker pair", banker_pair, device.banker_pair),
-        ("Banker with six", our_six and device.banker_six, device.banker_six),
-    )
-    return [
-        f"{what}: the table says {_word(mine)}, the shoe {_word(its)}"
-        for what, mine, its in compared
-        if mine != its
-    ]
+def _excess_card(draft: Draft, what: str) -> None:
+    """A card when none was due: the coup is held until a person says whether it was seen."""
+    draft.emit(ExcessCardDrawn(coup=draft.coup.id))
+    text = f"coup {draft.coup.id}: {what} when none was due; say whether the table has seen it"
+    raise_alarm(draft, "excess_card", text, draft.coup.id)
 
 
-def _word(value: str | bool) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value
+def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> None:
+    """Behind a complete deal it is the excess card itself, or the shoe's evidence of its end."""
+    phase, excess = draft.state.phase, draft.coup.excess if draft.state.coup else ""
+    if phase is Phase.COMPLETE and report.reason == "drawn_outside_game":
+        _excess_card(draft, "a card was drawn")
+    elif phase is Phase.COMPLETE and excess and excess != "burned":
+        text = f"coup {draft.coup.id}: the shoe took out the excess card that was to be {excess}"
+        raise_alarm(draft, "excess_card_mismatch", text, draft.coup.id)
+    elif phase is not Phase.HELD and not (phase is Phase.COMPLETE and excess):
+        _break(draft, report, context)
+
+
+def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) -> None:
+    """The next coup's first card, where that was decided; else the shoe contradicts the table."""
+    if draft.state.link.carried and draft.state.phase in _BEFORE_CARDS:
+        _take_card(draft, Place(report.hand, report.number), report.face, context)
+    else:
+        _break(draft, report, context)
 
 
 def _break(draft: Draft, report: Report, _: Context) -> None:
@@ -213,7 +245,7 @@ def _break(draft: Draft, report: Report, _: Context) -> None:
     said = ", ".join(f"{key} {value}" for key, value in _fields(report))
     detail = f"{detail} ({said})" if said else detail
     if allows(draft.state.phase, CoupMisaligned.TYPE):
-        _misalign(draft, reason, detail)
+        misalign(draft, reason, detail)
     elif draft.state.phase is Phase.BETTING:
         text = f"{detail} while betting was open"
         draft.emit(AlarmRaised(alarm=reason, text=text, coup=draft.coup.id))
@@ -229,53 +261,15 @@ def _begin(draft: Draft, context: Context, *, first: bool, what: str) -> bool:
         if draft.state.link.residue and not first:
             return False
         if draft.state.shoe is None or draft.state.shoe.ended:
-            _alarm(draft, "card_without_shoe", f"{what}, but no shoe is in play")
+            raise_alarm(draft, "card_without_shoe", f"{what}, but no shoe is in play")
             return False
         draft.open_coup(context, wagerless=True)
-        _alarm(draft, "wagerless_coup", f"{what} without open betting", draft.coup.id)
+        raise_alarm(draft, "wagerless_coup", f"{what} without open betting", draft.coup.id)
     if draft.state.phase is Phase.BETTING:
         draft.close_betting(context, by="first_card")
         if not first:
-            _misalign(draft, "first_card_missing", f"{what} before Player's first card")
+            misalign(draft, "first_card_missing", f"{what} before Player's first card")
     return draft.state.phase is not Phase.MISALIGNED
-
-
-def _judge(draft: Draft, context: Context) -> None:
-    """After a card or a disclosure: contradictions, the first settlement phase, completion."""
-    if draft.state.phase is not Phase.DEALING:
-        return
-    wrong = contradiction(draft.coup)
-    if wrong:
-        _misalign(draft, "position_contradicts_draw_table", wrong)
-        return
-    _settle_first_phase(draft, context)
-    completed = completion(draft.coup)
-    if completed is None:
-        return
-    draft.emit(completed)
-    if not context.result_required:
-        draft.emit(ResultConfirmed(coup=draft.coup.id, by="last_card"))
-        draft.settle(context, LAST_PHASE)
-
-
-def _settle_first_phase(draft: Draft, context: Context) -> None:
-    """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
-    coup = draft.coup
-    if FIRST_PHASE in coup.settled or len(coup.cards) < _INITIAL_CARDS:
-        return
-    if any(dealt.card is None for dealt in coup.cards[:_INITIAL_CARDS]):
-        return
-    if any(context.rulebook.phase_of(wager.bet) == FIRST_PHASE for wager in coup.wagers):
-        draft.settle(context, FIRST_PHASE)
-
-
-def _misalign(draft: Draft, reason: str, detail: str) -> None:
-    if allows(draft.state.phase, CoupMisaligned.TYPE):
-        draft.emit(CoupMisaligned(coup=draft.coup.id, reason=reason, detail=detail))
-
-
-def _alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> None:
-    draft.emit(AlarmRaised(alarm=name, text=text, coup=coup))
 
 
 def _same(one: Place, other: Place) -> bool:
@@ -297,7 +291,6 @@ _BREAKS: Final[dict[type[Report], tuple[str, str]]] = {
     ShoeBooted: ("shoe_booted", "the shoe powered up"),
     ReportLost: ("report_lost", "a report of the shoe never arrived"),
     CopyConflict: ("copy_conflict", "two copies of one report differ"),
-    CardUnreadable: ("unreadable_card", "a card could not be read"),
     CardOutOfGame: ("card_out_of_game", "a card left the shoe for no hand"),
     CardCarriedOver: ("card_carried_over", "the shoe carried a card over"),
     CardReversed: ("card_reversed", "a card moved backwards"),
@@ -311,4 +304,7 @@ _HEARERS: Final[dict[type[Report], Callable[[Draft, Any, Context], None]]] = {
     BurnCard: _burn_card,
     CutCard: _cut_card,
     **dict.fromkeys(_BREAKS, _break),
+    CardUnreadable: _card_unreadable,
+    CardOutOfGame: _card_out_of_game,
+    CardCarriedOver: _card_carried_over,
 }

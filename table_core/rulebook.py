@@ -151,12 +151,15 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         burn: behind the exposed first card: its `face_value` (ten-valued cards 10), a `fixed:N`
             number, or `none`.
+        excess: a card drawn when none was due is, hidden, the next coup's first card and, seen,
+            shown in a dummy coup (`carry`); or it is burned, or voids the coup.
         cut_card: finish the coup and play `one_more` (none where the cut card came in place of
             the coup's first card), or `finish_only`.
     """
 
     burn: Annotated[str, Meta(pattern=r"^(face_value|none|fixed:[0-9]{1,2})$")] = "face_value"
     cut_card: Literal["one_more", "finish_only"] = "one_more"
+    excess: Literal["carry", "burn", "void"] = "carry"
 
 
 class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

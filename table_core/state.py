@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from events.cards import Card, Hand
+from events.shoe import DeviceResult
 from events.table import DealCompleted, Wager
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
@@ -19,7 +20,7 @@ class DealtCard(Struct, frozen=True):
         number: 1, 2 or 3 within the hand.
         card: its face; None until disclosed.
         rule: the draw rule by which it was due; None where that is judged at disclosure.
-        source: `shoe` or `manual`.
+        source: `shoe`, `unread` (a person must enter the face) or `manual`.
     """
 
     hand: Hand
@@ -44,6 +45,8 @@ class Coup(Struct, frozen=True, kw_only=True):
         reason: why it is disputed, misaligned or void.
         settled: the settlement phases already issued.
         round_over: the shoe has said that its round is over.
+        excess: what became of an excess card; empty where there was none or it is open.
+        device_result: what the shoe says came out, once it has said so.
     """
 
     id: str
@@ -57,6 +60,13 @@ class Coup(Struct, frozen=True, kw_only=True):
     reason: str = ""
     settled: tuple[int, ...] = ()
     round_over: bool = False
+    excess: str = ""
+    device_result: DeviceResult | None = None
+
+    @property
+    def unread(self) -> bool:
+        """Whether a card lies there whose face a person must enter."""
+        return any(dealt.source == "unread" for dealt in self.cards)
 
     def hand(self, hand: Hand) -> tuple[DealtCard, ...]:
         """The cards of one hand, in dealing order."""
@@ -71,6 +81,8 @@ class LinkView(Struct, frozen=True, kw_only=True):
         seq: the last appended number of that journal.
         past: ids of journals before it; what comes of them again is no news.
         state: `down`, `open`, `up` or `stalled`.
+        carried: an overdrawn card waits to be the next coup's first.
+        dummy: the next coup is a dummy, without wagers.
         errors: the device errors that stand.
         locked: the device's key lock.
         residue: cards of a round whose coup is over may still come; they belong to no hand.
@@ -80,6 +92,8 @@ class LinkView(Struct, frozen=True, kw_only=True):
     seq: int = 0
     past: frozenset[str] = frozenset()
     state: str = "down"
+    carried: bool = False
+    dummy: bool = False
     errors: frozenset[str] = frozenset()
     locked: bool = False
     residue: bool = False
@@ -119,6 +133,8 @@ class TableState(Struct, frozen=True, kw_only=True):
         orders: id and order of the shoes before it, the newest last.
         link: the shoe link.
         coup: in progress, or the last one.
+        dealer: who deals, an opaque reference.
+        supervisor: who answers for it.
         alarms: those that stand and were raised by an event.
         totals: what has gone over the table.
         commission: how the house's commission stands.
@@ -131,6 +147,8 @@ class TableState(Struct, frozen=True, kw_only=True):
     orders: tuple[tuple[str, str], ...] = ()
     link: LinkView = LinkView()
     coup: Coup | None = None
+    dealer: str | None = None
+    supervisor: str | None = None
     alarms: tuple[Alarm, ...] = ()
     totals: Totals = Totals()
     commission: CommissionBook = CommissionBook()

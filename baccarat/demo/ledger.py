@@ -95,8 +95,9 @@ class Ledger:
         self.paid += settlement.paid
         self.commission += settlement.commission
         self.last = settlement
-        self._booked[settlement.coup] = receipt.booked_ns
-        self._pair(settlement.coup)
+        if settlement.winner is not None:  # the first phase is paid before the deciding frame
+            self._booked[settlement.coup] = receipt.booked_ns
+            self._pair(settlement.coup)
 
     @property
     def house(self) -> int:

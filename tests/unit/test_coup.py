@@ -14,14 +14,19 @@ EXPECTED = """
 none        betting_opened>betting
 betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed
 betting     coup_voided>voided
-closed      card_dealt>dealing coup_misaligned>misaligned coup_voided>voided
-dealing     card_dealt>dealing card_disclosed>dealing coup_settled/1>dealing
+closed      card_dealt>dealing card_unread>dealing coup_misaligned>misaligned coup_voided>voided
+dealing     card_dealt>dealing card_unread>dealing card_disclosed>dealing card_entered>dealing
+dealing     card_corrected>dealing card_marked_unreadable>dealing coup_settled/1>dealing
 dealing     deal_completed>complete coup_misaligned>misaligned coup_voided>voided
 complete    result_confirmed>confirmed result_disputed>disputed
+complete    card_corrected>dealing card_marked_unreadable>dealing excess_card_drawn>held
 complete    coup_misaligned>misaligned coup_voided>voided
 disputed    result_confirmed>confirmed coup_misaligned>misaligned coup_voided>voided
+disputed    card_corrected>dealing card_marked_unreadable>dealing
+held        excess_card_resolved>complete coup_misaligned>misaligned coup_voided>voided
 confirmed   coup_settled/2>settled
-misaligned  coup_voided>voided
+misaligned  coup_voided>voided card_entered>misaligned card_corrected>misaligned
+misaligned  coup_realigned>dealing
 settled     betting_opened>betting
 voided      betting_opened>betting
 """
@@ -46,6 +51,13 @@ INPUTS = [
     "rulebook_adopted",
     "alarm_raised",
     "alarm_cleared",
+    "card_unread",
+    "card_entered",
+    "card_corrected",
+    "card_marked_unreadable",
+    "coup_realigned",
+    "excess_card_drawn",
+    "excess_card_resolved",
 ]
 
 
@@ -79,7 +91,7 @@ def test_only_a_coup_that_is_over_lets_the_next_begin() -> None:
 
 
 def test_nothing_settles_while_misaligned_or_disputed() -> None:
-    for phase in (Phase.MISALIGNED, Phase.DISPUTED):
+    for phase in (Phase.MISALIGNED, Phase.DISPUTED, Phase.HELD):
         assert not any(allows(phase, f"coup_settled/{n}") for n in (1, 2))
     assert not allows(Phase.MISALIGNED, "result_confirmed")
 

@@ -5,18 +5,28 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from events.cards import Card, Hand
 from events.commands import COMMANDS as ALL_COMMANDS
 from events.commands import (
+    AcknowledgeAlarm,
+    AssignDealer,
     Burn,
     CloseBetting,
     Command,
     ConfirmResult,
+    CorrectCard,
     CutCard,
     EndShoe,
+    EnterCard,
+    FreeHand,
     LoadShoe,
+    MarkUnreadable,
     OpenBetting,
     PlaceWager,
+    Realign,
     Refusal,
+    ReplaceShoe,
+    ResolveIrregularity,
     VoidCoup,
     WagerRequest,
     WithdrawWager,
@@ -27,6 +37,8 @@ from table_core.coup import Phase
 from table_core.decide import decide, result_overdue
 from table_core.state import TableState
 from tests.support.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
+
+P, B = Hand.PLAYER, Hand.BANKER
 
 COMMANDS: dict[str, Command] = {
     "load_shoe": LoadShoe(transaction="x", shoe="20261127-02"),
@@ -41,45 +53,55 @@ COMMANDS: dict[str, Command] = {
     "void_coup": VoidCoup(transaction="x", reason="misdeal"),
     "burn": Burn(transaction="x", cards=3, reason="not reported"),
     "cut_card": CutCard(transaction="x", place="mid_coup"),
+    "free_hand": FreeHand(transaction="x"),
+    "mark_unreadable": MarkUnreadable(transaction="x", hand=P, number=1, reason="smudged"),
+    "enter_card": EnterCard(transaction="x", hand=B, number=1, face=Card.D4, reason="missed"),
+    "correct_card": CorrectCard(transaction="x", hand=P, number=1, face=Card.D4, reason="misread"),
+    "realign": Realign(transaction="x", reason="looked"),
+    "resolve_irregularity": ResolveIrregularity(
+        transaction="x", kind="excess_card", seen=False, reason="face down"
+    ),
+    "replace_shoe": ReplaceShoe(transaction="x", shoe="20261127-02", reason="broken"),
+    "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
+    "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
 }
 # Commission is collected, given up and recovered in every phase alike; see `test_commission`.
 ANY_TIME = {"collect_commission", "mark_uncollected", "recover_commission"}
 
-# phase | load_shoe end_shoe open_betting place_wager withdraw_wager close_betting
-# phase | confirm_result void_coup burn cut_card
 # `+` makes events, `=` holds already, a word is the refusal's code.
 TABLE = """
-none       | shoe_in_play + + betting_closed betting_closed betting_not_open
-none       | nothing_to_confirm nothing_to_void burn_known wrong_place
-betting    | coup_in_progress coup_in_progress coup_in_progress + + +
-betting    | nothing_to_confirm + burn_known +
-closed     | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
-closed     | nothing_to_confirm + burn_known +
-dealing    | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
-dealing    | nothing_to_confirm + burn_known +
-complete   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
-complete   | + + burn_known +
-disputed   | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
-disputed   | + + burn_known +
-misaligned | coup_in_progress coup_in_progress coup_in_progress betting_closed betting_closed =
-misaligned | nothing_to_confirm + burn_known +
-settled    | shoe_in_play + + betting_closed betting_closed betting_not_open
-settled    | nothing_to_confirm nothing_to_void burn_known wrong_place
-voided     | shoe_in_play + + betting_closed betting_closed betting_not_open
-voided     | nothing_to_confirm nothing_to_void burn_known wrong_place
-"""
+                     none betting closed dealing complete disputed held misaligned settled voided
+load_shoe            shoe_in_play coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress shoe_in_play shoe_in_play
+end_shoe             + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
+open_betting         + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
+free_hand            + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
+place_wager          betting_closed + betting_closed betting_closed betting_closed betting_closed betting_closed betting_closed betting_closed betting_closed
+withdraw_wager       betting_closed + betting_closed betting_closed betting_closed betting_closed betting_closed betting_closed betting_closed betting_closed
+close_betting        betting_not_open + = = = = = = betting_not_open betting_not_open
+confirm_result       nothing_to_confirm nothing_to_confirm nothing_to_confirm nothing_to_confirm + + nothing_to_confirm nothing_to_confirm nothing_to_confirm nothing_to_confirm
+void_coup            nothing_to_void + + + + + + + nothing_to_void nothing_to_void
+burn                 burn_known burn_known burn_known burn_known burn_known burn_known burn_known burn_known burn_known burn_known
+cut_card             wrong_place + + + + + + + wrong_place wrong_place
+mark_unreadable      nothing_to_mark nothing_to_mark nothing_to_mark + + + nothing_to_mark nothing_to_mark nothing_to_mark nothing_to_mark
+enter_card           nothing_to_enter nothing_to_enter nothing_to_enter + nothing_to_enter nothing_to_enter nothing_to_enter + nothing_to_enter nothing_to_enter
+correct_card         nothing_to_correct nothing_to_correct nothing_to_correct + + + nothing_to_correct + nothing_to_correct nothing_to_correct
+realign              nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign + nothing_to_realign nothing_to_realign
+resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve + nothing_to_resolve nothing_to_resolve nothing_to_resolve
+replace_shoe         + + + + + + + + + +
+acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm
+assign_dealer        + + + + + + + + + +
+"""  # noqa: E501 - a row a command
 
 
 def _cases() -> list[tuple[str, str, str]]:
-    rows: dict[str, list[str]] = {}
-    for line in TABLE.strip().splitlines():
-        phase, _, outcomes = line.partition("|")
-        rows.setdefault(phase.strip(), []).extend(outcomes.split())
-    return [
-        (phase, name, outcome)
-        for phase, outcomes in rows.items()
-        for name, outcome in zip(COMMANDS, outcomes, strict=True)
-    ]
+    header, *rows = TABLE.strip().splitlines()
+    cases = []
+    for row in rows:
+        name, *outcomes = row.split()
+        cases += [
+            (phase, name, outcome) for phase, outcome in zip(header.split(), outcomes, strict=True)
+        ]
+    return cases
 
 
 @pytest.mark.parametrize(("phase", "name", "outcome"), _cases())

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
+from events.irregularity import CardUnread, ExcessCardDrawn
 from events.shoe import (
     AnyReport,
     BurnCard,
@@ -71,6 +72,8 @@ REPORTS: dict[str, AnyReport] = {
     "report_lost": ReportLost(expected="2", got="4"),
     "copy_conflict": CopyConflict(device_seq="2", bodies=("44", "45")),
     "unreadable": CardUnreadable(hand=P, number=2),
+    "unreadable_P1": CardUnreadable(hand=P, number=1),
+    "drawn_outside": CardOutOfGame(reason="drawn_outside_game"),
     "out_of_game": CardOutOfGame(reason="overdrawn", face=Card.D4),
     "carried_over": CardCarriedOver(hand=P, number=1, face=Card.D4),
     "reversed": CardReversed(place="exit"),
@@ -93,26 +96,29 @@ QUIET: dict[str, AnyReport] = {
 
 # What each report does in each phase, behind its own recording. `m:` misaligns for that reason,
 # `w` begins a wagerless coup, `c` closes betting, `d` deals, `!` is an alarm, `s` settles,
-# `x` disputes, `k` completes, `u` marks the cut card. `-` leaves the coup alone.
+# `x` disputes, `k` completes, `u` marks the cut card, `r` is a
+# card unread at its place, `e` an excess card. `-` leaves the coup alone.
 TABLE = """
-                none     betting  closed  dealing  complete  disputed  misaligned  settled voided
-first_card_P1   w!cd     cd       d       m:position_contradicts_draw_table m:excess_card m:excess_card - w!cd w!cd
-second_card_B1  w!cm:first_card_missing cm:first_card_missing m:position_contradicts_draw_table d m:excess_card m:excess_card - w!cm:first_card_missing -
-excess_B3       w!cm:first_card_missing cm:first_card_missing m:position_contradicts_draw_table m:position_contradicts_draw_table m:excess_card m:excess_card - w!cm:first_card_missing -
-revealed_P1     w!cm:first_card_missing cm:first_card_missing m:disclosure_contradicts m:disclosure_contradicts m:disclosure_contradicts m:disclosure_contradicts - w!cm:first_card_missing -
-result_player   -        -        m:result_too_early m:result_too_early s - - - -
-result_tie      -        -        m:result_too_early m:result_too_early x - - - -
-link_down       -        !        m:link_lost m:link_lost m:link_lost m:link_lost - - -
-link_open       -        !        m:link_reopened m:link_reopened m:link_reopened m:link_reopened - - -
-booted          -        !        m:shoe_booted m:shoe_booted m:shoe_booted m:shoe_booted - - -
-report_lost     -        !        m:report_lost m:report_lost m:report_lost m:report_lost - - -
-copy_conflict   -        !        m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict - - -
-unreadable      -        !        m:unreadable_card m:unreadable_card m:unreadable_card m:unreadable_card - - -
-out_of_game     -        !        m:card_out_of_game m:card_out_of_game m:card_out_of_game m:card_out_of_game - - -
-carried_over    -        !        m:card_carried_over m:card_carried_over m:card_carried_over m:card_carried_over - - -
-reversed        -        !        m:card_reversed m:card_reversed m:card_reversed m:card_reversed - - -
-cut_card        u        u        u       u        u         u         u           u       u
-forced_end      -        !        m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end - - -
+                none     betting  closed  dealing  complete  disputed  held  misaligned  settled voided
+first_card_P1   w!cd     cd       d       m:position_contradicts_draw_table m:excess_card m:excess_card m:excess_card - w!cd w!cd
+second_card_B1  w!cm:first_card_missing cm:first_card_missing m:position_contradicts_draw_table d m:excess_card m:excess_card m:excess_card - w!cm:first_card_missing -
+excess_B3       w!cm:first_card_missing cm:first_card_missing m:position_contradicts_draw_table m:position_contradicts_draw_table e! m:excess_card m:excess_card - w!cm:first_card_missing -
+revealed_P1     w!cm:first_card_missing cm:first_card_missing m:disclosure_contradicts m:disclosure_contradicts m:disclosure_contradicts m:disclosure_contradicts m:disclosure_contradicts - w!cm:first_card_missing -
+unreadable      w!cm:first_card_missing cm:first_card_missing m:unreadable_card m:unreadable_card m:unreadable_card m:unreadable_card m:unreadable_card - w!cm:first_card_missing -
+unreadable_P1   w!cr!    cr!      r!      m:unreadable_card m:unreadable_card m:unreadable_card m:unreadable_card - w!cr! w!cr!
+result_player   -        -        m:result_too_early m:result_too_early s - - - - -
+result_tie      -        -        m:result_too_early m:result_too_early x - - - - -
+link_down       -        !        m:link_lost m:link_lost m:link_lost m:link_lost m:link_lost - - -
+link_open       -        !        m:link_reopened m:link_reopened m:link_reopened m:link_reopened m:link_reopened - - -
+booted          -        !        m:shoe_booted m:shoe_booted m:shoe_booted m:shoe_booted m:shoe_booted - - -
+report_lost     -        !        m:report_lost m:report_lost m:report_lost m:report_lost m:report_lost - - -
+copy_conflict   -        !        m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict - - -
+reversed        -        !        m:card_reversed m:card_reversed m:card_reversed m:card_reversed m:card_reversed - - -
+forced_end      -        !        m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end - - -
+out_of_game     -        !        m:card_out_of_game m:card_out_of_game m:card_out_of_game m:card_out_of_game - - - -
+drawn_outside   -        !        m:card_out_of_game m:card_out_of_game e! m:card_out_of_game - - - -
+carried_over    -        !        m:card_carried_over m:card_carried_over m:card_carried_over m:card_carried_over m:card_carried_over - - -
+cut_card        u        u        u       u        u         u         u     u           u       u
 """  # noqa: E501 - a row a report
 
 LETTERS: dict[type[TableEvent], str] = {
@@ -124,6 +130,8 @@ LETTERS: dict[type[TableEvent], str] = {
     ResultDisputed: "x",
     DealCompleted: "k",
     CutCardCame: "u",
+    CardUnread: "r",
+    ExcessCardDrawn: "e",
 }
 
 

@@ -9,25 +9,34 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from events.cards import Hand
+from events.cards import Card, Hand
 from events.codec import decode_data, decode_envelope, event_id
 from events.commands import (
     COMMANDS,
     Ack,
+    AcknowledgeAlarm,
     Answer,
+    AssignDealer,
     Burn,
     CloseBetting,
     CollectCommission,
     Command,
     ConfirmResult,
+    CorrectCard,
     CutCard,
     EndShoe,
+    EnterCard,
+    FreeHand,
     LoadShoe,
     MarkUncollected,
+    MarkUnreadable,
     OpenBetting,
     PlaceWager,
+    Realign,
     RecoverCommission,
+    ReplaceShoe,
     Replay,
+    ResolveIrregularity,
     VoidCoup,
     WagerRequest,
     WithdrawWager,
@@ -42,6 +51,7 @@ from table_core.shell.table import Heard, Table, parse_command
 from table_core.stores import load_rulebook
 from tests.support.coups import SHOE, drawn, shoe_event
 
+P = Hand.PLAYER
 TOPICS = Topics("site", "t1")
 ROLES_OF = {
     "dealer": frozenset({"dealer"}),
@@ -191,6 +201,15 @@ ONE_OF_EACH: dict[type[Command], Command] = {
         VoidCoup(transaction="x", reason="misdeal"),
         Burn(transaction="x", cards=5, reason="not reported"),
         CutCard(transaction="x", place="between"),
+        FreeHand(transaction="x"),
+        MarkUnreadable(transaction="x", hand=P, number=1, reason="smudged"),
+        EnterCard(transaction="x", hand=P, number=1, face=Card.D4, reason="missed"),
+        CorrectCard(transaction="x", hand=P, number=1, face=Card.D4, reason="misread"),
+        Realign(transaction="x", reason="looked"),
+        ResolveIrregularity(transaction="x", kind="other", reason="a drink was spilt"),
+        ReplaceShoe(transaction="x", shoe=SHOE, reason="broken"),
+        AcknowledgeAlarm(transaction="x", alarm="burn_mismatch"),
+        AssignDealer(transaction="x", dealer="d-17"),
         CollectCommission(transaction="x"),
         MarkUncollected(transaction="x", seat=1, reason="left"),
         RecoverCommission(transaction="x", seat=1, amount=1),

@@ -1,0 +1,220 @@
+"""Commands about cards that went wrong: unread, misread, missed, in excess, misaligned. Pure."""
+
+from collections.abc import Callable
+from typing import Final
+
+from events.cards import Card, Hand
+from events.commands import (
+    CorrectCard,
+    EnterCard,
+    MarkUnreadable,
+    Realign,
+    Refusal,
+    ResolveIrregularity,
+)
+from events.irregularity import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CoupRealigned,
+    ExcessCardResolved,
+    ExcessOutcome,
+    IrregularityRecorded,
+)
+from table_core.coup import Phase, allows
+from table_core.dealing import due_places
+from table_core.draft import FIRST_PHASE, Context, Draft
+from table_core.judging import conclude, judge_cards
+from table_core.refusals import Decision, first_of, refuse
+from table_core.shoe_state import times_seen
+from table_core.state import Coup, DealtCard, TableState
+
+__all__ = [
+    "EXCESS_CARD",
+    "RECORDED_KINDS",
+    "correct_card",
+    "enter_card",
+    "mark_unreadable",
+    "realign",
+    "resolve_irregularity",
+]
+
+EXCESS_CARD: Final = "excess_card"
+RECORDED_KINDS: Final = frozenset({"card_to_wrong_hand", "too_few_cards", "shoe_fault", "other"})
+"""Irregularities that change no card and no money: put right by hand, and recorded."""
+
+_TWO_CARDS: Final = 2
+
+
+def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> Decision:
+    """A face that was read is not trusted: it must be entered."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CardMarkedUnreadable.TYPE):
+        return _wrong_phase("nothing_to_mark", state)
+    dealt = _at(coup, command.hand, command.number)
+    if dealt is None or dealt.card is None:
+        return refuse("no_such_card", f"no face is known at {_place(command)}")
+    return _guarded(coup, command.hand, command.number, command.reason) or (
+        CardMarkedUnreadable(
+            coup=coup.id,
+            hand=command.hand,
+            number=command.number,
+            was=dealt.card,
+            reason=command.reason,
+        ),
+    )
+
+
+def enter_card(state: TableState, command: EnterCard, context: Context) -> Decision:
+    """The face of a card that was not read, or of one that never was told of and is due."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CardEntered.TYPE):
+        return _wrong_phase("nothing_to_enter", state)
+    dealt = _at(coup, command.hand, command.number)
+    if dealt is not None and dealt.card is not None:
+        return refuse("card_known", f"{_place(command)} is {dealt.card}; correct it instead")
+    due = {(place.hand, place.number) for place in due_places(coup)}
+    if dealt is None and (command.hand, command.number) not in due:
+        return refuse("not_due", f"no card is due at {_place(command)}")
+    refusal = _needs_reason(command.reason) or _too_many(state, command.face)
+    if refusal:
+        return refusal
+    draft = Draft(state)
+    draft.emit(
+        CardEntered(
+            coup=coup.id,
+            hand=command.hand,
+            number=command.number,
+            card=command.face,
+            reason=command.reason,
+        )
+    )
+    judge_cards(draft, context)
+    return tuple(draft.events)
+
+
+def correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
+    """Another face for a card, before the settlement; the coup is judged again."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CardCorrected.TYPE):
+        return _wrong_phase("nothing_to_correct", state)
+    dealt = _at(coup, command.hand, command.number)
+    if dealt is None or dealt.card is None:
+        return refuse("no_such_card", f"no face is known at {_place(command)}")
+    if dealt.card is command.face:
+        return refuse("same_card", f"{_place(command)} is {command.face} already")
+    refusal = _guarded(coup, command.hand, command.number, command.reason)
+    refusal = refusal or _too_many(state, command.face)
+    if refusal:
+        return refusal
+    draft = Draft(state)
+    draft.emit(
+        CardCorrected(
+            coup=coup.id,
+            hand=command.hand,
+            number=command.number,
+            was=dealt.card,
+            card=command.face,
+            reason=command.reason,
+        )
+    )
+    judge_cards(draft, context)
+    return tuple(draft.events)
+
+
+def realign(state: TableState, command: Realign, context: Context) -> Decision:
+    """A person vouches for the cards as they stand; the coup goes on from there."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CoupRealigned.TYPE):
+        return _wrong_phase("nothing_to_realign", state)
+    refusal = _needs_reason(command.reason)
+    if refusal:
+        return refusal
+    draft = Draft(state)
+    draft.emit(CoupRealigned(coup=coup.id, reason=command.reason))
+    judge_cards(draft, context)
+    return tuple(draft.events)
+
+
+def resolve_irregularity(
+    state: TableState, command: ResolveIrregularity, context: Context
+) -> Decision:
+    """The way out of an excess card by the house's policy; other kinds are put on record."""
+    refusal = _needs_reason(command.reason)
+    if refusal:
+        return refusal
+    if command.kind in RECORDED_KINDS:
+        coup = state.coup.id if state.coup and state.in_progress else None
+        return (IrregularityRecorded(coup=coup, kind=command.kind, reason=command.reason),)
+    known = ", ".join(sorted({EXCESS_CARD, *RECORDED_KINDS}))
+    refusal = first_of(
+        (
+            command.kind != EXCESS_CARD,
+            "unknown_irregularity",
+            f"{command.kind!r}; there are {known}",
+        ),
+        (
+            state.phase is not Phase.HELD,
+            "nothing_to_resolve",
+            f"no coup is held in phase {state.phase.value}",
+        ),
+    )
+    if refusal:
+        return refusal
+    return _resolve_excess_card(Draft(state), command, context)
+
+
+def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Context) -> Decision:
+    if command.seen is None:
+        return refuse("seen_required", "say whether the table has seen the card's face")
+    outcome = _OUTCOMES[context.rulebook.procedure.excess](command.seen)
+    if outcome is None:
+        draft.void(context, command.reason)
+        return tuple(draft.events)
+    draft.emit(
+        ExcessCardResolved(
+            coup=draft.coup.id, seen=command.seen, outcome=outcome, reason=command.reason
+        )
+    )
+    conclude(draft, context)
+    return tuple(draft.events)
+
+
+# House rule 17: a hidden card is carried over, a seen one is shown in a dummy coup; or, by policy,
+# every one is burned, or voids the coup.
+_OUTCOMES: Final[dict[str, Callable[[bool], ExcessOutcome | None]]] = {
+    "carry": lambda seen: "dummy" if seen else "carried",
+    "burn": lambda _: "burned",
+    "void": lambda _: None,
+}
+
+
+def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:
+    return next((d for d in coup.cards if (d.hand, d.number) == (hand, number)), None)
+
+
+def _guarded(coup: Coup, hand: Hand, number: int, reason: str) -> Refusal | None:
+    """What was paid on a card stands until the settlement itself is corrected."""
+    if FIRST_PHASE in coup.settled and number <= _TWO_CARDS:
+        text = f"{hand.value} {number} was settled in the first phase; correct the settlement"
+        return refuse("phase_one_settled", text)
+    return _needs_reason(reason)
+
+
+def _too_many(state: TableState, face: Card) -> Refusal | None:
+    shoe = state.shoe
+    if shoe is None or times_seen(shoe, face) < shoe.decks:
+        return None
+    return refuse("too_many_copies", f"all {shoe.decks} copies of {face} have been seen")
+
+
+def _needs_reason(reason: str) -> Refusal | None:
+    return None if reason.strip() else refuse("reason_required", "say why")
+
+
+def _wrong_phase(code: str, state: TableState) -> Refusal:
+    return refuse(code, f"not in phase {state.phase.value}")
+
+
+def _place(command: EnterCard | CorrectCard | MarkUnreadable) -> str:
+    return f"{command.hand.value} {command.number}"

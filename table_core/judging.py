@@ -1,0 +1,118 @@
+"""What follows from the cards on the table: contradictions, completion, result, settlement. Pure.
+
+Both the shoe's reports and people's corrections end here, so that a coup is judged in one way
+however its cards became known.
+"""
+
+from typing import Final
+
+from events.cards import Winner
+from events.shoe import DeviceResult
+from events.table import (
+    AlarmRaised,
+    CoupMisaligned,
+    DealCompleted,
+    ResultConfirmed,
+    ResultDisputed,
+)
+from table_core.coup import Phase, allows
+from table_core.dealing import completion, contradiction
+from table_core.draft import FIRST_PHASE, LAST_PHASE, Context, Draft
+
+__all__ = ["conclude", "judge_cards", "misalign", "raise_alarm"]
+
+_INITIAL_CARDS: Final = 4
+_BANKER_SIX: Final = 6
+
+
+def judge_cards(draft: Draft, context: Context) -> None:
+    """After a card, a face or a correction: contradictions, first phase, completion, result."""
+    if draft.state.phase is not Phase.DEALING:
+        return
+    wrong = contradiction(draft.coup)
+    if wrong:
+        misalign(draft, "position_contradicts_draw_table", wrong)
+        return
+    _settle_first_phase(draft, context)
+    completed = completion(draft.coup)
+    if completed is None:
+        return
+    draft.emit(completed)
+    conclude(draft, context)
+
+
+def conclude(draft: Draft, context: Context) -> None:
+    """Settle a complete deal where the result may be paid; hold it where the shoe disagrees."""
+    coup = draft.coup
+    if coup.phase is not Phase.COMPLETE or coup.completed is None:
+        return
+    if not context.result_required:
+        draft.emit(ResultConfirmed(coup=coup.id, by="last_card"))
+        draft.settle(context, LAST_PHASE)
+        return
+    device = coup.device_result
+    if device is None:
+        return
+    differences = _differences(coup.completed, device)
+    if differences:
+        draft.emit(
+            ResultDisputed(
+                coup=coup.id,
+                ours=coup.completed.winner,
+                device=device.winner,
+                detail="; ".join(differences),
+            )
+        )
+        return
+    draft.emit(ResultConfirmed(coup=coup.id, by="device"))
+    draft.settle(context, LAST_PHASE)
+
+
+def misalign(draft: Draft, reason: str, detail: str) -> None:
+    """The coup cannot be vouched for, where it is in a phase in which that can be."""
+    if allows(draft.state.phase, CoupMisaligned.TYPE):
+        draft.emit(CoupMisaligned(coup=draft.coup.id, reason=reason, detail=detail))
+
+
+def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> None:
+    """Something needs a person."""
+    draft.emit(AlarmRaised(alarm=name, text=text, coup=coup))
+
+
+def _settle_first_phase(draft: Draft, context: Context) -> None:
+    """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
+    coup = draft.coup
+    if FIRST_PHASE in coup.settled or len(coup.cards) < _INITIAL_CARDS:
+        return
+    if any(dealt.card is None for dealt in coup.cards[:_INITIAL_CARDS]):
+        return
+    if any(context.rulebook.phase_of(wager.bet) == FIRST_PHASE for wager in coup.wagers):
+        draft.settle(context, FIRST_PHASE)
+
+
+def _differences(ours: DealCompleted, device: DeviceResult) -> list[str]:
+    """Where the device's own result is another than ours.
+
+    A device that does not tell a winning six apart reports plain Banker: that is no difference.
+    A six that is none is one.
+    """
+    player_pair = ours.player[0].rank == ours.player[1].rank
+    banker_pair = ours.banker[0].rank == ours.banker[1].rank
+    our_six = ours.winner is Winner.BANKER and ours.banker_total == _BANKER_SIX
+    compared: tuple[tuple[str, str | bool, str | bool], ...] = (
+        ("winner", ours.winner.value, device.winner),
+        ("Player pair", player_pair, device.player_pair),
+        ("Banker pair", banker_pair, device.banker_pair),
+        ("Banker with six", our_six and device.banker_six, device.banker_six),
+    )
+    return [
+        f"{what}: the table says {_word(mine)}, the shoe {_word(its)}"
+        for what, mine, its in compared
+        if mine != its
+    ]
+
+
+def _word(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value

@@ -1,0 +1,19 @@
+"""Refusals, made short: a stable code for programs, one line for a person."""
+
+from events.commands import Refusal
+from events.table import TableEvent
+
+__all__ = ["Decision", "first_of", "refuse"]
+
+Decision = tuple[TableEvent, ...] | Refusal
+"""What a command comes to: events (none when it holds already), or a refusal."""
+
+
+def refuse(code: str, text: str) -> Refusal:
+    """A refusal with this code and this line."""
+    return Refusal(code=code, text=text)
+
+
+def first_of(*reasons: tuple[bool, str, str]) -> Refusal | None:
+    """The first reason (does it hold, code, text) that holds; None when none does."""
+    return next((refuse(code, text) for holds, code, text in reasons if holds), None)
