@@ -1,4 +1,4 @@
-"""Irregularities beside the cards: shoe, people, free hands, alarms; and money under all of them."""
+"""Irregularities beside the cards: shoe, people, free hands; and money under all of them."""
 
 import pytest
 from hypothesis import given
