@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.shoe_life import CutPlace
+from events.table import WagerKind
+from events.wagering import BetLimits
 
 __all__ = [
     "ANSWER_ACCEPTED",
@@ -43,6 +45,7 @@ __all__ = [
     "ReplaceShoe",
     "Replay",
     "ResolveIrregularity",
+    "SetLimits",
     "VoidCoup",
     "WagerRequest",
     "WithdrawWager",
@@ -123,18 +126,28 @@ class WagerRequest(
         bet: the bet's id, such as `banker`.
         stake: minor units.
         patron: an opaque reference, where the site keeps one; never a name.
+        kind: `chips`, `promo` or `toke`.
     """
 
     seat: int
     bet: str
     stake: int
     patron: str | None = None
+    kind: WagerKind = "chips"
 
 
 class PlaceWager(Command, frozen=True, kw_only=True):
     """Place these wagers: all of them, or none."""
 
     wagers: tuple[WagerRequest, ...]
+
+
+class SetLimits(Command, frozen=True, kw_only=True):
+    """The table's own limits from the next coup on; see `events.wagering.LimitsSet`."""
+
+    bets: tuple[BetLimits, ...] = ()
+    table_maximum: int | None = None
+    differential: int | None = None
 
 
 class WithdrawWager(Command, frozen=True, kw_only=True):
@@ -303,6 +316,7 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "open_betting": OpenBetting,
     "place_wager": PlaceWager,
     "withdraw_wager": WithdrawWager,
+    "set_limits": SetLimits,
     "close_betting": CloseBetting,
     "free_hand": FreeHand,
     "mark_unreadable": MarkUnreadable,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from events import commission, irregularity, shoe_life, table
+from events import commission, irregularity, shoe_life, table, wagering
 from events.table import TableEvent
 
 __all__ = ["TABLE_EVENTS"]
@@ -44,6 +44,9 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     shoe_life.BurnRecorded,
     shoe_life.CutCardCame,
     shoe_life.ShoeAudited,
+    wagering.AggregateCapped,
+    wagering.LimitsSet,
+    wagering.WagersVoided,
 )
 
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {

@@ -5,7 +5,7 @@ renamed or given another meaning: a new version is a new class with an upcaster.
 in `events.registry`.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -35,6 +35,7 @@ __all__ = [
     "ShoeReported",
     "TableEvent",
     "Wager",
+    "WagerKind",
     "WagersPlaced",
     "WagersWithdrawn",
 ]
@@ -88,6 +89,10 @@ class BettingOpened(TableEvent, frozen=True, kw_only=True):
     wagerless: bool = False
 
 
+WagerKind = Literal["chips", "promo", "toke"]
+"""What lies on the layout."""
+
+
 class Wager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A wager that stands.
 
@@ -97,6 +102,8 @@ class Wager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         bet: the bet's id.
         stake: minor units.
         patron: an opaque reference, where given.
+        kind: `chips`; `promo`, a token that is forfeited win or lose and counts for nothing in the
+            house's cash; `toke`, a wager for the dealer, outside aggregate maxima.
     """
 
     id: str
@@ -104,6 +111,7 @@ class Wager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     bet: str
     stake: int
     patron: str | None = None
+    kind: WagerKind = "chips"
 
 
 class WagersPlaced(TableEvent, frozen=True, kw_only=True):
@@ -221,6 +229,7 @@ class SettlementLine(
         seat: 1 to 99.
         bet: the bet's id.
         patron: an opaque reference, where given.
+        kind: as of the wager; of a token no stake goes back.
         result: `win`, `lose`, `push` or `void`.
         category: which row of the bet's schedule applied.
         odds: that row's odds to one, `19/20`; None where nothing is won.
@@ -234,6 +243,7 @@ class SettlementLine(
     seat: int
     bet: str
     patron: str | None = None
+    kind: WagerKind = "chips"
     result: str
     category: str
     odds: str | None = None
@@ -252,7 +262,7 @@ class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         winner: how the coup came out; None in phase 1, when it has not.
         revision: 1 for the first; a higher one names in `reverses` what it takes back.
         lines: one for each wager of the phase, in the order they were placed.
-        staked: sum of the lines' stakes.
+        staked: sum of the lines' stakes, tokens aside.
         paid: sum of the lines' payments.
         commission: sum of the lines' commission.
     """

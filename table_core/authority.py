@@ -27,6 +27,7 @@ from events.commands import (
     ReplaceShoe,
     Replay,
     ResolveIrregularity,
+    SetLimits,
     VoidCoup,
     WithdrawWager,
 )
@@ -55,6 +56,7 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
     Realign: _SUPERVISOR,
     ReplaceShoe: _SUPERVISOR,
     AssignDealer: _SUPERVISOR,
+    SetLimits: _SUPERVISOR,
     AcknowledgeAlarm: _PIT | {"technician"},
     ConfirmResult: _SUPERVISOR,
     VoidCoup: _SUPERVISOR,

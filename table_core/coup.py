@@ -59,6 +59,7 @@ from events.table import (
     WagersPlaced,
     WagersWithdrawn,
 )
+from events.wagering import WagersVoided
 
 __all__ = ["COUP_EVENTS", "OVER", "TRANSITIONS", "Phase", "advance", "allows", "input_of"]
 
@@ -90,6 +91,7 @@ _CLOSED, _DEALT, _DISCLOSED = BettingClosed.TYPE, CardDealt.TYPE, CardDisclosed.
 _UNREAD, _MARKED, _ENTERED = CardUnread.TYPE, CardMarkedUnreadable.TYPE, CardEntered.TYPE
 _CORRECTED, _REALIGNED = CardCorrected.TYPE, CoupRealigned.TYPE
 _EXCESS, _RESOLVED = ExcessCardDrawn.TYPE, ExcessCardResolved.TYPE
+_UNSUPPORTED: Final = WagersVoided.TYPE
 _COMPLETED, _CONFIRMED = DealCompleted.TYPE, ResultConfirmed.TYPE
 _DISPUTED, _MISALIGNED, _VOIDED = ResultDisputed.TYPE, CoupMisaligned.TYPE, CoupVoided.TYPE
 
@@ -99,6 +101,7 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.VOIDED, _OPENED): Phase.BETTING,
     (Phase.BETTING, _PLACED): Phase.BETTING,
     (Phase.BETTING, _WITHDRAWN): Phase.BETTING,
+    (Phase.BETTING, _UNSUPPORTED): Phase.BETTING,
     (Phase.BETTING, _CLOSED): Phase.CLOSED,
     (Phase.BETTING, _VOIDED): Phase.VOIDED,
     (Phase.CLOSED, _DEALT): Phase.DEALING,

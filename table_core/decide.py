@@ -30,6 +30,7 @@ from events.commands import (
     Refusal,
     ReplaceShoe,
     ResolveIrregularity,
+    SetLimits,
     VoidCoup,
     WithdrawWager,
 )
@@ -46,6 +47,7 @@ from events.table import (
     WagersPlaced,
     WagersWithdrawn,
 )
+from events.wagering import LimitsSet
 from table_core.coup import OVER, Phase, allows
 from table_core.decide_cards import (
     correct_card,
@@ -68,6 +70,7 @@ from table_core.decide_shoe import (
     report_cut_card,
 )
 from table_core.draft import LAST_PHASE, Context, Draft
+from table_core.limits import limit_faults, with_limits
 from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import CommissionTiming, Rulebook
@@ -199,16 +202,31 @@ def _place_wager(state: TableState, command: PlaceWager, context: Context) -> De
             bet=wager.bet,
             stake=wager.stake,
             patron=wager.patron,
+            kind=wager.kind,
         )
         for index, wager in enumerate(command.wagers)
     )
     for wager in asked:
         if not MIN_SEAT <= wager.seat <= MAX_SEAT:
             return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
-    refusals = [r for r in check(context.rulebook, state.coup.wagers, asked) if r]
+    # A side bet may come before the wager it needs: that is judged at the close of betting.
+    rulebook = with_limits(context.rulebook, state.limits)
+    refusals = [r for r in check(rulebook, state.coup.wagers, asked, whole=False) if r]
     if refusals:
         return refusals[0]
     return (WagersPlaced(coup=state.coup.id, wagers=asked),)
+
+
+def _set_limits(state: TableState, command: SetLimits, context: Context) -> Decision:
+    if state.in_progress:
+        return refuse("coup_in_progress", "limits change between coups")
+    limits = LimitsSet(
+        bets=command.bets, table_maximum=command.table_maximum, differential=command.differential
+    )
+    faults = "; ".join(limit_faults(context.rulebook, limits))
+    if faults:
+        return refuse("invalid_limits", faults)
+    return () if limits == state.limits else (limits,)
 
 
 def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
@@ -273,6 +291,7 @@ _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decisi
     OpenBetting: _open_betting,
     PlaceWager: _place_wager,
     WithdrawWager: _withdraw_wager,
+    SetLimits: _set_limits,
     CloseBetting: _close_betting,
     ConfirmResult: _confirm_result,
     VoidCoup: _void_coup,

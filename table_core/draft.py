@@ -17,13 +17,16 @@ from events.table import (
     Settlement,
     ShoeEnded,
     TableEvent,
+    Wager,
 )
+from events.wagering import AggregateCapped, CappedWager, WagersVoided
 from table_core.audit import audit_shoe
 from table_core.commission import laid_for, settlement_facts
 from table_core.fold import fold
 from table_core.outcome import judge
+from table_core.placement import unsupported
 from table_core.rulebook import Rulebook
-from table_core.settlement import settle
+from table_core.settlement import Capped, settle_with_caps
 from table_core.shoe_life import BURN_ALARM
 from table_core.shoe_state import ShoeView
 from table_core.state import Coup, TableState
@@ -101,7 +104,7 @@ class Draft:
         if coup.rulebook_hash != rulebook.hash:
             raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, not {rulebook.hash}")
         outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
-        lines = settle(rulebook, outcome, coup.wagers, phase=phase)
+        lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
         settlement = Settlement(
             settlement_id=f"{context.table}/{coup.id}/{phase}/1",
             coup=coup.id,
@@ -115,28 +118,41 @@ class Draft:
             banker_total=outcome.banker_total,
             winner=outcome.winner if phase == LAST_PHASE else None,
             lines=lines,
-            staked=sum(line.stake for line in lines),
+            staked=sum(line.stake for line in lines if line.kind != "promo"),
             paid=sum(line.paid for line in lines),
             commission=sum(line.commission for line in lines),
         )
         self.emit(CoupSettled(coup=coup.id, settlement=settlement))
+        for cut in cuts:
+            self.emit(_capped(settlement, cut))
         for fact in settlement_facts(rulebook, self.state.commission, settlement):
             self.emit(fact)
         self._end_shoe_after_its_last_coup()
 
     def close_betting(self, context: Context, *, by: str) -> None:
         """No more wagers; what the rulebook takes in advance lies beside them now."""
+        self._void_unsupported(context)
         coup = self.coup
         self.emit(BettingClosed(coup=coup.id, by=by))
         laid = laid_for(context.rulebook, coup.wagers)
         if laid:
             self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
 
+    def _void_unsupported(self, context: Context) -> None:
+        """A side bet without the wager it needs goes back, now that the set is whole."""
+        coup = self.coup
+        needs = zip(coup.wagers, unsupported(context.rulebook, coup.wagers), strict=True)
+        lacking = [(wager, refusal) for wager, refusal in needs if refusal is not None]
+        if lacking:
+            refunds = tuple(_refund(wager) for wager, _ in lacking)
+            code = lacking[0][1].code
+            self.emit(WagersVoided(coup=coup.id, code=code, refunds=refunds))
+
     def void(self, context: Context, reason: str) -> None:
         """The coup does not count: stakes not yet settled go back, and what was laid."""
         coup, rulebook = self.coup, context.rulebook
         refunds = tuple(
-            Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
+            _refund(wager)
             for wager in coup.wagers
             if rulebook.phase_of(wager.bet) not in coup.settled
         )
@@ -158,6 +174,23 @@ class Draft:
         if shoe.last_coup is None or self.state.in_progress or shoe.coups < shoe.last_coup:
             return
         self.end_shoe("the cut card came, and the last coup has been played")
+
+
+def _refund(wager: Wager) -> Refund:
+    return Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
+
+
+def _capped(settlement: Settlement, cut: Capped) -> AggregateCapped:
+    return AggregateCapped(
+        coup=settlement.coup,
+        settlement_id=settlement.settlement_id,
+        maximum=cut.cap.maximum,
+        scope=cut.cap.scope,
+        wagers=tuple(
+            CappedWager(wager=wager, winnings=before, paid=after)
+            for wager, before, after in cut.shares
+        ),
+    )
 
 
 def _faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:

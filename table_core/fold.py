@@ -63,6 +63,7 @@ from events.table import (
     WagersPlaced,
     WagersWithdrawn,
 )
+from events.wagering import AggregateCapped, LimitsSet, WagersVoided
 from table_core.commission import fold_commission
 from table_core.coup import COUP_EVENTS, OVER, Phase, advance, allows, input_of
 from table_core.roads import bead
@@ -157,6 +158,16 @@ def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn) -> TableStat
     gone = set(event.wagers)
     left = tuple(wager for wager in _current(state).wagers if wager.id not in gone)
     return _coup(state, event, wagers=left)
+
+
+def _on_wagers_voided(state: TableState, event: WagersVoided) -> TableState:
+    gone = {refund.wager for refund in event.refunds}
+    left = tuple(wager for wager in _current(state).wagers if wager.id not in gone)
+    return _coup(state, event, wagers=left)
+
+
+def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
+    return replace(state, limits=event)
 
 
 def _on_card_dealt(state: TableState, event: CardDealt) -> TableState:
@@ -357,4 +368,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     ExcessCardResolved: _on_excess_card_resolved,
     IrregularityRecorded: _on_nothing,
     DealerAssigned: _on_dealer_assigned,
+    WagersVoided: _on_wagers_voided,
+    LimitsSet: _on_limits_set,
+    AggregateCapped: _on_nothing,
 }

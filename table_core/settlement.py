@@ -20,7 +20,7 @@ from table_core.outcome import Outcome
 from table_core.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
 from table_core.wagers import patron_of
 
-__all__ = ["Result", "commission_on", "settle"]
+__all__ = ["Capped", "Result", "commission_on", "settle", "settle_with_caps"]
 
 
 class Result(Enum):
@@ -62,6 +62,25 @@ def settle(
     Raises:
         OurBug: the deal is not complete, and more than the first phase was asked for.
     """
+    return settle_with_caps(rulebook, outcome, wagers, phase=phase)[0]
+
+
+class Capped(Struct, frozen=True):
+    """An aggregate maximum that cut winnings.
+
+    Args:
+        cap: the maximum.
+        shares: wager id, its winnings before and after, in placing order.
+    """
+
+    cap: Cap
+    shares: tuple[tuple[str, int, int], ...]
+
+
+def settle_with_caps(
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+) -> tuple[tuple[SettlementLine, ...], tuple[Capped, ...]]:
+    """As `settle`, and which aggregate maxima cut what."""
     if not outcome.complete and phase != INITIAL_PHASE:
         raise OurBug("settlement of an incomplete deal")
     asked = [w for w in wagers if phase is None or rulebook.phase_of(w.bet) == phase]
@@ -72,13 +91,19 @@ def settle(
         scale(wager.stake, verdict.odds, unit=rulebook.unit, rounding=payout) if verdict.odds else 0
         for wager, verdict in ruled
     ]
+    cuts = []
     for cap in rulebook.caps:
+        shares = []
         for index, winnings in _capped(cap, asked, won, rulebook.unit):
+            shares.append((asked[index].id, won[index], winnings))
             won[index] = winnings
-    return tuple(
+        if shares:
+            cuts.append(Capped(cap, tuple(shares)))
+    lines = tuple(
         _line(rulebook, wager, verdict, winnings)
         for (wager, verdict), winnings in zip(ruled, won, strict=True)
     )
+    return lines, tuple(cuts)
 
 
 def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
@@ -98,12 +123,15 @@ def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
 
 def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) -> SettlementLine:
     commission = _commission(rulebook, winnings) if verdict.commission else 0
-    returned = 0 if verdict.result is Result.LOSE else wager.stake
+    # A token is never given back for chips: what it wins is paid, and nothing else.
+    gone = verdict.result is Result.LOSE or wager.kind == "promo"
+    returned = 0 if gone else wager.stake
     return SettlementLine(
         wager=wager.id,
         seat=wager.seat,
         bet=wager.bet,
         patron=wager.patron,
+        kind=wager.kind,
         result=verdict.result.value,
         category=verdict.category,
         odds=None if verdict.odds is None else str(verdict.odds),
@@ -146,7 +174,7 @@ def _capped(
     """(index, lower winnings) of the wagers that an exceeded maximum cuts."""
     shares: dict[object, list[int]] = {}
     for index, wager in enumerate(wagers):
-        if wager.bet in cap.bets and won[index]:
+        if wager.bet in cap.bets and won[index] and wager.kind != "toke":
             key = patron_of(wager) if cap.scope == "patron" else None
             shares.setdefault(key, []).append(index)
     for indices in shares.values():

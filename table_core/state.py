@@ -5,6 +5,7 @@ from msgspec import Struct
 from events.cards import Card, Hand
 from events.shoe import DeviceResult
 from events.table import DealCompleted, Wager
+from events.wagering import LimitsSet
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
 from table_core.shoe_state import ShoeView
@@ -133,6 +134,7 @@ class TableState(Struct, frozen=True, kw_only=True):
         orders: id and order of the shoes before it, the newest last.
         link: the shoe link.
         coup: in progress, or the last one.
+        limits: the table's own, where it has set some.
         dealer: who deals, an opaque reference.
         supervisor: who answers for it.
         alarms: those that stand and were raised by an event.
@@ -147,6 +149,7 @@ class TableState(Struct, frozen=True, kw_only=True):
     orders: tuple[tuple[str, str], ...] = ()
     link: LinkView = LinkView()
     coup: Coup | None = None
+    limits: LimitsSet = LimitsSet()
     dealer: str | None = None
     supervisor: str | None = None
     alarms: tuple[Alarm, ...] = ()

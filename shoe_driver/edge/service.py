@@ -156,6 +156,6 @@ async def _tick(recorder: Recorder, teller: Teller) -> None:
 async def _farewell(bus: Bus, herald: Herald) -> None:
     try:
         async with asyncio.timeout(_FAREWELL_S):
-            await bus.publish(*herald.will[:2], retain=True)
+            await herald.farewell(bus)
     except TimeoutError:
         _log.warning("farewell.unheard")

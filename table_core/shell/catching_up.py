@@ -28,6 +28,9 @@ class DriverHead(Struct, frozen=True, kw_only=True):
         """After a `link/shoe`: a live one counts, a retained one is only history."""
         if retained:
             return self
+        if status.journal == self.journal:
+            # A broker may hand over an older one after a newer: a journal's head never falls.
+            return self.heard(status.journal, status.head)
         return DriverHead(journal=status.journal, head=status.head)
 
     def heard(self, journal: str, seq: int) -> "DriverHead":

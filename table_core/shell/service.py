@@ -134,15 +134,12 @@ class TableService:
                 )
             ]
             await stop.wait()
-            await self._say_farewell()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FAREWELL_S):
+                    await self._herald.farewell(self._bus)
             self._replays.stop()
             for task in tasks:
                 task.cancel()
-
-    async def _say_farewell(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_FAREWELL_S):
-                await self._bus.publish(*self._herald.will[:2], retain=True)
 
     async def _on_connect(self) -> None:
         self._herald.announce(self._bus)

@@ -13,7 +13,7 @@ from table_core.diagram import mermaid
 EXPECTED = """
 none        betting_opened>betting
 betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed
-betting     coup_voided>voided
+betting     coup_voided>voided wagers_voided>betting
 closed      card_dealt>dealing card_unread>dealing coup_misaligned>misaligned coup_voided>voided
 dealing     card_dealt>dealing card_unread>dealing card_disclosed>dealing card_entered>dealing
 dealing     card_corrected>dealing card_marked_unreadable>dealing coup_settled/1>dealing
@@ -51,6 +51,9 @@ INPUTS = [
     "rulebook_adopted",
     "alarm_raised",
     "alarm_cleared",
+    "wagers_voided",
+    "limits_set",
+    "aggregate_capped",
     "card_unread",
     "card_entered",
     "card_corrected",

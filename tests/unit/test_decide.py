@@ -27,6 +27,7 @@ from events.commands import (
     Refusal,
     ReplaceShoe,
     ResolveIrregularity,
+    SetLimits,
     VoidCoup,
     WagerRequest,
     WithdrawWager,
@@ -62,6 +63,7 @@ COMMANDS: dict[str, Command] = {
         transaction="x", kind="excess_card", seen=False, reason="face down"
     ),
     "replace_shoe": ReplaceShoe(transaction="x", shoe="20261127-02", reason="broken"),
+    "set_limits": SetLimits(transaction="x", table_maximum=100_000),
     "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
 }
@@ -88,6 +90,7 @@ correct_card         nothing_to_correct nothing_to_correct nothing_to_correct + 
 realign              nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign + nothing_to_realign nothing_to_realign
 resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve + nothing_to_resolve nothing_to_resolve nothing_to_resolve
 replace_shoe         + + + + + + + + + +
+set_limits           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
 acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm
 assign_dealer        + + + + + + + + + +
 """  # noqa: E501 - a row a command
