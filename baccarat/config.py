@@ -12,6 +12,7 @@ from events.errors import ConfigError, InputError
 from events.log_schema import OWN_ACTORS
 from events.topics import Topics
 from table_core.authority import ROLES
+from table_core.stores import load_rulebook
 
 __all__ = ["DEFAULT_USERS", "BusConfig", "DataConfig", "ShoeConfig", "TableConfig", "load_config"]
 
@@ -63,6 +64,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         bus: the broker.
         data: log and journal.
         users: user to roles.
+        pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
     """
 
     site: str
@@ -72,6 +74,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     bus: BusConfig = BusConfig()
     data: DataConfig = DataConfig()
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
+    pay_scale: str | None = None
     base: str = ""
 
     @property
@@ -130,6 +133,7 @@ def load_config(path: Path) -> TableConfig:
         raise ConfigError(f"{path}: `base` is set by the file's place and cannot be given")
     try:
         config.topics.validate()
+        scale = load_rulebook(config.rulebook).sign.pay_scale
     except InputError as error:
         raise ConfigError(f"{path}: {error}") from error
     unknown = {role for roles in config.users.values() for role in roles} - ROLES
@@ -137,6 +141,11 @@ def load_config(path: Path) -> TableConfig:
         raise ConfigError(
             f"{path}: users: no such role {', '.join(sorted(unknown))}; "
             f"there are {', '.join(sorted(ROLES))}"
+        )
+    if scale is not None and config.pay_scale not in {None, scale}:
+        raise ConfigError(
+            f"{path}: rulebook: {config.rulebook} pays by scale {scale}, and the property's "
+            f"`pay_scale` is {config.pay_scale}: one scale holds for every table of a property"
         )
     taken = sorted(OWN_ACTORS & config.users.keys())
     if taken:

@@ -28,6 +28,7 @@ __all__ = [
     "Requirement",
     "RoundingRules",
     "Rulebook",
+    "Sign",
 ]
 
 INITIAL_PHASE: Final = 1
@@ -162,6 +163,21 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     excess: Literal["carry", "burn", "void"] = "carry"
 
 
+class Sign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the table's sign and screens must say; texts for people.
+
+    Args:
+        game: the kind of game, `Baccarat` or `Even Money Baccarat` (seed 2, "the sign will also
+            indicate").
+        pay_scale: the scale of wagers of which a property chooses one (seed 1, 11A.8).
+        lines: what else must be displayed, a line each.
+    """
+
+    game: Annotated[str, Meta(min_length=1)] = "Baccarat"
+    pay_scale: str | None = None
+    lines: tuple[str, ...] = ()
+
+
 class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where odd amounts go; both defaults are in the patron's favour."""
 
@@ -183,6 +199,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         options: what one patron may combine.
         limits: over all wagers of a coup.
         procedure: how the house deals.
+        sign: what must be displayed.
         bets: by id.
         caps: aggregate maxima.
         hash: SHA-256 of the file's bytes, hexadecimal.
@@ -198,6 +215,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     options: Options
     limits: Limits
     procedure: Procedure
+    sign: Sign
     bets: Mapping[str, Bet]
     caps: tuple[Cap, ...]
     hash: str

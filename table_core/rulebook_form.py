@@ -32,6 +32,7 @@ from table_core.rulebook import (
     Requirement,
     RoundingRules,
     Rulebook,
+    Sign,
 )
 from table_core.wagers import KINDS, Kind
 
@@ -77,6 +78,7 @@ class _FileForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     options: Options = Options()
     limits: Limits = Limits()
     procedure: Procedure = Procedure()
+    sign: Sign = Sign()
     caps: tuple[Cap, ...] = ()
 
 
@@ -150,6 +152,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         options=form.options,
         limits=form.limits,
         procedure=form.procedure,
+        sign=form.sign,
         bets=MappingProxyType(bets),
         caps=form.caps,
         hash=hashlib.sha256(source).hexdigest(),

@@ -10,11 +10,13 @@ from msgspec import Struct
 from events.cards import Card, Hand, Winner, total
 from events.table import DrawRule, Wager
 from table_core.coup import Phase
+from table_core.limits import with_limits
 from table_core.roads_view import RoadsView, view_roads
-from table_core.rulebook import Rulebook
+from table_core.rulebook import Rulebook, Sign
 from table_core.state import Alarm, Coup, TableState
 
 __all__ = [
+    "BetView",
     "CardView",
     "CoupView",
     "LinkStatusView",
@@ -74,6 +76,16 @@ class LinkStatusView(Struct, frozen=True, kw_only=True):
     locked: bool
 
 
+class BetView(Struct, frozen=True, kw_only=True):
+    """A bet as the sign shows it: what it pays to one, and its limits in minor units."""
+
+    id: str
+    pays: dict[str, str]
+    minimum: int
+    maximum: int | None
+    step: int
+
+
 class RulebookView(Struct, frozen=True, kw_only=True):
     """The rules in force, by id and hash."""
 
@@ -81,6 +93,9 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     hash: str
     title: str
     currency: str
+    unit: int
+    sign: Sign
+    bets: tuple[BetView, ...]
 
 
 class TotalsView(Struct, frozen=True, kw_only=True):
@@ -129,9 +144,7 @@ def view(
     return StateView(
         position=state.position,
         table=table,
-        rulebook=RulebookView(
-            id=rulebook.id, hash=rulebook.hash, title=rulebook.title, currency=rulebook.currency
-        ),
+        rulebook=_rulebook_view(with_limits(rulebook, state.limits)),
         shoe=ShoeStatus(
             id=shoe.id,
             decks=shoe.decks,
@@ -182,6 +195,28 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
 def encode_view(document: StateView) -> bytes:
     """The document as JSON."""
     return msgspec.json.encode(document)
+
+
+def _rulebook_view(rulebook: Rulebook) -> RulebookView:
+    return RulebookView(
+        id=rulebook.id,
+        hash=rulebook.hash,
+        title=rulebook.title,
+        currency=rulebook.currency,
+        unit=rulebook.unit,
+        sign=rulebook.sign,
+        bets=tuple(
+            BetView(
+                id=bet.id,
+                pays={name: str(odds) if odds else "push" for name, odds in bet.schedule.items()},
+                minimum=bet.minimum,
+                maximum=bet.maximum,
+                step=bet.step,
+            )
+            for bet in rulebook.bets.values()
+            if bet.offered
+        ),
+    )
 
 
 def _coup_view(coup: Coup) -> CoupView:

@@ -73,6 +73,11 @@ def shoe() -> Iterator[str]:
         (TOML + "[users]\ndealer = ['croupier']\n", ["croupier", "dealer"]),
         (TOML + "[users]\ncore = ['dealer']\n", ["core"]),
         ("base = 'x'\n" + TOML, ["base"]),
+        (TOML.replace("au-commission", "no-such"), ["no-such", "au-commission"]),
+        (
+            "pay_scale = 'two'\n" + TOML.replace("au-commission", "nz-scale-one"),
+            ["pay_scale", "scale one", "two"],
+        ),
         ("site = \n", ["TOML"]),
     ],
 )
