@@ -26,6 +26,7 @@ from events.presence import Herald, Presence, read_status
 from events.shoe import LinkStatus, ShoeEvent
 from events.topics import Topics
 from table_core.coup import Phase
+from table_core.shell.bell import AlarmBell
 from table_core.shell.catching_up import DriverHead
 from table_core.shell.consumers import Consumers
 from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
@@ -111,6 +112,7 @@ class TableService:
         self._replays = Replays(
             log.read, lambda user, message: self._bus.publish(topics.replayed(user), message)
         )
+        self._bell = AlarmBell(lambda notice: self._bus.post(topics.alarm, notice))
         self._consumers = Consumers(table, log, self._replays)
         self._tasks = asyncio.TaskGroup()
 
@@ -272,17 +274,16 @@ class TableService:
 
     def _render(self) -> bytes:
         self._shown_caught_up = self.caught_up
-        return encode_view(
-            view(
-                self._table.state,
-                table=self._topics.table,
-                rulebook=self._table.rulebook,
-                catching_up=not self._shown_caught_up,
-                faults=(Alarm(name="log_unwritable", text=self._unwritable),)
-                if self._unwritable
-                else (),
-            )
+        faults = (Alarm(name="log_unwritable", text=self._unwritable),) if self._unwritable else ()
+        document = view(
+            self._table.state,
+            table=self._topics.table,
+            rulebook=self._table.rulebook,
+            catching_up=not self._shown_caught_up,
+            faults=faults,
         )
+        self._bell.look(document.alarms, document.position)
+        return encode_view(document)
 
     async def _watch(self) -> None:
         """Notice what does not come: the device's result, the driver's heartbeat, its events."""

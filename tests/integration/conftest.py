@@ -1,12 +1,13 @@
 """Fixtures of the integration suites: a shoe's port, a driver's folder, one broker."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.brokers import Broker, running
 from tests.support.shoe_line import ShoePort
+from tests.support.table_service import Table1, connected
 
 
 @pytest.fixture
@@ -26,3 +27,10 @@ def mosquitto(tmp_path: Path) -> Iterator[Broker]:
 @pytest.fixture
 def journals(tmp_path: Path) -> Path:
     return tmp_path / "journals"
+
+
+@pytest.fixture
+async def table(broker: Broker) -> AsyncIterator[Table1]:
+    """Everybody at the table but the core, on each of the brokers in turn."""
+    async with connected(broker.port) as made:
+        yield made
