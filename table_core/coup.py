@@ -5,7 +5,8 @@ Theory
 A coup begins when betting opens, or, where nobody opened it, with its first card (*wagerless*).
 From then on exactly one of these holds:
 
-``betting``     wagers come and go. No card has come.
+``betting``     wagers come and go. No card has come; or, where the house closes betting before the
+                reveal only, cards lie face down.
 ``closed``      no more wagers, no card yet. From here on cards are expected, so from here on a
                 break in the shoe's continuity can hide one: the coup then becomes *misaligned*.
 ``dealing``     at least one card has come to its place. Faces may be withheld until disclosure.
@@ -102,9 +103,11 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.BETTING, _PLACED): Phase.BETTING,
     (Phase.BETTING, _WITHDRAWN): Phase.BETTING,
     (Phase.BETTING, _UNSUPPORTED): Phase.BETTING,
+    (Phase.BETTING, _DEALT): Phase.BETTING,
     (Phase.BETTING, _CLOSED): Phase.CLOSED,
     (Phase.BETTING, _VOIDED): Phase.VOIDED,
     (Phase.CLOSED, _DEALT): Phase.DEALING,
+    (Phase.CLOSED, _DISCLOSED): Phase.DEALING,
     (Phase.CLOSED, _MISALIGNED): Phase.MISALIGNED,
     (Phase.CLOSED, _VOIDED): Phase.VOIDED,
     (Phase.DEALING, _DEALT): Phase.DEALING,

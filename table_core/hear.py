@@ -111,11 +111,12 @@ def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
 def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Context) -> None:
     """A card comes to the table: to its place, or to nowhere that it could be."""
     first = place is None or _same(place, FIRST_PLACE)
-    if not _begin(draft, context, first=first, what=f"card drawn to {place}"):
+    hidden = face is None
+    if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
         return
     fitting = _fitting(draft, place)
     if fitting is None:
-        _card_not_due(draft, place)
+        _card_not_due(draft, place, context)
         return
     draft.emit(
         CardDealt(
@@ -152,7 +153,9 @@ def _fitting(draft: Draft, place: Place | None) -> Place | None:
     return None
 
 
-def _card_not_due(draft: Draft, place: Place | None) -> None:
+def _card_not_due(draft: Draft, place: Place | None, context: Context) -> None:
+    if draft.state.phase is Phase.BETTING:
+        draft.close_betting(context, by="break")
     phase = draft.state.phase
     if allows(phase, ExcessCardDrawn.TYPE) and place is not None and place.number > 1:
         _excess_card(draft, f"a card was drawn to {place}")
@@ -239,11 +242,13 @@ def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) 
         _break(draft, report, context)
 
 
-def _break(draft: Draft, report: Report, _: Context) -> None:
+def _break(draft: Draft, report: Report, context: Context) -> None:
     """Continuity broke: from the close of betting on, a card may be hidden in the break."""
     reason, detail = _BREAKS[type(report)]
     said = ", ".join(f"{key} {value}" for key, value in _fields(report))
     detail = f"{detail} ({said})" if said else detail
+    if draft.state.phase is Phase.BETTING and draft.coup.cards:
+        draft.close_betting(context, by="break")
     if allows(draft.state.phase, CoupMisaligned.TYPE):
         misalign(draft, reason, detail)
     elif draft.state.phase is Phase.BETTING:
@@ -251,11 +256,12 @@ def _break(draft: Draft, report: Report, _: Context) -> None:
         draft.emit(AlarmRaised(alarm=reason, text=text, coup=draft.coup.id))
 
 
-def _begin(draft: Draft, context: Context, *, first: bool, what: str) -> bool:
+def _begin(draft: Draft, context: Context, *, first: bool, what: str, hidden: bool = False) -> bool:
     """Bring the table to a coup that can take this card; False when it can have none.
 
     A first card closes open betting, or begins a wagerless coup. Anything else, without a coup
-    that expects it, is the rest of a void round or a break in continuity.
+    that expects it, is the rest of a void round or a break in continuity. Where the house closes
+    betting before the reveal, a hidden card leaves it open and the first face closes it.
     """
     if not draft.state.in_progress:
         if draft.state.link.residue and not first:
@@ -266,8 +272,12 @@ def _begin(draft: Draft, context: Context, *, first: bool, what: str) -> bool:
         draft.open_coup(context, wagerless=True)
         raise_alarm(draft, "wagerless_coup", f"{what} without open betting", draft.coup.id)
     if draft.state.phase is Phase.BETTING:
-        draft.close_betting(context, by="first_card")
-        if not first:
+        lying = bool(draft.coup.cards)
+        expected = first or lying
+        if hidden and expected and context.rulebook.procedure.betting_closes == "before_reveal":
+            return True
+        draft.close_betting(context, by="reveal" if lying else "first_card")
+        if not expected:
             misalign(draft, "first_card_missing", f"{what} before Player's first card")
     return draft.state.phase is not Phase.MISALIGNED
 

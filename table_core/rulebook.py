@@ -152,6 +152,8 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         burn: behind the exposed first card: its `face_value` (ten-valued cards 10), a `fixed:N`
             number, or `none`.
+        betting_closes: at the `first_card`; or `before_reveal`, while cards lie face down (seed 3,
+            "before any cards have been revealed").
         excess: a card drawn when none was due is, hidden, the next coup's first card and, seen,
             shown in a dummy coup (`carry`); or it is burned, or voids the coup.
         cut_card: finish the coup and play `one_more` (none where the cut card came in place of
@@ -160,6 +162,7 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     burn: Annotated[str, Meta(pattern=r"^(face_value|none|fixed:[0-9]{1,2})$")] = "face_value"
     cut_card: Literal["one_more", "finish_only"] = "one_more"
+    betting_closes: Literal["first_card", "before_reveal"] = "first_card"
     excess: Literal["carry", "burn", "void"] = "carry"
 
 

@@ -13,7 +13,8 @@ from table_core.diagram import mermaid
 EXPECTED = """
 none        betting_opened>betting
 betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed
-betting     coup_voided>voided wagers_voided>betting
+betting     coup_voided>voided wagers_voided>betting card_dealt>betting
+closed      card_disclosed>dealing
 closed      card_dealt>dealing card_unread>dealing coup_misaligned>misaligned coup_voided>voided
 dealing     card_dealt>dealing card_unread>dealing card_disclosed>dealing card_entered>dealing
 dealing     card_corrected>dealing card_marked_unreadable>dealing coup_settled/1>dealing
