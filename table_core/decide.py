@@ -239,15 +239,21 @@ def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context)
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
     left = tuple(wager for wager in state.coup.wagers if wager.id not in set(command.wagers))
-    # Withdrawing a main wager withdraws what needs it.
-    support = zip(left, unsupported(context.rulebook, left), strict=True)
-    gone = {*command.wagers, *(wager.id for wager, lacks in support if lacks)}
+    # Withdrawing a main wager withdraws what needs it, but not what still waits for its own.
+    waiting = _lonely(context.rulebook, state.coup.wagers)
+    gone = {*command.wagers, *(_lonely(context.rulebook, left) - waiting)}
     return (
         WagersWithdrawn(
             coup=state.coup.id,
             wagers=tuple(wager.id for wager in state.coup.wagers if wager.id in gone),
         ),
     )
+
+
+def _lonely(rulebook: Rulebook, wagers: tuple[Wager, ...]) -> set[str]:
+    """The side bets that lack the wager they need, by their ids."""
+    needs = zip(wagers, unsupported(rulebook, wagers), strict=True)
+    return {wager.id for wager, lacks in needs if lacks}
 
 
 def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Decision:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from events.cards import Card, Hand
+from events.cards import Hand
 from events.commands import (
     CorrectCard,
     EnterCard,
@@ -26,7 +26,7 @@ from table_core.dealing import due_places
 from table_core.draft import FIRST_PHASE, Context, Draft
 from table_core.judging import conclude, judge_cards
 from table_core.refusals import Decision, first_of, refuse
-from table_core.shoe_state import times_seen
+from table_core.shoe_state import face_told, times_seen
 from table_core.state import Coup, DealtCard, TableState
 
 __all__ = [
@@ -76,7 +76,7 @@ def enter_card(state: TableState, command: EnterCard, context: Context) -> Decis
     due = {(place.hand, place.number) for place in due_places(coup)}
     if dealt is None and (command.hand, command.number) not in due:
         return refuse("not_due", f"no card is due at {_place(command)}")
-    refusal = _needs_reason(command.reason) or _too_many(state, command.face)
+    refusal = _needs_reason(command.reason) or _too_many(state, command)
     if refusal:
         return refusal
     draft = Draft(state)
@@ -104,7 +104,7 @@ def correct_card(state: TableState, command: CorrectCard, context: Context) -> D
     if dealt.card is command.face:
         return refuse("same_card", f"{_place(command)} is {command.face} already")
     refusal = _guarded(coup, command.hand, command.number, command.reason)
-    refusal = refusal or _too_many(state, command.face)
+    refusal = refusal or _too_many(state, command)
     if refusal:
         return refusal
     draft = Draft(state)
@@ -201,9 +201,11 @@ def _guarded(coup: Coup, hand: Hand, number: int, reason: str) -> Refusal | None
     return _needs_reason(reason)
 
 
-def _too_many(state: TableState, face: Card) -> Refusal | None:
-    shoe = state.shoe
+def _too_many(state: TableState, command: EnterCard | CorrectCard) -> Refusal | None:
+    shoe, face = state.shoe, command.face
     if shoe is None or times_seen(shoe, face) < shoe.decks:
+        return None
+    if face_told(shoe, command.hand, command.number) is face:
         return None
     return refuse("too_many_copies", f"all {shoe.decks} copies of {face} have been seen")
 

@@ -94,10 +94,6 @@ def burn(state: TableState, command: Burn, context: Context) -> Decision:
 
 def report_cut_card(state: TableState, command: CutCard, context: Context) -> Decision:
     """The dealer reports the cut card."""
-    """A person says what became of the burn."""
-    """Another shoe takes its place; a coup in progress goes on or is void."""
-    """No more coups come from the shoe."""
-    """A shuffled shoe is in place."""
     if state.shoe is None or state.shoe.ended:
         return refuse("no_shoe", "there is no shoe whose cut card could come")
     if state.shoe.last_coup is not None:

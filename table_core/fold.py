@@ -67,7 +67,16 @@ from events.wagering import AggregateCapped, LimitsSet, WagersVoided
 from table_core.commission import fold_commission
 from table_core.coup import COUP_EVENTS, OVER, Phase, advance, allows, input_of
 from table_core.roads import bead
-from table_core.shoe_state import ORDERS_KEPT, ShoeView, hear_card
+from table_core.shoe_state import (
+    ORDERS_KEPT,
+    ShoeView,
+    add_by_hand,
+    hear_card,
+    new_round,
+    place_last,
+    put_aside,
+    set_face,
+)
 from table_core.state import Alarm, Coup, DealtCard, LinkView, TableState
 
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
@@ -101,7 +110,9 @@ def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableStat
 
 
 def _on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
-    return replace(state, shoe=ShoeView(id=event.shoe, decks=event.decks))
+    # An overdrawn card of the shoe before is no card of this one.
+    link = replace(state.link, carried=False, dummy=False)
+    return replace(state, shoe=ShoeView(id=event.shoe, decks=event.decks), link=link)
 
 
 def _on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
@@ -127,9 +138,10 @@ def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     link = _LINK_FOLDS.get(type(report), _unchanged)(link, report)
     state = replace(state, link=link)
     if state.shoe:
-        state = replace(state, shoe=hear_card(state.shoe, report))
+        between = not state.in_progress and not link.residue
+        state = replace(state, shoe=hear_card(state.shoe, report, between=between))
     coup = state.coup
-    if coup is not None and isinstance(report, DeviceResult | RoundForcedEnd):
+    if coup is not None and isinstance(report, DeviceResult | RoundForcedEnd | ShoeBooted):
         coup = replace(coup, round_over=True)
         if isinstance(report, DeviceResult) and coup.phase not in {*OVER, Phase.BETTING}:
             coup = replace(coup, device_result=report)
@@ -145,7 +157,9 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
         rulebook_hash=event.rulebook_hash,
         wagerless=event.wagerless,
     )
-    shoe = replace(state.shoe, coups=state.shoe.coups + 1) if state.shoe else None
+    shoe = replace(_shoe(state), coups=_shoe(state).coups + 1)
+    if not event.wagerless and not state.link.residue:
+        shoe = new_round(shoe)
     link = replace(state.link, residue=False, dummy=False)
     return replace(state, coup=coup, shoe=shoe, link=link)
 
@@ -172,12 +186,14 @@ def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
 
 def _on_card_dealt(state: TableState, event: CardDealt) -> TableState:
     card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
-    state = replace(state, link=replace(state.link, carried=False))
+    shoe = place_last(_shoe(state), event.hand, event.number)
+    state = replace(state, shoe=shoe, link=replace(state.link, carried=False))
     return _coup(state, event, cards=(*_current(state).cards, card))
 
 
 def _on_card_unread(state: TableState, event: CardUnread) -> TableState:
     card = DealtCard(event.hand, event.number, None, None, "unread")
+    state = replace(state, shoe=place_last(_shoe(state), event.hand, event.number))
     return _coup(state, event, cards=(*_current(state).cards, card))
 
 
@@ -186,13 +202,16 @@ def _on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
 
 
 def _on_card_marked_unreadable(state: TableState, event: CardMarkedUnreadable) -> TableState:
+    state = replace(state, shoe=set_face(_shoe(state), event.hand, event.number, None))
     return _with_face(state, event, card=None, rule=None, source="unread")
 
 
 def _on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -> TableState:
-    place = (event.hand, event.number)
+    place, shoe = (event.hand, event.number), _shoe(state)
     if any((dealt.hand, dealt.number) == place for dealt in _current(state).cards):
+        state = replace(state, shoe=set_face(shoe, *place, event.card))
         return _with_face(state, event, card=event.card, source="manual")
+    state = replace(state, shoe=add_by_hand(shoe, *place, event.card))
     card = DealtCard(event.hand, event.number, event.card, None, "manual")
     return _coup(state, event, cards=(*_current(state).cards, card))
 
@@ -213,6 +232,10 @@ def _with_face(
 
 def _on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
     return _coup(state, event, reason="", completed=None)
+
+
+def _on_excess_card_drawn(state: TableState, event: ExcessCardDrawn) -> TableState:
+    return _coup(replace(state, shoe=put_aside(_shoe(state))), event)
 
 
 def _on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
@@ -322,7 +345,7 @@ _LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
     LinkUp: lambda link, _: replace(link, state="up"),
     LinkDown: lambda link, _: replace(link, state="down"),
     LinkStalled: lambda link, _: replace(link, state="stalled"),
-    ShoeBooted: lambda link, _: replace(link, errors=frozenset()),
+    ShoeBooted: lambda link, _: replace(link, errors=frozenset(), residue=False),
     ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),
     ErrorCleared: lambda link, report: replace(link, errors=link.errors - {report.code}),
     LockChanged: lambda link, report: replace(link, locked=report.locked),
@@ -364,7 +387,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CardEntered: _on_card_set_by_hand,
     CardCorrected: _on_card_set_by_hand,
     CoupRealigned: _on_coup_realigned,
-    ExcessCardDrawn: _on_phase_only,
+    ExcessCardDrawn: _on_excess_card_drawn,
     ExcessCardResolved: _on_excess_card_resolved,
     IrregularityRecorded: _on_nothing,
     DealerAssigned: _on_dealer_assigned,

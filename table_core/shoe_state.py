@@ -1,16 +1,18 @@
 """What the table knows of the shoe on it: counts, order, cut card, roads. Pure.
 
-Every face that is known to have left the shoe is counted once, whatever became of the card: an
-overdrawn card is told of up to three times (drawn outside the game, disclosed, carried over) and
-stays one card.
+Every card that left the shoe is counted once, and its face once, however often it is told of: a
+face may be disclosed again, or entered by hand and then disclosed; an overdrawn card is told of up
+to three times (drawn outside the game, disclosed, carried over). So the shoe remembers the cards of
+the round in progress by their places, and what is told of a place again is the same card.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from events.cards import Card
+from events.cards import Card, Hand
 from events.shoe import (
     BurnCard,
     CardCarriedOver,
@@ -23,12 +25,40 @@ from events.shoe import (
 )
 from table_core.roads import Roads
 
-__all__ = ["ORDERS_KEPT", "ShoeView", "hear_card", "times_seen"]
+__all__ = [
+    "ORDERS_KEPT",
+    "ShoeView",
+    "Told",
+    "add_by_hand",
+    "face_told",
+    "hear_card",
+    "new_round",
+    "place_last",
+    "put_aside",
+    "set_face",
+    "times_seen",
+]
 
 # So many earlier shoes are held against a new one at its end.
 ORDERS_KEPT: Final = 12
 
-_LEAVES_THE_SHOE: Final = (CardDrawn, CardUnreadable, FirstCard, BurnCard)
+_FACE: Final = 2  # letters of a face in the order
+_FIRST: Final = (Hand.PLAYER, 1)
+_DRAWN_OUTSIDE: Final = "drawn_outside_game"  # each is a card of its own
+
+
+class Told(Struct, frozen=True):
+    """A card of the round in progress.
+
+    Args:
+        hand: whose; None where the shoe does not say.
+        number: 1, 2 or 3 within the hand, or None.
+        face: as it is counted in the order; None while it is not known.
+    """
+
+    hand: Hand | None = None
+    number: int | None = None
+    face: Card | None = None
 
 
 class ShoeView(Struct, frozen=True, kw_only=True):
@@ -41,11 +71,12 @@ class ShoeView(Struct, frozen=True, kw_only=True):
         voids: of these, void.
         cards: how many cards have left it.
         order: the faces that are known, as they became known, two letters a card.
+        told: the cards of the round in progress.
         exposed: the first card.
         burned: how many cards the shoe has reported burned.
         burn_recorded: the burn is done, or a person has said what became of it.
         carried: how many overdrawn cards were carried over.
-        extra: an overdrawn card lies beside the table: None, or whether its face is counted.
+        extra: the overdrawn card that lies beside the table, if one does.
         last_coup: the number of its last coup, once the cut card has come.
         ended: no more coups come from it.
         roads: of its coups.
@@ -57,48 +88,174 @@ class ShoeView(Struct, frozen=True, kw_only=True):
     voids: int = 0
     cards: int = 0
     order: str = ""
+    told: tuple[Told, ...] = ()
     exposed: Card | None = None
     burned: int = 0
     burn_recorded: bool = False
     carried: int = 0
-    extra: bool | None = None
+    extra: Told | None = None
     last_coup: int | None = None
     ended: bool = False
     roads: Roads = Roads()
 
 
-def hear_card(shoe: ShoeView, report: Report) -> ShoeView:
-    """The shoe after a report, as far as it tells of cards."""
-    if isinstance(report, _LEAVES_THE_SHOE):
-        face = None if isinstance(report, CardUnreadable) else report.face
-        shoe = _with_face(replace(shoe, cards=shoe.cards + 1), face)
-        if isinstance(report, FirstCard):
-            return replace(shoe, exposed=report.face)
-        return replace(shoe, burned=shoe.burned + isinstance(report, BurnCard))
-    if isinstance(report, CardRevealed):
-        return _with_face(shoe, report.face)
-    if isinstance(report, CardOutOfGame):
-        return _with_extra(shoe, report.face)
-    if isinstance(report, CardCarriedOver):
-        shoe = _with_extra(shoe, report.face)
-        return replace(shoe, carried=shoe.carried + 1, extra=None)
-    return shoe
+def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeView:
+    """The shoe after a report, as far as it tells of cards.
+
+    Args:
+        shoe: before it.
+        report: what the shoe says.
+        between: no round is in progress, so that a card that is drawn begins one.
+    """
+    hearer = _HEARERS.get(type(report))
+    if between and isinstance(report, CardDrawn | CardUnreadable | CardCarriedOver):
+        shoe = new_round(shoe)
+    return hearer(shoe, report) if hearer else shoe
+
+
+def new_round(shoe: ShoeView) -> ShoeView:
+    """What is told from here on is told of other cards."""
+    return replace(shoe, told=())
 
 
 def times_seen(shoe: ShoeView, face: Card) -> int:
     """How many copies of a face are known to have left the shoe."""
     text = face.value
-    return sum(shoe.order[at : at + 2] == text for at in range(0, len(shoe.order), 2))
+    return sum(shoe.order[at : at + _FACE] == text for at in range(0, len(shoe.order), _FACE))
 
 
-def _with_face(shoe: ShoeView, face: Card | None) -> ShoeView:
-    return replace(shoe, order=shoe.order + face.value) if face else shoe
+def face_told(shoe: ShoeView, hand: Hand, number: int) -> Card | None:
+    """The face that is counted for a place of the round in progress."""
+    known = _find(shoe, hand, number)
+    return known.face if known else None
 
 
-def _with_extra(shoe: ShoeView, face: Card | None) -> ShoeView:
-    """An overdrawn card: it leaves the shoe once, and its face counts once."""
-    if shoe.extra is None:
-        shoe = replace(shoe, cards=shoe.cards + 1, extra=False)
-    if face is None or shoe.extra:
+def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> ShoeView:
+    """What is now known of a card that was told of; None when its face is not trusted.
+
+    A card that this shoe has not told of is another shoe's, which it replaced in mid-coup.
+    """
+    known = _find(shoe, hand, number)
+    if known is None:
         return shoe
-    return replace(_with_face(shoe, face), extra=True)
+    told = tuple(Told(hand, number, face) if each is known else each for each in shoe.told)
+    return replace(shoe, told=told, order=_with(_without(shoe.order, known.face), face))
+
+
+def add_by_hand(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView:
+    """A card at a place of which the shoe never told; where it did after all, the same card."""
+    if _find(shoe, hand, number) is not None:
+        return set_face(shoe, hand, number, face)
+    alike = next((each for each in shoe.told if each.hand is None and each.face is face), None)
+    told = tuple(each for each in shoe.told if each is not alike)
+    if alike is None:
+        shoe = _left(shoe, face)
+    return replace(shoe, told=(*told, Told(hand, number, face)))
+
+
+def place_last(shoe: ShoeView, hand: Hand, number: int) -> ShoeView:
+    """The last card told of lies at this place, whatever the shoe said."""
+    *others, last = shoe.told or (Told(),)
+    return _at_place(replace(shoe, told=tuple(others)), Told(hand, number, last.face))
+
+
+def put_aside(shoe: ShoeView) -> ShoeView:
+    """The last card drawn was not due: it is the overdrawn card, and no hand's."""
+    if shoe.extra is not None or not shoe.told:
+        return shoe
+    return replace(shoe, told=shoe.told[:-1], extra=Told(face=shoe.told[-1].face))
+
+
+def _on_card_drawn(shoe: ShoeView, report: CardDrawn) -> ShoeView:
+    card = Told(report.hand, report.number, report.face)
+    return _at_place(_left(shoe, report.face), card)
+
+
+def _on_card_unreadable(shoe: ShoeView, report: CardUnreadable) -> ShoeView:
+    return _at_place(_left(shoe, None), Told(report.hand, report.number))
+
+
+def _on_card_revealed(shoe: ShoeView, report: CardRevealed) -> ShoeView:
+    known = _find(shoe, report.hand, report.number)
+    if known and known.face:
+        return shoe
+    return add_by_hand(shoe, report.hand, report.number, report.face)
+
+
+def _on_first_card(shoe: ShoeView, report: FirstCard) -> ShoeView:
+    return replace(_left(shoe, report.face), exposed=report.face)
+
+
+def _on_burn_card(shoe: ShoeView, report: BurnCard) -> ShoeView:
+    return replace(_left(shoe, report.face), burned=shoe.burned + 1)
+
+
+def _on_card_out_of_game(shoe: ShoeView, report: CardOutOfGame) -> ShoeView:
+    return _extra(shoe, report.face, again=report.reason != _DRAWN_OUTSIDE)
+
+
+def _on_card_carried_over(shoe: ShoeView, report: CardCarriedOver) -> ShoeView:
+    shoe = _extra(shoe, report.face, again=True)
+    card = Told(report.hand, report.number, shoe.extra.face if shoe.extra else None)
+    return _at_place(replace(shoe, carried=shoe.carried + 1, extra=None), card)
+
+
+def _at_place(shoe: ShoeView, card: Told) -> ShoeView:
+    """The cards of the round with this one; Player's first begins a round."""
+    if (card.hand, card.number) == _FIRST:
+        return replace(shoe, told=(card,), extra=None)
+    others = shoe.told
+    if card.hand is not None:
+        before = _placed(shoe, card.hand, card.number)
+        others = tuple(each for each in others if each is not before)
+    return replace(shoe, told=(*others, card))
+
+
+def _left(shoe: ShoeView, face: Card | None) -> ShoeView:
+    """One card more has left the shoe."""
+    return replace(shoe, cards=shoe.cards + 1, order=_with(shoe.order, face))
+
+
+def _extra(shoe: ShoeView, face: Card | None, *, again: bool) -> ShoeView:
+    """An overdrawn card, `again` where this may tell once more of the one that lies there."""
+    known = shoe.extra
+    if known is None or not again:
+        return replace(_left(shoe, face), extra=Told(face=face))
+    if known.face or face is None:
+        return shoe
+    return replace(shoe, order=_with(shoe.order, face), extra=Told(face=face))
+
+
+def _find(shoe: ShoeView, hand: Hand, number: int) -> Told | None:
+    """The card at a place: told of there, or else one without a place and without a face."""
+    unplaced = next((each for each in shoe.told if each == Told()), None)
+    return _placed(shoe, hand, number) or unplaced
+
+
+def _placed(shoe: ShoeView, hand: Hand, number: int | None) -> Told | None:
+    return next((each for each in shoe.told if (each.hand, each.number) == (hand, number)), None)
+
+
+def _with(order: str, face: Card | None) -> str:
+    return order + face.value if face else order
+
+
+def _without(order: str, face: Card | None) -> str:
+    """The order without the last copy of a face."""
+    if face is None:
+        return order
+    for at in range(len(order) - _FACE, -1, -_FACE):
+        if order[at : at + _FACE] == face.value:
+            return order[:at] + order[at + _FACE :]
+    return order
+
+
+_HEARERS: Final[dict[type[Report], Callable[[ShoeView, Any], ShoeView]]] = {
+    CardDrawn: _on_card_drawn,
+    CardUnreadable: _on_card_unreadable,
+    CardRevealed: _on_card_revealed,
+    FirstCard: _on_first_card,
+    BurnCard: _on_burn_card,
+    CardOutOfGame: _on_card_out_of_game,
+    CardCarriedOver: _on_card_carried_over,
+}
