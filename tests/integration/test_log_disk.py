@@ -77,6 +77,7 @@ except LogError as error:
     print(type(error).__name__)
 else:
     print("stored again")
+sys.stdout.flush()
 os._exit(0)  # as a crash would: no orderly close
 """
 
