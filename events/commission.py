@@ -16,6 +16,7 @@ __all__ = [
     "CommissionPrepaid",
     "CommissionRecovered",
     "CommissionReturned",
+    "CommissionReversed",
     "CommissionUncollected",
     "SeatAmount",
 ]
@@ -66,6 +67,15 @@ class CommissionReturned(TableEvent, frozen=True, kw_only=True):
 
     TYPE = "commission_returned"
     coup: str
+    amounts: tuple[SeatAmount, ...]
+
+
+class CommissionReversed(TableEvent, frozen=True, kw_only=True):
+    """A settlement was taken back, and what its winners owed or had paid with it."""
+
+    TYPE = "commission_reversed"
+    coup: str
+    settlement_id: str
     amounts: tuple[SeatAmount, ...]
 
 

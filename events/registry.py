@@ -31,6 +31,7 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionPrepaid,
     commission.CommissionRecovered,
     commission.CommissionReturned,
+    commission.CommissionReversed,
     commission.CommissionUncollected,
     irregularity.CardCorrected,
     irregularity.CardEntered,

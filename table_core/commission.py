@@ -1,7 +1,7 @@
 """Commission: what a coup's winners owe, what is laid in advance, and how the books stand. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from events.commission import (
     CommissionPrepaid,
     CommissionRecovered,
     CommissionReturned,
+    CommissionReversed,
     CommissionUncollected,
     SeatAmount,
 )
@@ -39,7 +40,8 @@ class CommissionBook(Struct, frozen=True, kw_only=True):
 
     Args:
         accrued: owed by all settlements so far.
-        collected: taken in any way.
+        reversed_: of this, taken back with its settlement.
+        collected: taken in any way, and kept.
         recovered: paid after it had been given up.
         outstanding: by seat, what is owed and not yet taken.
         uncollected: by seat, what was given up and is still unpaid.
@@ -47,6 +49,7 @@ class CommissionBook(Struct, frozen=True, kw_only=True):
     """
 
     accrued: int = 0
+    reversed_: int = 0
     collected: int = 0
     recovered: int = 0
     outstanding: tuple[SeatAmount, ...] = ()
@@ -67,7 +70,10 @@ class CommissionBook(Struct, frozen=True, kw_only=True):
     def reconciles(self) -> bool:
         """Whether the identity of the house rules holds."""
         settled = self.collected + self.recovered
-        return self.accrued == settled + self.outstanding_total + self.uncollected_total
+        return (
+            self.accrued - self.reversed_
+            == settled + self.outstanding_total + self.uncollected_total
+        )
 
 
 def amounts_of(seats: Seats) -> tuple[SeatAmount, ...]:
@@ -90,7 +96,11 @@ def laid_for(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, .
 
 
 def settlement_facts(
-    rulebook: Rulebook, book: CommissionBook, settlement: Settlement
+    rulebook: Rulebook,
+    book: CommissionBook,
+    settlement: Settlement,
+    *,
+    reversed_: Settlement | None = None,
 ) -> tuple[TableEvent, ...]:
     """What a settlement means for the commission: accrued, taken at once or left outstanding."""
     terms = rulebook.commission
@@ -98,6 +108,14 @@ def settlement_facts(
         return ()
     owed = amounts_of(_by_seat(settlement.lines))
     facts: list[TableEvent] = []
+    if reversed_ is not None and (taken_back := amounts_of(_by_seat(reversed_.lines))):
+        facts.append(
+            CommissionReversed(
+                coup=settlement.coup,
+                settlement_id=reversed_.settlement_id,
+                amounts=taken_back,
+            )
+        )
     if owed:
         facts.append(
             CommissionAccrued(
@@ -119,36 +137,67 @@ def settlement_facts(
 
 def fold_commission(book: CommissionBook, event: TableEvent) -> CommissionBook:
     """The book after one of the commission's events."""
-    match event:
-        case CommissionAccrued(amounts=amounts):
-            owed = _plus(book.outstanding, amounts)
-            return replace(book, accrued=book.accrued + _sum(amounts), outstanding=owed)
-        case CommissionCollected(amounts=amounts, method=method):
-            laid = _minus(book.laid, amounts) if method == "prepaid" else book.laid
-            return replace(
-                book,
-                collected=book.collected + _sum(amounts),
-                outstanding=_minus(book.outstanding, amounts),
-                laid=laid,
-            )
-        case CommissionPrepaid(amounts=amounts):
-            return replace(book, laid=_plus(book.laid, amounts))
-        case CommissionReturned(amounts=amounts):
-            return replace(book, laid=_minus(book.laid, amounts))
-        case CommissionUncollected(amounts=amounts):
-            return replace(
-                book,
-                outstanding=_minus(book.outstanding, amounts),
-                uncollected=_plus(book.uncollected, amounts),
-            )
-        case CommissionRecovered(amounts=amounts):
-            return replace(
-                book,
-                recovered=book.recovered + _sum(amounts),
-                uncollected=_minus(book.uncollected, amounts),
-            )
-        case _:
-            raise OurBug(f"{event.TYPE} is no event of the commission")
+    handler = _FOLDS.get(type(event))
+    if handler is None:
+        raise OurBug(f"{event.TYPE} is no event of the commission")
+    return handler(book, event)
+
+
+def _accrued(book: CommissionBook, event: CommissionAccrued) -> CommissionBook:
+    return replace(
+        book,
+        accrued=book.accrued + _sum(event.amounts),
+        outstanding=_plus(book.outstanding, event.amounts),
+    )
+
+
+def _reversed(book: CommissionBook, event: CommissionReversed) -> CommissionBook:
+    """What is still owed is no longer; what was taken already goes back."""
+    owed = _minus(book.outstanding, event.amounts)
+    back = _sum(event.amounts) - (book.outstanding_total - _sum(owed))
+    return replace(
+        book,
+        reversed_=book.reversed_ + _sum(event.amounts),
+        collected=book.collected - back,
+        outstanding=owed,
+    )
+
+
+def _collected(book: CommissionBook, event: CommissionCollected) -> CommissionBook:
+    laid = _minus(book.laid, event.amounts) if event.method == "prepaid" else book.laid
+    return replace(
+        book,
+        collected=book.collected + _sum(event.amounts),
+        outstanding=_minus(book.outstanding, event.amounts),
+        laid=laid,
+    )
+
+
+def _uncollected(book: CommissionBook, event: CommissionUncollected) -> CommissionBook:
+    return replace(
+        book,
+        outstanding=_minus(book.outstanding, event.amounts),
+        uncollected=_plus(book.uncollected, event.amounts),
+    )
+
+
+def _recovered(book: CommissionBook, event: CommissionRecovered) -> CommissionBook:
+    return replace(
+        book,
+        recovered=book.recovered + _sum(event.amounts),
+        uncollected=_minus(book.uncollected, event.amounts),
+    )
+
+
+_FOLDS: Final[dict[type[TableEvent], Callable[[CommissionBook, Any], CommissionBook]]] = {
+    CommissionAccrued: _accrued,
+    CommissionReversed: _reversed,
+    CommissionCollected: _collected,
+    CommissionPrepaid: lambda book, event: replace(book, laid=_plus(book.laid, event.amounts)),
+    CommissionReturned: lambda book, event: replace(book, laid=_minus(book.laid, event.amounts)),
+    CommissionUncollected: _uncollected,
+    CommissionRecovered: _recovered,
+}
 
 
 def _by_seat(lines: Iterable[SettlementLine]) -> Seats:

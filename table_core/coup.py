@@ -29,7 +29,8 @@ A fault while betting is open raises an alarm and does not misalign: no card can
 yet, and a first card that was lost shows by the position of the next.
 
 A face that a person enters, corrects or distrusts sends the coup back to ``dealing``, where it is
-judged again with what is known then. A misaligned coup takes entered cards without being judged;
+judged again with what is known then; a first phase that was paid on other faces is taken back and
+settled again. A misaligned coup takes entered cards without being judged;
 only a person's realignment brings it back.
 """
 
@@ -85,6 +86,7 @@ OVER: Final = frozenset({Phase.NONE, Phase.SETTLED, Phase.VOIDED})
 """The phases in which no coup is in progress."""
 
 _FIRST_PHASE_SETTLED: Final = "coup_settled/1"
+_FIRST_PHASE_REVISED: Final = "coup_settled_again/1"
 _LAST_PHASE_SETTLED: Final = "coup_settled/2"
 
 _OPENED, _PLACED, _WITHDRAWN = BettingOpened.TYPE, WagersPlaced.TYPE, WagersWithdrawn.TYPE
@@ -118,6 +120,16 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.DEALING, _CORRECTED): Phase.DEALING,
     (Phase.DEALING, _MARKED): Phase.DEALING,
     (Phase.DEALING, _FIRST_PHASE_SETTLED): Phase.DEALING,
+    **{
+        (phase, _FIRST_PHASE_REVISED): phase
+        for phase in (
+            Phase.DEALING,
+            Phase.COMPLETE,
+            Phase.DISPUTED,
+            Phase.HELD,
+            Phase.MISALIGNED,
+        )
+    },
     (Phase.DEALING, _COMPLETED): Phase.COMPLETE,
     (Phase.DEALING, _MISALIGNED): Phase.MISALIGNED,
     (Phase.DEALING, _VOIDED): Phase.VOIDED,
@@ -150,7 +162,8 @@ COUP_EVENTS: Final = frozenset(name.partition("/")[0] for _, name in TRANSITIONS
 def input_of(event: TableEvent) -> str:
     """The table's name for an event: its type, and for a settlement its phase as well."""
     if isinstance(event, CoupSettled):
-        return f"{event.TYPE}/{event.settlement.phase}"
+        again = "_again" if event.settlement.revision > 1 else ""
+        return f"{event.TYPE}{again}/{event.settlement.phase}"
     return event.TYPE
 
 

@@ -23,7 +23,7 @@ from events.irregularity import (
 )
 from table_core.coup import Phase, allows
 from table_core.dealing import due_places
-from table_core.draft import FIRST_PHASE, Context, Draft
+from table_core.draft import Context, Draft
 from table_core.judging import conclude, judge_cards
 from table_core.refusals import Decision, first_of, refuse
 from table_core.shoe_state import face_told, times_seen
@@ -43,8 +43,6 @@ EXCESS_CARD: Final = "excess_card"
 RECORDED_KINDS: Final = frozenset({"card_to_wrong_hand", "too_few_cards", "shoe_fault", "other"})
 """Irregularities that change no card and no money: put right by hand, and recorded."""
 
-_TWO_CARDS: Final = 2
-
 
 def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> Decision:
     """A face that was read is not trusted: it must be entered."""
@@ -54,7 +52,7 @@ def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> D
     dealt = _at(coup, command.hand, command.number)
     if dealt is None or dealt.card is None:
         return refuse("no_such_card", f"no face is known at {_place(command)}")
-    return _guarded(coup, command.hand, command.number, command.reason) or (
+    return _needs_reason(command.reason) or (
         CardMarkedUnreadable(
             coup=coup.id,
             hand=command.hand,
@@ -103,8 +101,7 @@ def correct_card(state: TableState, command: CorrectCard, context: Context) -> D
         return refuse("no_such_card", f"no face is known at {_place(command)}")
     if dealt.card is command.face:
         return refuse("same_card", f"{_place(command)} is {command.face} already")
-    refusal = _guarded(coup, command.hand, command.number, command.reason)
-    refusal = refusal or _too_many(state, command)
+    refusal = _needs_reason(command.reason) or _too_many(state, command)
     if refusal:
         return refusal
     draft = Draft(state)
@@ -191,14 +188,6 @@ _OUTCOMES: Final[dict[str, Callable[[bool], ExcessOutcome | None]]] = {
 
 def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:
     return next((d for d in coup.cards if (d.hand, d.number) == (hand, number)), None)
-
-
-def _guarded(coup: Coup, hand: Hand, number: int, reason: str) -> Refusal | None:
-    """What was paid on a card stands until the settlement itself is corrected."""
-    if FIRST_PHASE in coup.settled and number <= _TWO_CARDS:
-        text = f"{hand.value} {number} was settled in the first phase; correct the settlement"
-        return refuse("phase_one_settled", text)
-    return _needs_reason(reason)
 
 
 def _too_many(state: TableState, command: EnterCard | CorrectCard) -> Refusal | None:

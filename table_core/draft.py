@@ -3,8 +3,9 @@
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from events.cards import Card, Hand
+from events.cards import Card, Hand, Winner
 from events.commission import CommissionPrepaid, CommissionReturned
 from events.errors import OurBug
 from events.table import (
@@ -15,6 +16,7 @@ from events.table import (
     CoupVoided,
     Refund,
     Settlement,
+    SettlementLine,
     ShoeEnded,
     TableEvent,
     Wager,
@@ -23,10 +25,10 @@ from events.wagering import AggregateCapped, CappedWager, WagersVoided
 from table_core.audit import audit_shoe
 from table_core.commission import laid_for, settlement_facts
 from table_core.fold import fold
-from table_core.outcome import judge
+from table_core.outcome import Outcome, judge
 from table_core.placement import unsupported
 from table_core.rulebook import Rulebook
-from table_core.settlement import Capped, settle_with_caps
+from table_core.settlement import Capped, Result, settle_with_caps
 from table_core.shoe_life import BURN_ALARM
 from table_core.shoe_state import ShoeView
 from table_core.state import Coup, TableState
@@ -105,29 +107,79 @@ class Draft:
             raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, not {rulebook.hash}")
         outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
+        winner = outcome.winner if phase == LAST_PHASE else None
+        settlement = self._issue(context, phase, outcome, lines, winner)
+        for cut in cuts:
+            self.emit(_capped(settlement, cut))
+        self._end_shoe_after_its_last_coup()
+
+    def _issue(
+        self,
+        context: Context,
+        phase: int,
+        outcome: Outcome,
+        lines: tuple[SettlementLine, ...],
+        winner: Winner | None,
+    ) -> Settlement:
+        """The settlement of a phase: its first, or the next revision, which takes the last back."""
+        coup, before = self.coup, self.coup.settlement(phase)
+        revision = before.revision + 1 if before else 1
         settlement = Settlement(
-            settlement_id=f"{context.table}/{coup.id}/{phase}/1",
+            settlement_id=f"{context.table}/{coup.id}/{phase}/{revision}",
             coup=coup.id,
             phase=phase,
-            revision=1,
+            revision=revision,
+            reverses=before.settlement_id if before else None,
             rulebook=coup.rulebook,
             rulebook_hash=coup.rulebook_hash,
             player=outcome.player,
             banker=outcome.banker,
             player_total=outcome.player_total,
             banker_total=outcome.banker_total,
-            winner=outcome.winner if phase == LAST_PHASE else None,
+            winner=winner,
             lines=lines,
             staked=sum(line.stake for line in lines if line.kind != "promo"),
             paid=sum(line.paid for line in lines),
             commission=sum(line.commission for line in lines),
         )
         self.emit(CoupSettled(coup=coup.id, settlement=settlement))
+        book = self.state.commission
+        for fact in settlement_facts(context.rulebook, book, settlement, reversed_=before):
+            self.emit(fact)
+        return settlement
+
+    def revise_first_phase(self, context: Context) -> None:
+        """Settle the first phase again where a corrected face changes what it pays."""
+        coup, before = self.coup, self.coup.settlement(FIRST_PHASE)
+        if before is None:
+            return
+        outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
+        lines, cuts = settle_with_caps(context.rulebook, outcome, coup.wagers, phase=FIRST_PHASE)
+        if lines == before.lines:
+            return
+        settlement = self._issue(context, FIRST_PHASE, outcome, lines, None)
         for cut in cuts:
             self.emit(_capped(settlement, cut))
-        for fact in settlement_facts(rulebook, self.state.commission, settlement):
-            self.emit(fact)
-        self._end_shoe_after_its_last_coup()
+
+    def _take_back_first_phase(self, context: Context) -> None:
+        """A void that leaves nothing: the paid phase's stakes go back as well."""
+        before = self.coup.settlement(FIRST_PHASE)
+        if before is None or context.rulebook.procedure.void_after_phase_one == "keep":
+            return
+        lines = tuple(
+            replace(
+                line,
+                result=Result.VOID.value,
+                category=Result.VOID.value,
+                odds=None,
+                winnings=0,
+                commission=0,
+                paid=0 if line.kind == "promo" else line.stake,
+            )
+            for line in before.lines
+        )
+        outcome = judge(before.player, before.banker)
+        self._issue(context, FIRST_PHASE, outcome, lines, None)
 
     def close_betting(self, context: Context, *, by: str) -> None:
         """No more wagers; what the rulebook takes in advance lies beside them now."""
@@ -150,6 +202,7 @@ class Draft:
 
     def void(self, context: Context, reason: str) -> None:
         """The coup does not count: stakes not yet settled go back, and what was laid."""
+        self._take_back_first_phase(context)
         coup, rulebook = self.coup, context.rulebook
         refunds = tuple(
             _refund(wager)

@@ -14,6 +14,7 @@ from events.commission import (
     CommissionPrepaid,
     CommissionRecovered,
     CommissionReturned,
+    CommissionReversed,
     CommissionUncollected,
 )
 from events.errors import OurBug
@@ -65,19 +66,27 @@ from events.table import (
 )
 from events.wagering import AggregateCapped, LimitsSet, WagersVoided
 from table_core.commission import fold_commission
-from table_core.coup import COUP_EVENTS, OVER, Phase, advance, allows, input_of
+from table_core.coup import COUP_EVENTS, OVER, Phase, allows, input_of
+from table_core.fold_cards import (
+    on_card_dealt,
+    on_card_disclosed,
+    on_card_marked_unreadable,
+    on_card_set_by_hand,
+    on_card_unread,
+    on_coup_realigned,
+    on_deal_completed,
+    on_excess_card_resolved,
+)
+from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.roads import bead
 from table_core.shoe_state import (
     ORDERS_KEPT,
     ShoeView,
-    add_by_hand,
     hear_card,
     new_round,
-    place_last,
     put_aside,
-    set_face,
 )
-from table_core.state import Alarm, Coup, DealtCard, LinkView, TableState
+from table_core.state import Alarm, Coup, LinkView, TableState
 
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
 
@@ -116,17 +125,17 @@ def _on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
 
 
 def _on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
-    shoe = _shoe(state)
+    shoe = current_shoe(state)
     orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
     return replace(state, shoe=replace(shoe, ended=True), orders=orders)
 
 
 def _on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:
-    return replace(state, shoe=replace(_shoe(state), burn_recorded=True))
+    return replace(state, shoe=replace(current_shoe(state), burn_recorded=True))
 
 
 def _on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
-    return replace(state, shoe=replace(_shoe(state), last_coup=event.last_coup))
+    return replace(state, shoe=replace(current_shoe(state), last_coup=event.last_coup))
 
 
 def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
@@ -157,7 +166,7 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
         rulebook_hash=event.rulebook_hash,
         wagerless=event.wagerless,
     )
-    shoe = replace(_shoe(state), coups=_shoe(state).coups + 1)
+    shoe = replace(current_shoe(state), coups=current_shoe(state).coups + 1)
     if not event.wagerless and not state.link.residue:
         shoe = new_round(shoe)
     link = replace(state.link, residue=False, dummy=False)
@@ -165,83 +174,27 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
 
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced) -> TableState:
-    return _coup(state, event, wagers=_current(state).wagers + event.wagers)
+    return with_coup(state, event, wagers=current_coup(state).wagers + event.wagers)
 
 
 def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn) -> TableState:
     gone = set(event.wagers)
-    left = tuple(wager for wager in _current(state).wagers if wager.id not in gone)
-    return _coup(state, event, wagers=left)
+    left = tuple(wager for wager in current_coup(state).wagers if wager.id not in gone)
+    return with_coup(state, event, wagers=left)
 
 
 def _on_wagers_voided(state: TableState, event: WagersVoided) -> TableState:
     gone = {refund.wager for refund in event.refunds}
-    left = tuple(wager for wager in _current(state).wagers if wager.id not in gone)
-    return _coup(state, event, wagers=left)
+    left = tuple(wager for wager in current_coup(state).wagers if wager.id not in gone)
+    return with_coup(state, event, wagers=left)
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
     return replace(state, limits=event)
 
 
-def _on_card_dealt(state: TableState, event: CardDealt) -> TableState:
-    card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
-    shoe = place_last(_shoe(state), event.hand, event.number)
-    state = replace(state, shoe=shoe, link=replace(state.link, carried=False))
-    return _coup(state, event, cards=(*_current(state).cards, card))
-
-
-def _on_card_unread(state: TableState, event: CardUnread) -> TableState:
-    card = DealtCard(event.hand, event.number, None, None, "unread")
-    state = replace(state, shoe=place_last(_shoe(state), event.hand, event.number))
-    return _coup(state, event, cards=(*_current(state).cards, card))
-
-
-def _on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
-    return _with_face(state, event, card=event.card)
-
-
-def _on_card_marked_unreadable(state: TableState, event: CardMarkedUnreadable) -> TableState:
-    state = replace(state, shoe=set_face(_shoe(state), event.hand, event.number, None))
-    return _with_face(state, event, card=None, rule=None, source="unread")
-
-
-def _on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -> TableState:
-    place, shoe = (event.hand, event.number), _shoe(state)
-    if any((dealt.hand, dealt.number) == place for dealt in _current(state).cards):
-        state = replace(state, shoe=set_face(shoe, *place, event.card))
-        return _with_face(state, event, card=event.card, source="manual")
-    state = replace(state, shoe=add_by_hand(shoe, *place, event.card))
-    card = DealtCard(event.hand, event.number, event.card, None, "manual")
-    return _coup(state, event, cards=(*_current(state).cards, card))
-
-
-def _with_face(
-    state: TableState,
-    event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
-    **changes: Any,
-) -> TableState:
-    """One card changed; what was concluded from the cards is open again."""
-    place = (event.hand, event.number)
-    cards = tuple(
-        replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
-        for dealt in _current(state).cards
-    )
-    return _coup(state, event, cards=cards, completed=None)
-
-
-def _on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
-    return _coup(state, event, reason="", completed=None)
-
-
 def _on_excess_card_drawn(state: TableState, event: ExcessCardDrawn) -> TableState:
-    return _coup(replace(state, shoe=put_aside(_shoe(state))), event)
-
-
-def _on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
-    carried, dummy = event.outcome == "carried", event.outcome == "dummy"
-    link = replace(state.link, carried=carried or dummy, dummy=dummy)
-    return _coup(replace(state, link=link), event, excess=event.outcome)
+    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), event)
 
 
 def _on_nothing(state: TableState, _: TableEvent) -> TableState:
@@ -252,32 +205,29 @@ def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
     return replace(state, dealer=event.dealer, supervisor=event.supervisor)
 
 
-def _on_deal_completed(state: TableState, event: DealCompleted) -> TableState:
-    return _coup(state, event, completed=event)
-
-
 def _on_phase_only(state: TableState, event: TableEvent) -> TableState:
-    return _coup(state, event)
+    return with_coup(state, event)
 
 
 def _on_result_disputed(state: TableState, event: ResultDisputed) -> TableState:
-    return _coup(state, event, reason=event.detail)
+    return with_coup(state, event, reason=event.detail)
 
 
 def _on_coup_misaligned(state: TableState, event: CoupMisaligned) -> TableState:
-    return _coup(state, event, reason=f"{event.reason}: {event.detail}")
+    return with_coup(state, event, reason=f"{event.reason}: {event.detail}")
 
 
 def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
-    settlement, totals = event.settlement, state.totals
-    coup = _current(state)
-    state = _coup(state, event, settled=(*coup.settled, settlement.phase))
+    settlement, totals, coup = event.settlement, state.totals, current_coup(state)
+    before = coup.settlement(settlement.phase)
+    others = tuple(each for each in coup.settlements if each is not before)
+    state = with_coup(state, event, settlements=(*others, settlement))
     totals = replace(
         totals,
         coups=totals.coups + (state.phase is Phase.SETTLED),
-        staked=totals.staked + settlement.staked,
-        paid=totals.paid + settlement.paid,
-        commission=totals.commission + settlement.commission,
+        staked=totals.staked + settlement.staked - (before.staked if before else 0),
+        paid=totals.paid + settlement.paid - (before.paid if before else 0),
+        commission=totals.commission + settlement.commission - (before.commission if before else 0),
     )
     state = replace(state, totals=totals)
     if state.shoe and coup.completed and state.phase is Phase.SETTLED:
@@ -287,14 +237,14 @@ def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
 
 
 def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
-    coup = _current(state)
+    coup = current_coup(state)
     # Cards of the round may still come when the coup is void before the shoe's round is over.
     had_cards = bool(coup.cards) or coup.phase is Phase.MISALIGNED
     link = replace(state.link, residue=had_cards and not coup.round_over)
     totals = replace(state.totals, voids=state.totals.voids + 1)
-    shoe = replace(_shoe(state), voids=_shoe(state).voids + 1)
+    shoe = replace(current_shoe(state), voids=current_shoe(state).voids + 1)
     state = replace(state, link=link, totals=totals, shoe=shoe)
-    state = _coup(state, event, reason=event.reason)
+    state = with_coup(state, event, reason=event.reason)
     return _forget_coup_alarms(state)
 
 
@@ -317,23 +267,6 @@ def _forget_coup_alarms(state: TableState) -> TableState:
     if state.in_progress:
         return state
     return replace(state, alarms=tuple(alarm for alarm in state.alarms if alarm.coup is None))
-
-
-def _current(state: TableState) -> Coup:
-    if state.coup is None:
-        raise OurBug("a coup's event before the first coup")
-    return state.coup
-
-
-def _shoe(state: TableState) -> ShoeView:
-    if state.shoe is None:
-        raise OurBug("a shoe's event before the first shoe")
-    return state.shoe
-
-
-def _coup(state: TableState, event: TableEvent, **changes: Any) -> TableState:
-    coup = _current(state)
-    return replace(state, coup=replace(coup, phase=advance(coup.phase, event), **changes))
 
 
 def _unchanged(link: LinkView, _: object) -> LinkView:
@@ -366,9 +299,9 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     WagersPlaced: _on_wagers_placed,
     WagersWithdrawn: _on_wagers_withdrawn,
     BettingClosed: _on_phase_only,
-    CardDealt: _on_card_dealt,
-    CardDisclosed: _on_card_disclosed,
-    DealCompleted: _on_deal_completed,
+    CardDealt: on_card_dealt,
+    CardDisclosed: on_card_disclosed,
+    DealCompleted: on_deal_completed,
     ResultConfirmed: _on_phase_only,
     ResultDisputed: _on_result_disputed,
     CoupMisaligned: _on_coup_misaligned,
@@ -380,15 +313,16 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CommissionCollected: _on_commission,
     CommissionPrepaid: _on_commission,
     CommissionReturned: _on_commission,
+    CommissionReversed: _on_commission,
     CommissionUncollected: _on_commission,
     CommissionRecovered: _on_commission,
-    CardUnread: _on_card_unread,
-    CardMarkedUnreadable: _on_card_marked_unreadable,
-    CardEntered: _on_card_set_by_hand,
-    CardCorrected: _on_card_set_by_hand,
-    CoupRealigned: _on_coup_realigned,
+    CardUnread: on_card_unread,
+    CardMarkedUnreadable: on_card_marked_unreadable,
+    CardEntered: on_card_set_by_hand,
+    CardCorrected: on_card_set_by_hand,
+    CoupRealigned: on_coup_realigned,
     ExcessCardDrawn: _on_excess_card_drawn,
-    ExcessCardResolved: _on_excess_card_resolved,
+    ExcessCardResolved: on_excess_card_resolved,
     IrregularityRecorded: _on_nothing,
     DealerAssigned: _on_dealer_assigned,
     WagersVoided: _on_wagers_voided,

@@ -22,6 +22,7 @@ from table_core.draft import FIRST_PHASE, LAST_PHASE, Context, Draft
 __all__ = ["conclude", "judge_cards", "misalign", "raise_alarm"]
 
 _INITIAL_CARDS: Final = 4
+_TWO_CARDS: Final = 2
 _BANKER_SIX: Final = 6
 
 
@@ -82,11 +83,12 @@ def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> 
 def _settle_first_phase(draft: Draft, context: Context) -> None:
     """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
     coup = draft.coup
-    if FIRST_PHASE in coup.settled or len(coup.cards) < _INITIAL_CARDS:
+    first_cards = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
+    if len(first_cards) < _INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
         return
-    if any(dealt.card is None for dealt in coup.cards[:_INITIAL_CARDS]):
-        return
-    if any(context.rulebook.phase_of(wager.bet) == FIRST_PHASE for wager in coup.wagers):
+    if FIRST_PHASE in coup.settled:
+        draft.revise_first_phase(context)
+    elif any(context.rulebook.phase_of(wager.bet) == FIRST_PHASE for wager in coup.wagers):
         draft.settle(context, FIRST_PHASE)
 
 

@@ -156,11 +156,14 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "before any cards have been revealed").
         excess: a card drawn when none was due is, hidden, the next coup's first card and, seen,
             shown in a dummy coup (`carry`); or it is burned, or voids the coup.
+        void_after_phase_one: what a void leaves of a first phase that was paid: `keep` it, or
+            `reverse_all`.
         cut_card: finish the coup and play `one_more` (none where the cut card came in place of
             the coup's first card), or `finish_only`.
     """
 
     burn: Annotated[str, Meta(pattern=r"^(face_value|none|fixed:[0-9]{1,2})$")] = "face_value"
+    void_after_phase_one: Literal["keep", "reverse_all"] = "keep"
     cut_card: Literal["one_more", "finish_only"] = "one_more"
     betting_closes: Literal["first_card", "before_reveal"] = "first_card"
     excess: Literal["carry", "burn", "void"] = "carry"

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.shoe import DeviceResult
-from events.table import DealCompleted, Wager
+from events.table import DealCompleted, Settlement, Wager
 from events.wagering import LimitsSet
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
@@ -44,7 +44,7 @@ class Coup(Struct, frozen=True, kw_only=True):
         cards: in the order they were dealt.
         completed: our own outcome, once every card due is known.
         reason: why it is disputed, misaligned or void.
-        settled: the settlement phases already issued.
+        settlements: those in force, one a phase.
         round_over: the shoe has said that its round is over.
         excess: what became of an excess card; empty where there was none or it is open.
         device_result: what the shoe says came out, once it has said so.
@@ -59,10 +59,19 @@ class Coup(Struct, frozen=True, kw_only=True):
     cards: tuple[DealtCard, ...] = ()
     completed: DealCompleted | None = None
     reason: str = ""
-    settled: tuple[int, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
     round_over: bool = False
     excess: str = ""
     device_result: DeviceResult | None = None
+
+    def settlement(self, phase: int) -> Settlement | None:
+        """The settlement in force of a phase."""
+        return next((each for each in self.settlements if each.phase == phase), None)
+
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """The settlement phases already issued."""
+        return tuple(each.phase for each in self.settlements)
 
     @property
     def unread(self) -> bool:

@@ -18,6 +18,11 @@ closed      card_disclosed>dealing
 closed      card_dealt>dealing card_unread>dealing coup_misaligned>misaligned coup_voided>voided
 dealing     card_dealt>dealing card_unread>dealing card_disclosed>dealing card_entered>dealing
 dealing     card_corrected>dealing card_marked_unreadable>dealing coup_settled/1>dealing
+dealing     coup_settled_again/1>dealing
+complete    coup_settled_again/1>complete
+disputed    coup_settled_again/1>disputed
+held        coup_settled_again/1>held
+misaligned  coup_settled_again/1>misaligned
 dealing     deal_completed>complete coup_misaligned>misaligned coup_voided>voided
 complete    result_confirmed>confirmed result_disputed>disputed
 complete    card_corrected>dealing card_marked_unreadable>dealing excess_card_drawn>held
@@ -41,6 +46,8 @@ INPUTS = [
     "card_disclosed",
     "coup_settled/1",
     "coup_settled/2",
+    "coup_settled_again/1",
+    "coup_settled_again/2",
     "deal_completed",
     "result_confirmed",
     "result_disputed",

@@ -41,7 +41,7 @@ from table_core.coup import Phase
 from table_core.draft import Context
 from table_core.rulebook_form import parse_rulebook
 from table_core.stores import shipped_source
-from tests.support.coups import COUP, NATURAL_NINE, World, cards, drawn, revealed, world_in
+from tests.support.coups import COUP, World, cards, drawn, revealed, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -174,21 +174,6 @@ def test_a_face_that_the_shoe_cannot_hold_is_not_entered() -> None:
         CorrectCard(transaction="c", hand=P, number=1, face=Card.D4, reason="r"),
     ):
         assert code(world, command) == "too_many_copies"
-
-
-def test_a_card_that_phase_one_has_paid_on_is_not_corrected_behind_its_back() -> None:
-    source = shipped_source("nz-scale-one")
-    context = Context(table="t1", rulebook=parse_rulebook("nz-scale-one.toml", source))
-    world = World(context)
-    world.ready()
-    world.open()
-    world.bet((1, "player", 1000), (1, "perfect_pairs", 500))
-    world.close()
-    world.deal(*NATURAL_NINE)
-    command = CorrectCard(transaction="c", hand=P, number=1, face=Card.D4, reason="r")
-    assert code(world, command) == "phase_one_settled"
-    mark = MarkUnreadable(transaction="m", hand=P, number=2, reason="r")
-    assert code(world, mark) == "phase_one_settled"
 
 
 # ---- misaligned coups ----

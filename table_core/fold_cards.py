@@ -1,0 +1,97 @@
+"""The fold of events about cards: dealt, disclosed, unread, entered, corrected, in excess."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from events.irregularity import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CoupRealigned,
+    ExcessCardResolved,
+)
+from events.table import CardDealt, CardDisclosed, DealCompleted
+from table_core.fold_tools import current_coup, current_shoe, with_coup
+from table_core.shoe_state import add_by_hand, place_last, set_face
+from table_core.state import DealtCard, TableState
+
+__all__ = [
+    "on_card_dealt",
+    "on_card_disclosed",
+    "on_card_marked_unreadable",
+    "on_card_set_by_hand",
+    "on_card_unread",
+    "on_coup_realigned",
+    "on_deal_completed",
+    "on_excess_card_resolved",
+]
+
+
+def on_card_dealt(state: TableState, event: CardDealt) -> TableState:
+    """A card lies at its place."""
+    card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
+    shoe = place_last(current_shoe(state), event.hand, event.number)
+    state = replace(state, shoe=shoe, link=replace(state.link, carried=False))
+    return with_coup(state, event, cards=(*current_coup(state).cards, card))
+
+
+def on_card_unread(state: TableState, event: CardUnread) -> TableState:
+    """A card lies at its place, its face unknown."""
+    card = DealtCard(event.hand, event.number, None, None, "unread")
+    state = replace(state, shoe=place_last(current_shoe(state), event.hand, event.number))
+    return with_coup(state, event, cards=(*current_coup(state).cards, card))
+
+
+def on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
+    """A face is known now."""
+    return _with_face(state, event, card=event.card)
+
+
+def on_card_marked_unreadable(state: TableState, event: CardMarkedUnreadable) -> TableState:
+    """A face counts as unknown again."""
+    state = replace(state, shoe=set_face(current_shoe(state), event.hand, event.number, None))
+    return _with_face(state, event, card=None, rule=None, source="unread")
+
+
+def on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -> TableState:
+    """A person has entered or corrected a face, or a card that was never told of."""
+    place, shoe = (event.hand, event.number), current_shoe(state)
+    if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
+        state = replace(state, shoe=set_face(shoe, *place, event.card))
+        return _with_face(state, event, card=event.card, source="manual")
+    state = replace(state, shoe=add_by_hand(shoe, *place, event.card))
+    card = DealtCard(event.hand, event.number, event.card, None, "manual")
+    return with_coup(state, event, cards=(*current_coup(state).cards, card))
+
+
+def _with_face(
+    state: TableState,
+    event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
+    **changes: Any,
+) -> TableState:
+    """One card changed; what was concluded from the cards is open again."""
+    place = (event.hand, event.number)
+    cards = tuple(
+        replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
+        for dealt in current_coup(state).cards
+    )
+    return with_coup(state, event, cards=cards, completed=None)
+
+
+def on_deal_completed(state: TableState, event: DealCompleted) -> TableState:
+    """Our own outcome stands."""
+    return with_coup(state, event, completed=event)
+
+
+def on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
+    """The coup goes on from its cards as they stand."""
+    return with_coup(state, event, reason="", completed=None)
+
+
+def on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
+    """The excess card has its fate."""
+    carried, dummy = event.outcome == "carried", event.outcome == "dummy"
+    link = replace(state.link, carried=carried or dummy, dummy=dummy)
+    return with_coup(replace(state, link=link), event, excess=event.outcome)

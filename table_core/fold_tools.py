@@ -1,0 +1,33 @@
+"""What the fold's functions share: the coup and the shoe of a state, and moving them on."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from events.errors import OurBug
+from events.table import TableEvent
+from table_core.coup import advance
+from table_core.shoe_state import ShoeView
+from table_core.state import Coup, TableState
+
+__all__ = ["current_coup", "current_shoe", "with_coup"]
+
+
+def current_coup(state: TableState) -> Coup:
+    """The coup in progress, or the last one."""
+    if state.coup is None:
+        raise OurBug("a coup's event before the first coup")
+    return state.coup
+
+
+def current_shoe(state: TableState) -> ShoeView:
+    """The shoe on the table."""
+    if state.shoe is None:
+        raise OurBug("a shoe's event before the first shoe")
+    return state.shoe
+
+
+def with_coup(state: TableState, event: TableEvent, **changes: Any) -> TableState:
+    """The coup moved on by `event`, with `changes`."""
+    coup = current_coup(state)
+    return replace(state, coup=replace(coup, phase=advance(coup.phase, event), **changes))
