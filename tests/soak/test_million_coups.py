@@ -1,0 +1,39 @@
+"""A million coups a rulebook through the real core, with every bet wagered, against exact odds."""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from table_core.composition import full_shoe
+from table_core.odds import exact_odds
+from table_core.stores import load_rulebook, shipped
+from tests.support.frequencies import Tally, implausible, play_shoes
+
+COUPS = 1_000_000
+SEEDS = ("million/1", "million/2")  # one for each process; other seeds are another million
+ERRORS = 4  # standard errors; by chance one count in 16,000 is further off, and there are about 120
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", shipped())
+def test_a_million_coups_come_out_as_the_exact_odds_say(name: str) -> None:
+    began = time.monotonic()
+    # Processes of their own and not forks: whatever the test run has open stays out of them.
+    with ProcessPoolExecutor(len(SEEDS), mp_context=get_context("spawn")) as pool:
+        share = -(-COUPS // len(SEEDS))
+        parts = [pool.submit(play_shoes, name, f"{seed}/{name}", share) for seed in SEEDS]
+        tally = Tally.together(part.result() for part in parts)
+    seconds = time.monotonic() - began
+    print(  # noqa: T201 - what a soak is run for
+        f"\n{name}: seeds {' and '.join(f'{seed}/{name}' for seed in SEEDS)}: "
+        f"{tally.coups} coups in {tally.shoes} shoes, {seconds:.0f} s"
+    )
+    odds = exact_odds(load_rulebook(name), full_shoe(8))
+    for bet, rows in odds.items():
+        for category, row in rows.categories.items():
+            share_of = tally.found[bet, category] / tally.coups
+            print(f"  {bet:22} {category:16} {share_of:.6f} of {float(row.probability):.6f}")  # noqa: T201 - the same
+    assert tally.coups >= COUPS
+    assert implausible(tally, odds, ERRORS) == []
