@@ -48,6 +48,7 @@ from events.table import (
     WagersWithdrawn,
 )
 from events.wagering import LimitsSet
+from table_core.bounds import bounds_refusal
 from table_core.coup import OVER, Phase, allows
 from table_core.decide_cards import (
     correct_card,
@@ -212,8 +213,9 @@ def _place_wager(state: TableState, command: PlaceWager, context: Context) -> De
     # A side bet may come before the wager it needs: that is judged at the close of betting.
     rulebook = with_limits(context.rulebook, state.limits)
     refusals = [r for r in check(rulebook, state.coup.wagers, asked, whole=False) if r]
-    if refusals:
-        return refusals[0]
+    refusal = refusals[0] if refusals else bounds_refusal(state.coup.wagers, asked)
+    if refusal:
+        return refusal
     return (WagersPlaced(coup=state.coup.id, wagers=asked),)
 
 

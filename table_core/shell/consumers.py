@@ -1,5 +1,6 @@
 """What consumers ask for: events again, and their own acknowledgements. Not the table's course."""
 
+import re
 from typing import Final
 
 from events.commands import ANSWER_ACCEPTED, Ack, Answer, Replay
@@ -11,6 +12,7 @@ from table_core.shell.table import Table, refused
 __all__ = ["Consumers"]
 
 _FIRST_POSITION: Final = 1
+_CONSUMER: Final = re.compile(r"[a-z0-9_-]{1,64}\Z")
 
 
 class Consumers:
@@ -46,6 +48,9 @@ class Consumers:
 
     def _acknowledge(self, user: str, command: Ack) -> Answer:
         head = self._table.state.position
+        if not _CONSUMER.match(command.consumer):
+            text = "a consumer's name is 1 to 64 of a-z, 0-9, - and _"
+            return refused(command.transaction, "invalid_consumer", text)
         if not 0 <= command.position <= head:
             text = f"position {command.position} is not in the log, which ends at {head}"
             return refused(command.transaction, "unknown_position", text)

@@ -22,7 +22,7 @@ from events.commands import (
     Command,
     Refusal,
 )
-from events.errors import ConfigError
+from events.errors import ConfigError, InputError
 from events.log import EventLog, Pending, Recorded, Stored
 from events.shoe import ShoeAck, ShoeEvent
 from events.table import TableEvent
@@ -135,7 +135,10 @@ class Table:
                 result=ANSWER_EXISTS,
                 position=self.state.position,
             )
-        self._append(decision, actor=user, cause=key, request=(key, body))
+        try:
+            self._append(decision, actor=user, cause=key, request=(key, body))
+        except InputError as error:
+            return refused(command.transaction, "too_large", str(error))
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
