@@ -23,6 +23,7 @@ EXIT_INTERRUPTED: Final = 130
 
 # Name -> (module:attribute, one line). Imported when called, so that `settle` never pays for MQTT.
 _COMMANDS: Final = {
+    "bench": ("baccarat.commands.bench:bench", "measured figures, each beside its floor"),
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
     "log": ("baccarat.commands.log:log", "verify an event log"),
     "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),

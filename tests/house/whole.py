@@ -12,8 +12,8 @@ ENTRY_POINTS = {
     "baccarat.tether": "a script that every child process of ours begins as",
     "table_core.diagram": "draws the diagram of docs/coup.md",
 }
-# Files of a room that are not code and that nobody reads by name.
-UNREAD = ("py.typed",)
+# Files of a room that are not code and that no module reads by name.
+UNREAD = ("py.typed", "README.md")
 # Documents that a reader finds without a link.
 FRONT_DOORS = ("README.md",)
 

@@ -1,0 +1,142 @@
+"""`baccarat bench [NAME]`: the figures of `benchmarks/`, each beside its floor."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from baccarat.demo.machine import DemoOptions, Machine
+from baccarat.services import configure_logging, raising_ours
+from benchmarks.figures import FIGURES, Figure
+from benchmarks.measure import Decided, Samples, measure
+from simulators.croupier import Croupier, PlayedCoup
+from simulators.dealing import DealingShoe
+from simulators.pty_port import Pace, PtyPort
+from simulators.shoe import ShoeSimulator
+
+__all__ = ["bench"]
+
+_SAMPLES: Final = 300
+_SEED: Final = 20261127
+_FIRST_SHOE: Final = "20261127-01"
+# A frame at a time, when a line of 4800 baud has carried its last bit: as an adapter hands it over.
+_LINE: Final = Pace(seconds_per_byte=10 / 4800)
+_FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
+
+
+@click.command()
+@click.argument("name", required=False, type=click.Choice(sorted(FIGURES)))
+@click.option("--samples", type=click.IntRange(min=1), default=_SAMPLES, show_default=True,
+              help="Coups and bare frames to measure, half a second each.")  # fmt: skip
+@click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each figure.")
+def bench(name: str | None, samples: int, data: Path | None, as_json: bool) -> None:
+    """Measure the product, and beside it the same hops with nothing of the product in them."""
+    configure_logging("bench", quiet=True)
+    err = Console(stderr=True)
+    if not err.is_terminal:
+        err.print(f"{samples} coups at the pace of a real line: half a second each")
+    with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder:
+        found = _run(Path(folder), samples, err)
+    figures = [FIGURES[each](found) for each in ([name] if name else FIGURES)]
+    if as_json:
+        sys.stdout.writelines(msgspec.json.encode(each).decode() + "\n" for each in figures)
+    else:
+        _print(figures)
+
+
+class _Play:
+    """The people and the shoe of `simulators` at a machine's table."""
+
+    def __init__(self, machine: Machine, port: PtyPort) -> None:
+        self._played: PlayedCoup | None = None
+        self._croupier = Croupier(
+            machine.table.bus_settings("croupier"),
+            machine.table.topics,
+            ShoeSimulator(port, DealingShoe(seed=_SEED), first_shoe=_FIRST_SHOE, speed=0),
+            seed=_SEED,
+            speed=0,
+            on_coup=self._note,
+        )
+
+    async def run(self) -> None:
+        await self._croupier.run()
+
+    async def coup(self) -> Decided | None:
+        await self._croupier.play(self._croupier.tally.coups + 1)
+        played = self._played
+        if played is None or played.phase != "settled":
+            return None
+        return Decided(played.coup, played.dealt.decided_ns)
+
+    def _note(self, coup: PlayedCoup) -> None:
+        self._played = coup
+
+
+def _run(folder: Path, samples: int, err: Console) -> Samples:
+    options = DemoOptions(
+        rounds=None,
+        seed=_SEED,
+        speed=0,
+        rulebook="au-commission",
+        profile="enq-bcc",
+        disclosure="immediate",
+        data=folder,
+        port=None,
+    )
+    with Machine(options) as machine, _progress(err) as progress, raising_ours():
+        task = progress.add_task("coups", total=samples)
+        port = PtyPort(machine.link, pace=_LINE)
+        port.plug_in()
+        try:
+            machine.start("shoe")
+            machine.start("table")
+            run = _measure(machine, port, samples, partial(progress.update, task))
+            return asyncio.run(run)
+        finally:
+            port.unplug()
+
+
+async def _measure(
+    machine: Machine, port: PtyPort, samples: int, advance: Callable[..., None]
+) -> Samples:
+    play = _Play(machine, port)  # which needs the loop
+    return await measure(machine, play, samples, lambda done: advance(completed=done))
+
+
+def _progress(err: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+
+
+def _print(figures: list[Figure]) -> None:
+    table = Table("figure", "", "p50", "p99", "goal", "")
+    for each in figures:
+        verdict = "void" if each.void else "met" if each.met else "missed"
+        table.add_row(each.name, f"product, {each.unit}", f"{each.p50:g}", f"{each.p99:g}")
+        table.add_row("", f"floor, {each.unit}", f"{each.floor_p50:g}", f"{each.floor_p99:g}")
+        table.add_row("", "ratio", f"{each.ratio_p50:g}", f"{each.ratio_p99:g}", each.goal, verdict)
+        for key, value in each.detail.items():
+            table.add_row("", key, f"{value:g}", "")
+        table.add_section()
+    out = Console()
+    out.print(table)
+    for each in figures:
+        if each.void:
+            out.print(f"{each.name} is void: {each.void}")

@@ -1,0 +1,117 @@
+"""What is said of the samples: percentiles, ratios to the floor, and whether the goal is met."""
+
+import os
+from collections.abc import Callable, Sequence
+from statistics import quantiles
+from typing import Final
+
+from msgspec import Struct
+
+from benchmarks.measure import Samples
+
+__all__ = ["FIGURES", "FLOOR_P50_MOST_MS", "Figure", "latency", "memory"]
+
+# The house's goals.
+RATIO_P50_MOST: Final = 3.0
+RATIO_P99_MOST: Final = 6.0
+MEMORY_MOST_MB: Final = 150.0
+# Above it a TCP_NODELAY is missing somewhere, or the machine has no time for us.
+FLOOR_P50_MOST_MS: Final = 6.0
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """One line of `baccarat bench --json`.
+
+    Args:
+        name: of the figure.
+        unit: of all numbers that are no ratios.
+        samples: how many of product and floor each.
+        p50: the product's median.
+        p99: of a hundred of the product's samples one is above it.
+        floor_p50: the same of the floor.
+        floor_p99: the same of the floor.
+        ratio_p50: product to floor.
+        ratio_p99: product to floor.
+        goal: what is to hold, in words.
+        met: whether it does; a void figure meets nothing.
+        void: why the figure says nothing, or None.
+        detail: whatever helps to read it.
+    """
+
+    name: str
+    unit: str
+    samples: int
+    p50: float
+    p99: float
+    floor_p50: float
+    floor_p99: float
+    ratio_p50: float
+    ratio_p99: float
+    goal: str
+    met: bool
+    void: str | None
+    detail: dict[str, float]
+
+
+def latency(samples: Samples) -> Figure:
+    """From the deciding frame's last byte to the settlement at a separate subscriber."""
+    p50, p99 = _percentiles(samples.product_ms)
+    floor_p50, floor_p99 = _percentiles(samples.floor_ms)
+    void = None
+    if floor_p50 > FLOOR_P50_MOST_MS:
+        void = (
+            f"the floor's p50 is over {FLOOR_P50_MOST_MS:g} ms: "
+            "TCP_NODELAY is missing somewhere, or the machine is busy with something else"
+        )
+    within = p50 <= RATIO_P50_MOST * floor_p50 and p99 <= RATIO_P99_MOST * floor_p99
+    return Figure(
+        name="latency",
+        unit="ms",
+        samples=len(samples.product_ms),
+        p50=round(p50, 3),
+        p99=round(p99, 3),
+        floor_p50=round(floor_p50, 3),
+        floor_p99=round(floor_p99, 3),
+        ratio_p50=round(p50 / floor_p50, 2),
+        ratio_p99=round(p99 / floor_p99, 2),
+        goal=(
+            f"ratio_p50 <= {RATIO_P50_MOST:g} and ratio_p99 <= {RATIO_P99_MOST:g}, "
+            f"floor_p50 <= {FLOOR_P50_MOST_MS:g} ms"
+        ),
+        met=void is None and within,
+        void=void,
+        detail={"load": round(os.getloadavg()[0], 2), "processors": float(os.cpu_count() or 0)},
+    )
+
+
+def memory(samples: Samples) -> Figure:
+    """Resident memory of driver, core and broker together, shared pages counted each time."""
+    p50, p99 = _percentiles([each.resident for each in samples.product_memory])
+    floor_p50, floor_p99 = _percentiles([each.resident for each in samples.floor_memory])
+    proportional, _ = _percentiles([each.proportional for each in samples.product_memory])
+    return Figure(
+        name="memory",
+        unit="MB",
+        samples=len(samples.product_memory),
+        p50=round(p50, 1),
+        p99=round(p99, 1),
+        floor_p50=round(floor_p50, 1),
+        floor_p99=round(floor_p99, 1),
+        ratio_p50=round(p50 / floor_p50, 2),
+        ratio_p99=round(p99 / floor_p99, 2),
+        goal=f"p99 <= {MEMORY_MOST_MB:g} MB resident (RSS) of driver, core and broker together",
+        met=p99 <= MEMORY_MOST_MB,
+        void=None,
+        detail={"pss_p50": round(proportional, 1)}
+        | {name: round(part.resident, 1) for name, part in samples.parts.items()},
+    )
+
+
+def _percentiles(values: Sequence[float]) -> tuple[float, float]:
+    if len(values) == 1:
+        return values[0], values[0]
+    cuts = quantiles(values, n=100, method="inclusive")
+    return cuts[49], cuts[98]
+
+
+FIGURES: Final[dict[str, Callable[[Samples], Figure]]] = {"latency": latency, "memory": memory}

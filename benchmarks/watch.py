@@ -1,0 +1,98 @@
+"""The measurer's end of the watcher's reports."""
+
+import asyncio
+import socket
+from typing import Final, Self
+
+import msgspec
+
+from benchmarks.watcher import READY
+from events.codec import Envelope
+from events.errors import TableError
+
+__all__ = ["PATIENCE_S", "Unseen", "Watch"]
+
+# How long anything that is measured may take before the run is given up.
+PATIENCE_S: Final = 30.0
+_HOST: Final = "127.0.0.1"
+_DATAGRAM: Final = 65_536
+
+
+class Unseen(TableError):  # noqa: N818 - named for what happened
+    """What was waited for has not come."""
+
+
+class _Published(Envelope, frozen=True, kw_only=True):
+    """An event as it travels."""
+
+    hash: str
+
+
+class Watch:
+    """Takes the reports in; as a context manager it lets go of its port at the end.
+
+    Args:
+        settlements: the topic whose messages are known by their coup; others by their payload.
+    """
+
+    def __init__(self, settlements: str) -> None:
+        self._settlements = settlements
+        self._decoder = msgspec.json.Decoder(_Published)
+        self._seen: dict[str, int] = {}
+        self._news = asyncio.Event()
+        self._line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._line.bind((_HOST, 0))
+        self._line.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._line, self._take)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._line)
+        self._line.close()
+
+    @property
+    def port(self) -> int:
+        """Where reports are to be sent."""
+        port: int = self._line.getsockname()[1]
+        return port
+
+    async def ready(self, *roles: str) -> None:
+        """Wait until these processes are up.
+
+        Raises:
+            Unseen: one of them is not.
+        """
+        for role in roles:
+            await self.at(f"{READY} {role}")
+
+    async def at(self, what: str) -> int:
+        """Wait for something to be seen: a coup's settlement by the coup's id, else the payload.
+
+        Returns:
+            When the watcher had it, `time.monotonic_ns()`.
+
+        Raises:
+            Unseen: it was not seen in time.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while what not in self._seen:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError as error:
+            raise Unseen(f"the watcher has not seen {what} within {PATIENCE_S:g} s") from error
+        return self._seen.pop(what)
+
+    def _take(self) -> None:
+        report = self._line.recv(_DATAGRAM)
+        head, _, payload = report.partition(b"\n")
+        stamp, _, topic = head.partition(b" ")
+        self._seen.setdefault(self._name(topic.decode(), payload), int(stamp))
+        self._news.set()
+
+    def _name(self, topic: str, payload: bytes) -> str:
+        if topic == self._settlements:
+            return self._decoder.decode(payload).correlation
+        return f"{READY} {payload.decode()}" if topic == READY else payload.decode()

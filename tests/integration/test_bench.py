@@ -1,0 +1,126 @@
+"""`baccarat bench`: the form and the sanity of its figures. Never how fast this machine is."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.figures import FLOOR_P50_MOST_MS, latency, memory
+from benchmarks.measure import Memory, Samples
+
+FIELDS = {
+    "name",
+    "unit",
+    "samples",
+    "p50",
+    "p99",
+    "floor_p50",
+    "floor_p99",
+    "ratio_p50",
+    "ratio_p99",
+    "goal",
+    "met",
+    "void",
+    "detail",
+}
+
+
+def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "baccarat", "bench", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_both_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
+    run = bench("--samples", "3", "--data", str(tmp_path), "--json")
+    assert run.returncode == 0, run.stderr
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [(line["name"], line["unit"]) for line in lines] == [("latency", "ms"), ("memory", "MB")]
+    for line in lines:
+        assert set(line) == FIELDS
+        assert 0 < line["p50"] <= line["p99"]
+        assert 0 < line["floor_p50"] <= line["floor_p99"]
+        assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], abs=0.01)
+    seconds, megabytes = lines
+    assert seconds["samples"] == 3
+    # Three interpreters and a broker; less would mean that a process was not counted.
+    assert {"broker", "shoe", "table", "pss_p50"} == set(megabytes["detail"])
+    assert all(size > 5 for size in megabytes["detail"].values())
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_one_figure_for_a_person() -> None:
+    run = bench("memory", "--samples", "1")
+    assert run.returncode == 0, run.stderr
+    assert "memory" in run.stdout
+    assert "latency" not in run.stdout
+    assert "1 coups" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("beauty",), "'latency', 'memory'"),
+        (("--samples", "0"), "--samples"),
+        (("--data", "/nowhere/at/all"), "--data"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: tuple[str, ...], complaint: str) -> None:
+    run = bench(*arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert complaint in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+def counted(scale: float = 1.0) -> list[float]:
+    """0, 1, ... 100: the inclusive percentiles are the numbers themselves."""
+    return [scale * number for number in range(101)]
+
+
+def test_percentiles_and_ratios() -> None:
+    figure = latency(Samples(floor_ms=counted(0.1), product_ms=counted(0.2)))
+    assert (figure.p50, figure.p99) == (10.0, 19.8)
+    assert (figure.floor_p50, figure.floor_p99) == (5.0, 9.9)
+    assert (figure.ratio_p50, figure.ratio_p99) == (2.0, 2.0)
+    assert (figure.met, figure.void, figure.samples) == (True, None, 101)
+
+
+@pytest.mark.parametrize(
+    ("product", "met"),
+    [
+        ([6.0] * 101, True),
+        ([6.1] * 101, False),
+        ([5.0] * 98 + [12.0] * 3, True),
+        ([5.0] * 98 + [12.1] * 3, False),
+    ],
+    ids=["median at its limit", "median above", "tail at its limit", "tail above"],
+)
+def test_the_median_may_be_three_times_the_floor_and_the_tail_six(
+    product: list[float], met: bool
+) -> None:
+    figure = latency(Samples(floor_ms=[2.0] * 101, product_ms=product))
+    assert (figure.met, figure.void) == (met, None)
+
+
+def test_a_floor_that_waits_for_delayed_acknowledgements_makes_the_figure_void() -> None:
+    slow = [FLOOR_P50_MOST_MS + 0.1] * 10
+    figure = latency(Samples(floor_ms=slow, product_ms=slow))
+    assert not figure.met
+    assert figure.void is not None
+    assert "TCP_NODELAY" in figure.void
+
+
+@pytest.mark.parametrize(("megabytes", "met"), [(150.0, True), (150.1, False)])
+def test_memory_is_counted_resident(megabytes: float, met: bool) -> None:
+    whole = Memory(megabytes, 90.0)
+    parts = {"broker": Memory(40, 40), "shoe": Memory(50, 20)}
+    found = Samples(product_memory=[whole], floor_memory=[Memory(75, 70)], parts=parts)
+    figure = memory(found)
+    assert (figure.p50, figure.met) == (megabytes, met)
+    assert figure.detail == {"pss_p50": 90.0, "broker": 40, "shoe": 50}
