@@ -45,6 +45,8 @@ RESULT_OVERDUE_S: Final = 30
 _WATCH_EVERY_S: Final = 1.0
 # How long a farewell may take on a broker that does not answer, seconds.
 _FAREWELL_S: Final = 1.0
+# A driver's largest event has some hundred bytes of the wire in it; this is no driver's.
+_SHOE_EVENT_BYTES: Final = 64 * 1024
 _MICROSECONDS: Final = 1_000_000
 
 _log: Final = structlog.get_logger()
@@ -172,6 +174,9 @@ class TableService:
             self._state.kick()
 
     async def _on_shoe_event(self, message: Message) -> None:
+        if len(message.payload) > _SHOE_EVENT_BYTES:
+            _log.error("shoe_event.too_large", bytes=len(message.payload))
+            return
         try:
             event = msgspec.json.decode(message.payload, type=ShoeEvent)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
