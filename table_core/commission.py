@@ -116,6 +116,9 @@ def settlement_facts(
                 amounts=taken_back,
             )
         )
+        if terms.timing is CommissionTiming.PREPAID:
+            # It lies beside its wager again, until that is settled anew or goes back.
+            facts.append(CommissionPrepaid(coup=settlement.coup, amounts=taken_back))
     if owed:
         facts.append(
             CommissionAccrued(
