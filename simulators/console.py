@@ -15,16 +15,20 @@ from msgspec import Struct
 
 from events.bus import Bus, BusSettings, Handler, Message
 from events.commands import ANSWER_REFUSED, COMMAND_NAMES, Answer, Command
-from events.errors import OurBug
+from events.errors import OurBug, TableError
 from events.topics import Topics
 
-__all__ = ["CATCHING_UP", "Console", "Waits", "refused"]
+__all__ = ["CATCHING_UP", "Console", "RequestRefused", "Waits", "refused"]
 
 CATCHING_UP: Final = "catching_up"
 _ANSWERS_KEPT: Final = 16  # unread answers to one request: one a try; more would be noise
 
 _encoder: Final = msgspec.json.Encoder()
 _answers: Final = msgspec.json.Decoder(Answer)
+
+
+class RequestRefused(TableError):  # noqa: N818 - named for what happened
+    """The table refused what the work at it needs, for a reason that does not pass."""
 
 
 class Waits(Struct, frozen=True, kw_only=True):
@@ -110,6 +114,18 @@ class Console:
             )
         finally:
             del self._asked[key]
+
+    async def must(self, user: str, command: Command) -> Answer:
+        """The same for what cannot be done without.
+
+        Raises:
+            RequestRefused: the table said no.
+        """
+        answer = await self.request(user, command)
+        if refused(answer):
+            name = type(command).__name__
+            raise RequestRefused(f"{name} {command.transaction}: {answer.code}: {answer.text}")
+        return answer
 
     async def _ask(self, topic: str, body: bytes, answers: asyncio.Queue[Answer]) -> Answer:
         back_off = self._waits.back_off

@@ -1,13 +1,12 @@
 """The people at the table: a dealer, the patrons' wagers, and a supervisor who clears the way.
 
 Rounds follow the dealer's work and not the core's: shoe, betting, wagers, no more bets, cards, and
-then the wait for what the table makes of it. Where the table holds a coup the supervisor voids it
-(or confirms it, where only the device's result is missing), so that play goes on; the tally says
-how often. All transaction ids follow from shoe and coup, so a request may be sent again safely.
+then the wait for what the table makes of it. Where the table holds a coup the supervisor
+(`simulators.supervisor`) voids it, or, in a game with faults, puts it right; the tally says how
+often. All transaction ids follow from shoe and coup, so a request may be sent again safely.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -18,28 +17,27 @@ from events.commands import (
     Answer,
     CloseBetting,
     Command,
-    ConfirmResult,
-    CutCard,
-    EndShoe,
-    LoadShoe,
+    FreeHand,
     OpenBetting,
-    ResolveIrregularity,
-    VoidCoup,
+    PlaceWager,
+    WithdrawWager,
 )
-from events.errors import TableError
-from events.shoe_life import CutPlace
 from events.topics import Topics
 from simulators import patrons
-from simulators.console import Console, Waits, refused
-from simulators.dealing import next_shoe_id
+from simulators.console import Console, RequestRefused, Waits, refused
+from simulators.faults import FaultPlan
+from simulators.script import Call
 from simulators.shoe import DealtCoup, ShoeSimulator
-from simulators.view import OVER, CoupSeen, TableSeen, TableView
+from simulators.shoe_changes import DEALER, ShoeChanges
+from simulators.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally, needs_somebody
+from simulators.view import OVER, TableSeen, TableView
+from table_core.rulebook import Rulebook
+from table_core.stores import load_rulebook
 
-__all__ = ["Croupier", "CroupierRefused", "PlayedCoup", "Tally"]
+__all__ = ["Croupier", "Game", "PlayedCoup"]
 
-_DEALER: Final = "dealer"
 _WAGERS: Final = "wagers"
-_SUPERVISOR: Final = "supervisor"
+_USUAL_RULEBOOK: Final = "au-commission"
 
 # Seconds at speed 1.
 _BETTING_S: Final = 10.0
@@ -47,19 +45,33 @@ _BETWEEN_COUPS_S: Final = 4.0
 
 # Seconds at any speed.
 _ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something stands in the way
-_QUIET_S: Final = 0.25  # a supervisor acts when nothing has happened for so long
-_NEW_SHOE_SEEN_S: Final = 5.0  # for the table to hear a new shoe's burn; then play goes on anyway
+_QUIET_S: Final = 0.25  # nothing has happened for so long
+_ERROR_SEEN_S: Final = 5.0  # for the table to hear of an error; then play goes on anyway
+_UNDECIDED_S: Final = 2.0  # a coup that is dealt and goes on for so long is looked at
 
-_PLAYABLE: Final = frozenset({"open", "up"})
-_HELD: Final = frozenset({"misaligned", "disputed", "held"})
 # Reasons to wait and ask again; every other refusal of `open_betting` ends the play.
 _PASSING: Final = frozenset(
     {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
 )
+_DUMMY_DUE: Final = "dummy_coup_due"
+# Faults of the people, not of a shoe: they come whatever the cards are.
+_OF_PEOPLE: Final = frozenset(
+    {"free_hand", "late_wager", "stacked_errors", "two_power_ups", "withdrawn_wager"}
+)
 
 
-class CroupierRefused(TableError):  # noqa: N818 - named for what happened
-    """The table refused what the dealer's work needs, for a reason that does not pass."""
+class Game(Struct, frozen=True, kw_only=True):
+    """What is played at a table.
+
+    Args:
+        rulebook: what the patrons read on the sign.
+        decks: in the shoe.
+        faults: what goes wrong, and when; None for a game in which nothing is meant to.
+    """
+
+    rulebook: Rulebook = field(default_factory=lambda: load_rulebook(_USUAL_RULEBOOK))
+    decks: int = 8
+    faults: FaultPlan | None = None
 
 
 class PlayedCoup(Struct, frozen=True, kw_only=True):
@@ -69,33 +81,13 @@ class PlayedCoup(Struct, frozen=True, kw_only=True):
         coup: its id, as the table numbers it.
         phase: `settled`, `voided`, or `overtaken` where the table had gone on before we looked.
         dealt: what physically happened.
+        fault: what went wrong with it, if anything.
     """
 
     coup: str
     phase: str
     dealt: DealtCoup
-
-
-class Tally(Struct, kw_only=True):
-    """What has been played.
-
-    Args:
-        coups: all that were opened and are over; those overtaken are in neither of the next two.
-        settled: of these.
-        voided: of these.
-        shoes: begun.
-        wagers: commands of patrons that were accepted.
-        refused: wagers and openings of betting that were refused, by code.
-        resolved: what the supervisor did, by the reason.
-    """
-
-    coups: int = 0
-    settled: int = 0
-    voided: int = 0
-    shoes: int = 0
-    wagers: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    resolved: Counter[str] = field(default_factory=Counter)
+    fault: str | None = None
 
 
 class Croupier:
@@ -106,7 +98,7 @@ class Croupier:
         topics: the table.
         shoe: the physical shoe.
         seed: of the patrons' wagers.
-        decks: in the shoe.
+        game: what is played.
         speed: 1 is a live table's pace, 0 as fast as it goes.
         on_coup: told of every coup that is over; must not wait.
         waits: how patient the requests are.
@@ -119,7 +111,7 @@ class Croupier:
         shoe: ShoeSimulator,
         *,
         seed: int,
-        decks: int = 8,
+        game: Game | None = None,
         speed: float = 1.0,
         on_coup: Callable[[PlayedCoup], None] | None = None,
         waits: Waits | None = None,
@@ -128,17 +120,22 @@ class Croupier:
         self.view = TableView()
         self._shoe = shoe
         self._seed = seed
-        self._decks = decks
+        game = game or Game()
+        self._rulebook, self._faults = game.rulebook, game.faults
         self._speed = speed
         self._on_coup = on_coup
-        self._shoe_id = ""
-        self._number = 0
         self._console = Console(
             settings,
             topics,
-            (_DEALER, _WAGERS, _SUPERVISOR),
+            (DEALER, _WAGERS, SUPERVISOR),
             subscriptions={topics.state: self.view.on_state},
             waits=waits,
+        )
+        self._supervisor = Supervisor(
+            self._console, self.view, self.tally, repairs=self._faults is not None
+        )
+        self._shoes = ShoeChanges(
+            self._console, self.view, self.tally, self._supervisor, shoe, decks=game.decks
         )
 
     @property
@@ -154,160 +151,156 @@ class Croupier:
         """Play so many coups, or for ever; needs `run` beside it.
 
         Raises:
-            CroupierRefused: the table will not let the dealer work.
+            RequestRefused: the table will not let the dealer work.
         """
-        if not self._shoe_id:
-            await self._take_over()
+        if not self._shoes.id:
+            await self._shoes.take_over()
         while coups is None or self.tally.coups < coups:
             if self._shoe.over:
-                await self._change_shoe()
+                await self._shoes.change()
             await self._play_one()
             await self._pause(_BETWEEN_COUPS_S)
         return self.tally
 
-    async def _take_over(self) -> None:
-        """Clear away what an earlier session left: its coup, its shoe."""
-        seen = await self.view.until(lambda _: True)
-        if seen.coup and seen.coup.phase not in OVER:
-            await self._resolve(seen.coup.id, left_behind=True)
-        if seen.shoe is None:
-            return
-        if not seen.shoe.ended:
-            await self._end_shoe(seen.shoe.id, "the next session brings its own shoe")
-        if seen.shoe.id >= self._shoe.next_shoe:
-            self._shoe.next_shoe = next_shoe_id(seen.shoe.id)
-
-    async def _change_shoe(self) -> None:
-        if self._shoe_id:
-            await self._end_shoe(self._shoe_id, "cut card")
-        await self.view.until(lambda seen: seen.link.state in _PLAYABLE)
-        shoe = self._shoe.next_shoe
-        load = LoadShoe(transaction=f"l-{shoe}", shoe=shoe, decks=self._decks)
-        loaded = await self._must(_DEALER, load)
-        new = await self._shoe.new_shoe()
-        self._shoe_id, self._number = shoe, 0
-        self.tally.shoes += 1
-        # Betting waits until the table has heard of the power-up: after the close of betting one
-        # would misalign the coup. Each report is at least one event of the log.
-        heard = (loaded.position or 0) + new.reports
-        await self.view.within(lambda seen: seen.position >= heard, _NEW_SHOE_SEEN_S)
-
-    async def _end_shoe(self, shoe: str, reason: str) -> None:
-        await self._must(_DEALER, EndShoe(transaction=f"e-{shoe}", reason=reason))
-
     async def _play_one(self) -> None:
-        self._number += 1
-        round_id = f"{self._shoe_id}-{self._number}"
-        coup = await self._open_betting(f"o-{round_id}")
-        await self._pause(_BETTING_S)
-        await self._place_wagers()
-        await self._must(_DEALER, CloseBetting(transaction=f"c-{round_id}"))
-        came_first, was_out = self._shoe.cut_card_is_next, self._shoe.cut_card_is_out
-        if came_first:
-            await self._report_cut_card("first_card")
-        dealt = await self._shoe.deal_coup()
-        phase = await self._conclude(coup)
+        self._shoes.number += 1
+        round_id = f"{self._shoes.id}-{self._shoes.number}"
+        fault = self._fault()
+        coup, wagerless = await self._open(round_id, fault)
+        if fault == "two_power_ups":
+            await self._shoe.two_power_ups()
+        if not wagerless:
+            await self._take_wagers(round_id, fault)
+        if self._shoe.cut_card_comes_first:
+            await self._shoes.report_cut_card("first_card")
+        dealt = await self._shoe.deal_coup(fault, call=lambda call: self._come(call, coup))
+        table = self._on_the_table(result_comes=dealt.result_comes)
+        phase = await self._conclude(coup, table)
         # One that came in mid-coup is reported when the hands are free again: behind the coup.
-        if not was_out and self._shoe.cut_card_is_out and not self._shoe.cut_card_is_next:
-            await self._report_cut_card("between")
+        if self._shoe.cut_card_is_out:
+            await self._shoes.report_cut_card("between")
+        self._count(coup, phase, dealt, fault)
+        if self._faults is not None:
+            await self._supervisor.mind_alarms()
+
+    def _fault(self) -> str | None:
+        """What is to go wrong with the next coup; nothing that an earlier one reaches into."""
+        if self._faults is None or not self._shoe.is_undisturbed:
+            return None
+        return self._faults.due(self.tally.coups + 1)
+
+    def _count(self, coup: str, phase: str, dealt: DealtCoup, fault: str | None) -> None:
+        came = fault if fault in _OF_PEOPLE else dealt.fault
+        if came and self._faults is not None:
+            self._faults.done(came)
+            self.tally.faults[came] += 1
         self.tally.coups += 1
         self.tally.settled += phase == "settled"
         self.tally.voided += phase == "voided"
         if self._on_coup is not None:
-            self._on_coup(PlayedCoup(coup=coup, phase=phase, dealt=dealt))
+            self._on_coup(PlayedCoup(coup=coup, phase=phase, dealt=dealt, fault=came))
 
-    async def _report_cut_card(self, place: CutPlace) -> None:
-        """The dealer's button: no report of this shoe tells of its cut card."""
-        await self._must(_DEALER, CutCard(transaction=f"cut-{self._shoe_id}", place=place))
+    async def _come(self, call: Call, coup: str) -> None:
+        """Somebody is called in mid-coup."""
+        match call:
+            case Call.LOOK:
+                await self._supervisor.look(coup, self._on_the_table(result_comes=True))
+            case Call.VOID:
+                await self.view.quiet(_QUIET_S)
+                await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
+            case Call.CUT_CARD:
+                await self._shoes.report_cut_card("mid_coup")
+            case Call.REPLACE | Call.CONTINUE:
+                await self.view.quiet(_QUIET_S)
+                await self._shoes.replace(goes_on=call is Call.CONTINUE)
 
-    async def _open_betting(self, transaction: str) -> str:
-        """Open betting, clearing the way as often as it takes; returns the coup's id."""
+    async def _open(self, round_id: str, fault: str | None) -> tuple[str, bool]:
+        """Begin a coup: its id, and whether it has no wagers."""
+        if fault == "stacked_errors":
+            await self._shoe.stacked_errors()
+            await self.view.within(_in_error, _ERROR_SEEN_S)
+        opening: Command = OpenBetting(transaction=f"o-{round_id}")
+        free = FreeHand(transaction=f"f-{round_id}")
+        if fault == "free_hand":
+            opening = free
         while True:
-            answer = await self._console.request(_DEALER, OpenBetting(transaction=transaction))
+            answer = await self._console.request(DEALER, opening)
             if not refused(answer):
                 seen = await self.view.reached(answer.position)
                 if seen.coup is None:
-                    raise CroupierRefused("betting was opened, but the table shows no coup")
-                return seen.coup.id
+                    raise RequestRefused("betting was opened, but the table shows no coup")
+                return seen.coup.id, opening is free
             code = answer.code or ""
             self.tally.refused[code] += 1
-            if code not in _PASSING:
-                raise CroupierRefused(f"betting does not open: {code}: {answer.text}")
-            seen = await self.view.quiet(_QUIET_S)
-            if seen.coup and seen.coup.phase not in OVER:
-                await self._resolve(seen.coup.id, left_behind=True)
-            await asyncio.sleep(_ASK_AGAIN_S)
-
-    async def _place_wagers(self) -> None:
-        asked = patrons.wagers(self._seed, self._shoe_id, self._number)
-        answers = await asyncio.gather(
-            *(self._console.request(_WAGERS, command) for command in asked)
-        )
-        for answer in answers:
-            if refused(answer):
-                self.tally.refused[answer.code or ""] += 1
+            if code == _DUMMY_DUE:
+                opening = free
+            elif code in _PASSING:
+                await self._clear_the_way(code)
             else:
-                self.tally.wagers += 1
+                raise RequestRefused(f"betting does not open: {code}: {answer.text}")
 
-    async def _conclude(self, coup: str) -> str:
+    async def _clear_the_way(self, code: str) -> None:
+        """What keeps betting shut: a coup that was left, an error at the device, or time."""
+        if code == "shoe_error":
+            await self._shoe.clear_errors()
+        seen = await self.view.quiet(_QUIET_S)
+        if seen.coup and seen.coup.phase not in OVER:
+            await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
+        await asyncio.sleep(_ASK_AGAIN_S)
+
+    async def _take_wagers(self, round_id: str, fault: str | None) -> None:
+        await self._pause(_BETTING_S)
+        asked = patrons.wagers(self._seed, self._shoes.id, self._shoes.number, self._rulebook)
+        answers = await asyncio.gather(*(self._wager(command) for command in asked))
+        taken = [
+            command for command, answer in zip(asked, answers, strict=True) if not refused(answer)
+        ]
+        if fault == "withdrawn_wager" and taken:
+            # The first of a seat's wagers is the one that others may need: they go with it.
+            back = WithdrawWager(
+                transaction=f"b-{round_id}", wagers=(f"{taken[-1].transaction}/0",)
+            )
+            await self._console.must(_WAGERS, back)
+            self.tally.done["withdraw_wager"] += 1
+        await self._console.must(DEALER, CloseBetting(transaction=f"c-{round_id}"))
+        if fault == "late_wager" and asked:
+            await self._wager(PlaceWager(transaction=f"late-{round_id}", wagers=asked[0].wagers))
+
+    async def _wager(self, command: PlaceWager) -> Answer:
+        answer = await self._console.request(_WAGERS, command)
+        if refused(answer):
+            self.tally.refused[answer.code or ""] += 1
+        else:
+            self.tally.wagers += 1
+        return answer
+
+    async def _conclude(self, coup: str, table: OnTheTable) -> str:
         """Wait until the coup is over, with the supervisor's help; returns its last phase."""
         while True:
-            seen = await self.view.until(lambda seen: _needs_somebody(seen, coup))
-            if seen.coup is None or seen.coup.id != coup:
+            seen = await self._until_somebody_is_needed(coup)
+            if seen is not None and (seen.coup is None or seen.coup.id != coup):
                 return "overtaken"
-            if seen.coup.phase in OVER:
+            if seen is not None and seen.coup is not None and seen.coup.phase in OVER:
                 return seen.coup.phase
-            await self._resolve(coup)
+            await self._supervisor.resolve(coup, table)
 
-    async def _resolve(self, coup: str, *, left_behind: bool = False) -> None:
-        """The supervisor looks at a coup that does not go on by itself, and decides."""
-        seen = await self.view.quiet(_QUIET_S)
-        standing = seen.coup
-        if standing is None or standing.id != coup or standing.phase in OVER:
-            return
-        if not left_behind and not _needs_somebody(seen, coup):
-            return
-        command, why = _decision(seen, standing)
-        answer = await self._console.request(_SUPERVISOR, command)
-        if not refused(answer):
-            self.tally.resolved[why] += 1
-            await self.view.reached(answer.position)
+    async def _until_somebody_is_needed(self, coup: str) -> TableSeen | None:
+        """None where a game with faults has waited long enough to have a look."""
+        if self._faults is None:
+            return await self.view.until(lambda seen: needs_somebody(seen, coup))
+        return await self.view.within(lambda seen: needs_somebody(seen, coup), _UNDECIDED_S)
 
-    async def _must(self, user: str, command: Command) -> Answer:
-        answer = await self._console.request(user, command)
-        if refused(answer):
-            name = type(command).__name__
-            raise CroupierRefused(f"{name} {command.transaction}: {answer.code}: {answer.text}")
-        return answer
+    def _on_the_table(self, *, result_comes: bool) -> OnTheTable:
+        return OnTheTable(
+            lying=tuple(self._shoe.lying),
+            result_comes=result_comes,
+            excess_seen=self._shoe.excess_is_seen,
+        )
 
     async def _pause(self, seconds: float) -> None:
         if self._speed:
             await asyncio.sleep(seconds / self._speed)
 
 
-def _needs_somebody(seen: TableSeen, coup: str) -> bool:
-    """The coup is over, or does not go on without a person."""
-    standing = seen.coup
-    if standing is None or standing.id != coup or standing.phase in OVER | _HELD:
-        return True
-    return seen.link.state == "stalled" or _result_overdue(seen, coup)
-
-
-def _result_overdue(seen: TableSeen, coup: str) -> bool:
-    return any(alarm.name == "result_overdue" and alarm.coup == coup for alarm in seen.alarms)
-
-
-def _decision(seen: TableSeen, standing: CoupSeen) -> tuple[Command, str]:
-    name = standing.id.replace("/", "-")
-    if standing.phase == "complete" and _result_overdue(seen, standing.id):
-        reason = "the cards lie on the table; the shoe's result did not come"
-        return ConfirmResult(transaction=f"k-{name}", reason=reason), "result_overdue"
-    if standing.phase == "held":
-        reason = "it lies face down beside the table"
-        resolve = ResolveIrregularity(
-            transaction=f"x-{name}", kind="excess_card", seen=False, reason=reason
-        )
-        return resolve, "excess_card"
-    why = standing.reason or standing.phase
-    reason = f"{standing.phase}: {why}"
-    return VoidCoup(transaction=f"v-{name}", reason=reason), why.partition(":")[0]
+def _in_error(seen: TableSeen) -> bool:
+    return any(alarm.name.startswith("shoe_error_") for alarm in seen.alarms)

@@ -13,7 +13,15 @@ from msgspec import Struct
 from events.cards import Card, Hand, Winner
 from events.errors import InputError
 
-__all__ = ["Outcome", "Place", "banker_draws", "dealt_hands", "next_place", "outcome"]
+__all__ = [
+    "Outcome",
+    "Place",
+    "banker_draws",
+    "called",
+    "dealt_hands",
+    "next_place",
+    "outcome",
+]
 
 _NATURAL: Final = 8
 _PLAYER_STANDS: Final = 6
@@ -116,7 +124,11 @@ def outcome(cards: Sequence[Card]) -> Outcome:
     """
     if next_place(cards) is not None:
         raise InputError(f"{len(cards)} cards: the coup is not finished")
-    player, banker = dealt_hands(cards)
+    return called(*dealt_hands(cards))
+
+
+def called(player: tuple[Card, ...], banker: tuple[Card, ...]) -> Outcome:
+    """What two hands come to as they lie, whether or not the rules would have dealt them so."""
     player_total, banker_total = _points(*player), _points(*banker)
     if player_total > banker_total:
         winner = Winner.PLAYER

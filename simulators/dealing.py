@@ -1,12 +1,14 @@
 """What a shoe does, coup after coup, as steps: pure, so that one seed gives the same bytes always.
 
-A step is a report of the device and the pause before it. Card order, missing standby reports and
-noise at power-up all follow from the seed and the shoe's id, never from time or from the reader.
+A step is a report of the device and the pause before it. Card order, missing standby reports, noise
+at power-up and the particulars of every fault follow from the seed and the shoe's number, never
+from time or from the reader.
 """
 
 import random
+from collections.abc import Iterable
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -15,20 +17,20 @@ from events.errors import InputError, OurBug
 from simulators.dealer import Outcome, next_place, outcome
 from simulators.deck import CUT_CARD_FROM_END, Burn, Deck, shuffled
 from simulators.enq_bcc import COPIES, POWER_UP_NOISE, Copies, Disclosure, EnqBccDevice
+from simulators.mishaps import MISHAPS, stops_after, switches_after
+from simulators.script import Act, Call, Fallen, Plug, Say, Script
 
-__all__ = ["Coup", "DealingShoe", "Step", "next_shoe_id", "shoe_number"]
+__all__ = ["Coup", "DealingShoe", "Happening", "Step", "next_shoe_id", "shoe_number"]
 
 # Seconds at speed 1, as a calm dealer at a live table takes them.
 _FIRST_CARD_S: Final = 4.0
 _BURN_S: Final = 1.0
-_CARD_S: Final = 2.0
-_DISCLOSE_S: Final = 0.5
-_RESULT_S: Final = 1.0
-_STANDBY_S: Final = 1.0
+_BETWEEN_S: Final = 1.0
 
 _NOISE_CHANCE: Final = 0.5
 _STANDBY_CHANCE: Final = 0.8  # "not always sent"
 _LAST_OF_A_DAY: Final = 99
+_STACKED: Final = ("button_mishandled", "card_code")
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -36,15 +38,21 @@ class Step(Struct, frozen=True, kw_only=True):
 
     Args:
         pause: seconds before it, at speed 1.
-        copies: the report's frames.
+        copies: the report's frames as they arrive.
         noise: bytes on the line before them that are no frame.
         deciding: this report lets the coup be settled.
+        falls: the card that comes to lie on the table.
     """
 
     pause: float
     copies: Copies
     noise: bytes = b""
     deciding: bool = False
+    falls: Fallen | None = None
+
+
+Happening: TypeAlias = Step | Plug | Call
+"""What the shoe does next, or is done to it, or whom the dealer calls."""
 
 
 class Coup(Struct, frozen=True, kw_only=True):
@@ -53,16 +61,24 @@ class Coup(Struct, frozen=True, kw_only=True):
     Args:
         shoe: the shoe's id.
         number: 1, 2, 3... within the shoe, as the dealer counts.
-        cards: in dealing order.
-        outcome: as the dealer calls it.
+        cards: of the two hands, in dealing order.
+        outcome: as the dealer calls it; None where the coup was broken off.
         last: the shoe is over after it.
+        fault: what went wrong, if anything.
+        excess: a card too many that left the shoe.
+        carried: it lies face down, and is the next coup's first card.
+        result_comes: the device says how it came out.
     """
 
     shoe: str
     number: int
     cards: tuple[Card, ...]
-    outcome: Outcome
+    outcome: Outcome | None
     last: bool
+    fault: str | None = None
+    excess: Card | None = None
+    carried: bool = False
+    result_comes: bool = True
 
 
 def next_shoe_id(shoe: str) -> str:
@@ -97,6 +113,8 @@ class DealingShoe:
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
         copies: equal frames a report.
         cut_card: so many cards lie behind the cut card; a large number makes short shoes.
+        pays_early: the table settles a phase as soon as it knows the first four faces, so that no
+            fault may tell it a wrong one among them that it could not take back.
     """
 
     def __init__(
@@ -107,16 +125,21 @@ class DealingShoe:
         disclosure: Disclosure = "immediate",
         copies: int = COPIES,
         cut_card: int = CUT_CARD_FROM_END,
+        pays_early: bool = False,
     ) -> None:
         self._seed = seed
         self._decks = decks
         self._cut_card = cut_card
+        self._pays_early = pays_early
         self._device = EnqBccDevice(copies=copies, disclosure=disclosure)
         self._whims = random.Random(seed)
         self._deck: Deck | None = None
         self._shoe = ""
         self._coups = 0
         self._over = True
+        self._carried: Card | None = None
+        self._errors: tuple[str, ...] = ()
+        self._overdrawn = False
 
     @property
     def deck(self) -> Deck:
@@ -134,14 +157,23 @@ class DealingShoe:
         """The last coup was dealt, or no shoe was begun."""
         return self._over
 
+    @property
+    def cut_card_comes_first(self) -> bool:
+        """The cut card will come in place of the next coup's first card."""
+        return self.deck.cut_card_is_next and self._carried is None
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Nothing of an earlier coup reaches into the next one, and it is not the shoe's last."""
+        last = self.deck.cut_card_is_out or self.cut_card_comes_first
+        return not (self._overdrawn or last)
+
     def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
         """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
-        number = shoe_number(shoe)
-        self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
+        number = self._load(shoe)
         self._whims = random.Random(f"{self._seed}/{number}/whims")
-        self._shoe, self._coups, self._over = shoe, 0, False
         noise = POWER_UP_NOISE if self._whims.random() < _NOISE_CHANCE else b""
-        burn = self._deck.burn()
+        burn = self.deck.burn()
         device = self._device
         steps = [
             Step(pause=0.0, copies=device.power_up(), noise=noise),
@@ -152,8 +184,13 @@ class DealingShoe:
             steps.append(Step(pause=_BURN_S, copies=copies))
         return steps, burn
 
-    def coup(self) -> tuple[list[Step], Coup]:
+    def coup(self, fault: str | None = None, *, spare: str = "") -> tuple[list[Happening], Coup]:
         """Deal the next coup.
+
+        Args:
+            fault: what is to go wrong with it. Where it cannot, the coup is dealt undisturbed, and
+                its `fault` is None.
+            spare: the id of the shoe that takes over, should one have to.
 
         Raises:
             OurBug: the shoe is over, or none was begun.
@@ -162,25 +199,97 @@ class DealingShoe:
             raise OurBug("a coup was asked of a shoe that is over")
         # The cut card came during the coup before (this is the "one more"), or comes now in place
         # of the first card: this coup is the last either way (house rule 16).
-        last = self.deck.cut_card_is_out
-        cards, steps = self._deal()
-        called = outcome(cards)
-        steps += [Step(pause=_DISCLOSE_S, copies=each) for each in self._device.disclose()]
-        result = self._device.result(called)
-        steps.append(Step(pause=_RESULT_S, copies=result, deciding=True))
-        if self._whims.random() < _STANDBY_CHANCE:
-            steps.append(Step(pause=_STANDBY_S, copies=self._device.standby()))
-        self._coups += 1
+        last = self.deck.cut_card_is_out or self.cut_card_comes_first
+        shoe, number = self._shoe, self._coups + 1
+        whims = random.Random(f"{self._seed}/{shoe_number(shoe)}/{number}/{fault}")
+        woven = fault if fault in MISHAPS and self.is_undisturbed else None
+        script = self._script(woven, whims, spare)
+        if woven and not MISHAPS[woven](script, whims):
+            woven = None
+        if script.cut_after is not None:
+            self.deck.cut(self.deck.left + len(script.cards) - script.cut_after)
+        self._carried = script.excess if script.carries else None
+        self._overdrawn = script.excess is not None
+        self._errors = (*self._errors, *script.errors)
+        self._coups += script.switched_after is None
         self._over = last
-        return steps, Coup(
-            shoe=self._shoe, number=self._coups, cards=tuple(cards), outcome=called, last=last
+        return [self._rendered(act) for act in script.acts], Coup(
+            shoe=shoe,
+            number=number,
+            cards=tuple(fallen.card for fallen in script.cards),
+            outcome=script.outcome,
+            last=last,
+            fault=woven,
+            excess=script.excess,
+            carried=script.carries,
+            result_comes=script.result_comes,
         )
 
-    def _deal(self) -> tuple[list[Card], list[Step]]:
-        cards: list[Card] = []
-        steps: list[Step] = []
-        while (place := next_place(cards)) is not None:
-            card = self.deck.draw()
-            cards.append(card)
-            steps.append(Step(pause=_CARD_S, copies=self._device.card_drawn(place, card)))
-        return cards, steps
+    def stacked_errors(self) -> list[Step]:
+        """Two errors stand, one after the other, and one of them is cleared."""
+        device = self._device
+        raised = [device.error_raised(code) for code in _STACKED]
+        self._errors = (*self._errors, _STACKED[1])
+        return _between([*raised, device.error_cleared(_STACKED[0])])
+
+    def clear_errors(self) -> list[Step]:
+        """The dealer clears at the device whatever stands."""
+        errors, self._errors = self._errors, ()
+        return _between(self._device.error_cleared(code) for code in errors)
+
+    def two_power_ups(self) -> list[Step]:
+        """The device powers up twice in a row, between coups."""
+        self._errors = ()
+        return _between([self._device.power_up(), self._device.power_up()])
+
+    def _load(self, shoe: str) -> str:
+        """Fresh cards, and nothing left over; returns the shoe's number in its day."""
+        number = shoe_number(shoe)
+        self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
+        self._shoe, self._coups, self._over = shoe, 0, False
+        self._carried, self._overdrawn, self._errors = None, False, ()
+        return number
+
+    def _script(self, fault: str | None, whims: random.Random, spare: str) -> Script:
+        carried = self._carried is not None
+        stop = stops_after(fault, whims) if fault else None
+        switch = switches_after(fault, whims) if fault else None
+        fallen = self._deal(stop, switch, spare)
+        cards = [each.card for each in fallen]
+        script = Script(
+            fallen,
+            outcome(cards) if stop is None else None,
+            deferred=self._device.disclosure == "deferred",
+            carried=carried,
+            standby=self._whims.random() < _STANDBY_CHANCE,
+            pays_early=self._pays_early,
+            draw=self.deck.draw,
+        )
+        script.switched_after = switch
+        return script
+
+    def _deal(self, stop: int | None, switch: int | None, spare: str) -> list[Fallen]:
+        fallen: list[Fallen] = []
+        while (place := next_place([each.card for each in fallen])) is not None:
+            if len(fallen) == stop:
+                break
+            if len(fallen) == switch:
+                self._load(spare)
+            card, self._carried = self._carried or self.deck.draw(), None
+            fallen.append(Fallen(place, card))
+        return fallen
+
+    def _rendered(self, act: Act) -> Happening:
+        if not isinstance(act, Say):
+            return act
+        return Step(
+            pause=act.pause,
+            copies=act.wire(act.report(self._device)),
+            noise=act.noise,
+            deciding=act.deciding,
+            falls=act.falls,
+        )
+
+
+def _between(reports: Iterable[Copies]) -> list[Step]:
+    return [Step(pause=_BETWEEN_S, copies=copies) for copies in reports]

@@ -71,8 +71,12 @@ class Deck:
 
     @property
     def cut_card_is_out(self) -> bool:
-        """The cut card has come out, or is about to."""
-        return self.left <= self._cut_card
+        """The cut card has come out."""
+        return self.left < self._cut_card
+
+    def cut(self, cut_card: int) -> None:
+        """The cut card lies so many cards from the end, and not where it was thought to be."""
+        self._cut_card = cut_card
 
     def draw(self) -> Card:
         """Take the next card out.

@@ -86,13 +86,13 @@ def result_byte(result: Outcome | None) -> int:
 
 
 class EnqBccDevice:
-    """The device's reporting half: its sequence, and the faces it is still holding back.
+    """The device's reporting half: its sequence, and how it tells what happens.
 
     Every method returns the copies of one report, ready for the line.
 
     Args:
         copies: how many equal frames a report is; a real shoe sends three.
-        disclosure: `deferred` withholds the faces of a coup until `disclose`; the first card and
+        disclosure: `deferred` withholds the faces of a coup as they are drawn; the first card and
             the burn cards of a new shoe always show theirs.
     """
 
@@ -100,12 +100,10 @@ class EnqBccDevice:
         self.disclosure: Disclosure = disclosure
         self._copies = copies
         self._seq = 0
-        self._withheld: list[tuple[Place, Card]] = []
 
     def power_up(self) -> Copies:
         """`S`: sequence and positions start again, withheld faces are forgotten."""
         self._seq = 0
-        self._withheld.clear()
         return (frame(0, "S"),) * self._copies
 
     def standby(self) -> Copies:
@@ -114,15 +112,15 @@ class EnqBccDevice:
 
     def card_drawn(self, place: Place, card: Card) -> Copies:
         """`D`: a card of the coup left the shoe; deferred disclosure keeps its face back."""
-        if self.disclosure == "immediate":
-            return self._card("D", _HAND[place.hand], place.number, card)
-        self._withheld.append((place, card))
+        return self._card("D", _HAND[place.hand], place.number, self._shown(card))
+
+    def card_unread(self, place: Place) -> Copies:
+        """`D` without a face in either mode: the card was counted, and could not be read."""
         return self._card("D", _HAND[place.hand], place.number, None)
 
-    def disclose(self) -> list[Copies]:
-        """`I` for each withheld face, in the order the cards were drawn."""
-        withheld, self._withheld = self._withheld, []
-        return [self._card("I", _HAND[place.hand], place.number, card) for place, card in withheld]
+    def revealed(self, place: Place, card: Card) -> Copies:
+        """`I`: a withheld face is told; they come in the order the cards were drawn."""
+        return self._card("I", _HAND[place.hand], place.number, card)
 
     def result(self, result: Outcome) -> Copies:
         """`G`: the device's own view of the outcome."""
@@ -130,7 +128,6 @@ class EnqBccDevice:
 
     def forced_end(self) -> Copies:
         """`G` with the code for a round that somebody ended at the device."""
-        self._withheld.clear()
         return self._report("G", bytes([result_byte(None)]))
 
     def first_card(self, card: Card) -> Copies:
@@ -159,10 +156,10 @@ class EnqBccDevice:
 
     def carried_over(self, place: Place, card: Card) -> Copies:
         """`R` in place of `D`: an overdrawn card is the next coup's card; a real card."""
-        if self.disclosure == "immediate":
-            return self._card("R", _HAND[place.hand], place.number, card)
-        self._withheld.append((place, card))
-        return self._card("R", _HAND[place.hand], place.number, None)
+        return self._card("R", _HAND[place.hand], place.number, self._shown(card))
+
+    def _shown(self, card: Card) -> Card | None:
+        return card if self.disclosure == "immediate" else None
 
     def _card(self, kind: str, group: int, index: int, card: Card | None) -> Copies:
         return self._report(kind, bytes([target_byte(group, index), card_byte(card)]))

@@ -1,17 +1,22 @@
-"""The shoe on its line: the steps of `simulators.dealing`, written out at a chosen speed."""
+"""The shoe on its line: the happenings of `simulators.dealing`, played at a chosen speed."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
 
 from msgspec import Struct
 
 from events.cards import Card
 from simulators.dealer import Outcome
-from simulators.dealing import DealingShoe, Step, next_shoe_id
+from simulators.dealing import DealingShoe, Happening, Step, next_shoe_id
 from simulators.deck import Burn
 from simulators.pty_port import PtyPort
+from simulators.script import Call, Fallen, Plug
 
 __all__ = ["DealtCoup", "NewShoe", "ShoeSimulator"]
+
+_HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
+_READER_BACK_S: Final = 10.0  # for the driver to open the line again; then play goes on anyway
 
 
 class NewShoe(Struct, frozen=True, kw_only=True):
@@ -28,19 +33,31 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
     Args:
         shoe: the shoe's id.
         number: 1, 2, 3... within the shoe, as the dealer counts.
-        cards: in dealing order.
-        outcome: as the dealer calls it.
+        cards: of the two hands, in dealing order.
+        outcome: as the dealer calls it; None where the coup was broken off.
         last: the shoe is over after it.
         decided_ns: `time.monotonic_ns()` as the last byte of the deciding report's first copy
             was handed to the line; the settlement's latency counts from here.
+        fault: what went wrong with it, if anything.
+        excess: a card too many that left the shoe.
+        carried: it lies face down, and is the next coup's first card.
+        result_comes: the device says how the coup came out.
     """
 
     shoe: str
     number: int
     cards: tuple[Card, ...]
-    outcome: Outcome
+    outcome: Outcome | None
     last: bool
     decided_ns: int
+    fault: str | None = None
+    excess: Card | None = None
+    carried: bool = False
+    result_comes: bool = True
+
+
+async def _nobody_comes(_: Call) -> None:
+    """The dealer calls, and deals on."""
 
 
 class ShoeSimulator:
@@ -52,12 +69,18 @@ class ShoeSimulator:
         first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the
             seed it fixes the cards.
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
+
+    Attributes:
+        lying: the cards of the coup in progress, as they lie on the table.
+        excess_is_seen: a card too many of this coup is shown to the table.
     """
 
     def __init__(
         self, port: PtyPort, dealing: DealingShoe, *, first_shoe: str, speed: float = 1.0
     ) -> None:
         self.port = port
+        self.lying: list[Fallen] = []
+        self.excess_is_seen = False
         self._dealing = dealing
         self.next_shoe = first_shoe
         self._speed = speed
@@ -68,31 +91,52 @@ class ShoeSimulator:
         return self._dealing.over
 
     @property
-    def cut_card_is_next(self) -> bool:
+    def is_undisturbed(self) -> bool:
+        """Nothing of an earlier coup reaches into the next one, and it is not the shoe's last."""
+        return self._dealing.is_undisturbed
+
+    @property
+    def cut_card_comes_first(self) -> bool:
         """The cut card will come in place of the next coup's first card."""
-        return self._dealing.deck.cut_card_is_next
+        return self._dealing.cut_card_comes_first
 
     @property
     def cut_card_is_out(self) -> bool:
         """The cut card has come."""
         return self._dealing.deck.cut_card_is_out
 
-    async def new_shoe(self) -> NewShoe:
-        """Power up with a freshly shuffled shoe, expose its first card and burn."""
+    def take_next_id(self) -> str:
+        """The id of the shoe that comes now; the next one counts on."""
         shoe = self.next_shoe
         self.next_shoe = next_shoe_id(shoe)
+        return shoe
+
+    async def new_shoe(self) -> NewShoe:
+        """Power up with a freshly shuffled shoe, expose its first card and burn."""
+        shoe = self.take_next_id()
         steps, burn = self._dealing.new_shoe(shoe)
         await self._play(steps)
         return NewShoe(shoe=shoe, burn=burn, reports=len(steps))
 
-    async def deal_coup(self) -> DealtCoup:
-        """Deal one coup to its result.
+    async def deal_coup(
+        self,
+        fault: str | None = None,
+        *,
+        call: Callable[[Call], Awaitable[None]] = _nobody_comes,
+    ) -> DealtCoup:
+        """Deal one coup to its result, or as far as it comes.
+
+        Args:
+            fault: what is to go wrong with it.
+            call: comes when the dealer calls; the dealer waits meanwhile.
 
         Raises:
             OurBug: the shoe is over.
         """
-        steps, coup = self._dealing.coup()
-        decided_ns = await self._play(steps)
+        happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
+        self.lying = []
+        self.excess_is_seen = coup.excess is not None and not coup.carried
+        decided_ns = await self._play(happenings, call)
         return DealtCoup(
             shoe=coup.shoe,
             number=coup.number,
@@ -100,17 +144,58 @@ class ShoeSimulator:
             outcome=coup.outcome,
             last=coup.last,
             decided_ns=decided_ns,
+            fault=coup.fault,
+            excess=coup.excess,
+            carried=coup.carried,
+            result_comes=coup.result_comes,
         )
 
-    async def _play(self, steps: Iterable[Step]) -> int:
+    async def stacked_errors(self) -> None:
+        """Two errors come to stand, and one of them is cleared."""
+        await self._play(self._dealing.stacked_errors())
+
+    async def clear_errors(self) -> None:
+        """The dealer clears at the device whatever stands."""
+        await self._play(self._dealing.clear_errors())
+
+    async def two_power_ups(self) -> None:
+        """The device powers up twice in a row, between coups."""
+        await self._play(self._dealing.two_power_ups())
+
+    async def _play(
+        self,
+        happenings: Iterable[Happening],
+        call: Callable[[Call], Awaitable[None]] = _nobody_comes,
+    ) -> int:
         decided_ns = 0
-        for step in steps:
-            if self._speed and step.pause:
-                await asyncio.sleep(step.pause / self._speed)
-            if step.noise:
-                await self.port.write(step.noise)
-            for index, copy in enumerate(step.copies):
-                handed_over = await self.port.write(copy)
-                if step.deciding and index == 0:
-                    decided_ns = handed_over
+        for happening in happenings:
+            if isinstance(happening, Call):
+                await call(happening)
+            elif isinstance(happening, Plug):
+                await self._plug(happening)
+            else:
+                decided_ns = await self._say(happening) or decided_ns
+        return decided_ns
+
+    async def _plug(self, what: Plug) -> None:
+        if what is Plug.OUT:
+            await asyncio.sleep(_HAND_S)
+            self.port.unplug()
+            return
+        self.port.plug_in()
+        await self.port.reader(_READER_BACK_S)
+
+    async def _say(self, step: Step) -> int:
+        """Returns when the deciding report was handed over; 0 for another one."""
+        decided_ns = 0
+        if self._speed and step.pause:
+            await asyncio.sleep(step.pause / self._speed)
+        if step.falls is not None:
+            self.lying.append(step.falls)
+        if step.noise:
+            await self.port.write(step.noise)
+        for index, copy in enumerate(step.copies):
+            handed_over = await self.port.write(copy)
+            if step.deciding and index == 0:
+                decided_ns = handed_over
         return decided_ns

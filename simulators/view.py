@@ -8,11 +8,29 @@ import msgspec
 from msgspec import Struct
 
 from events.bus import Message
+from events.cards import Card, Hand
 
-__all__ = ["OVER", "AlarmSeen", "CoupSeen", "LinkSeen", "ShoeSeen", "TableSeen", "TableView"]
+__all__ = [
+    "OVER",
+    "AlarmSeen",
+    "CardSeen",
+    "CoupSeen",
+    "LinkSeen",
+    "ShoeSeen",
+    "TableSeen",
+    "TableView",
+]
 
 OVER: Final = frozenset({"settled", "voided"})
 """The phases after which a coup is done with."""
+
+
+class CardSeen(Struct, frozen=True, kw_only=True):
+    """A card on the screen; its face is None while the table does not know it."""
+
+    hand: Hand
+    number: int
+    card: Card | None = None
 
 
 class CoupSeen(Struct, frozen=True, kw_only=True):
@@ -21,6 +39,7 @@ class CoupSeen(Struct, frozen=True, kw_only=True):
     id: str
     phase: str
     reason: str = ""
+    cards: tuple[CardSeen, ...] = ()
 
 
 class ShoeSeen(Struct, frozen=True, kw_only=True):

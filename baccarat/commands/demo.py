@@ -17,6 +17,7 @@ from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
 from baccarat.services import configure_logging, raising_ours
 from shoe_driver.edge.catalogue import load_profile, profile_names
+from simulators.faults import parse_faults
 from table_core.stores import load_rulebook
 
 __all__ = ["demo"]
@@ -33,14 +34,20 @@ _EXIT_INTERRUPTED: Final = 130
 @click.option("--profile", default="enq-bcc", show_default=True, help="Wire profile of the shoe.")
 @click.option("--disclosure", type=click.Choice(["immediate", "deferred"]), default="immediate",
               show_default=True, help="When the shoe tells the faces.")  # fmt: skip
+@click.option("--faults", default="", metavar="LIST",
+              help="What goes wrong: all, or names with commas between them.")  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), help="Folder for all that is kept.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The broker's port on loopback.")
 @click.option("--json", "as_json", is_flag=True, help="One document on stdout at the end.")
 def demo(as_json: bool, **given: object) -> int:
     """Play a whole table on this machine: broker, shoe, driver, core, patrons, cage."""
-    seed = given.pop("seed")
+    seed, faults = given.pop("seed"), str(given.pop("faults"))
+    chosen = {
+        "seed": secrets.randbelow(10**6) if seed is None else seed,
+        "faults": parse_faults(faults) if faults else (),
+    }
     options = msgspec.convert(
-        {**given, "seed": secrets.randbelow(10**6) if seed is None else seed},
+        given | chosen,
         DemoOptions,
         dec_hook=lambda kind, value: kind(value),
     )

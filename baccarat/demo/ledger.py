@@ -1,16 +1,33 @@
-"""What the demo counts while it plays, and the audit of the log when it has played."""
+"""What the demo counts while it plays, and the audit of the log when it has played.
+
+The audit holds the log against what physically happened, coup by coup, and stays strict where
+something was meant to go wrong:
+
+- In a coup that settled, the cards in the log must be those that fell, each at its place, however
+  the log learned of them: from the shoe, at a disclosure, or by a person's hand. One that is not
+  there is *lost*, one too many or another one is *doubled* (a wrong face is both).
+- A coup that was void paid nobody, and is void because its cards were not all known. What the line
+  truly lost of it is not counted as lost, but it may still not hold more cards than fell.
+- In every coup the shoe's own reports of cards, a carried-over card among them, may not be more
+  than the cards that fell: three copies are one report, and one card is told of once. A card that
+  was drawn in excess is not of its coup's hands; carried over, it is of the next one's.
+- No settlement is in the log twice.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import quantiles
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from events.cards import Card
-from events.shoe import CardDrawn, CardRevealed
+from events.cards import Card, Hand
+from events.irregularity import CardCorrected, CardEntered, CardMarkedUnreadable
+from events.shoe import CardCarriedOver, CardDrawn
 from events.table import (
     BettingOpened,
+    CardDealt,
+    CardDisclosed,
     CoupMisaligned,
     CoupSettled,
     Settlement,
@@ -19,6 +36,8 @@ from events.table import (
 )
 from simulators.cage import Receipt
 from simulators.croupier import PlayedCoup
+from simulators.dealer import next_place
+from simulators.supervisor import Tally
 
 __all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
 
@@ -50,7 +69,12 @@ class Summary(Struct, frozen=True, kw_only=True):
         duplicates: cards or settlements that are in the log more often than they happened.
         misaligned: coups that broke and were resolved by the supervisor.
         log: the event log's file.
-        latency_ms: from the deciding frame to the cage's book.
+        latency_ms: from the deciding frame to the cage's book, in coups with which nothing was
+            meant to go wrong.
+        voided: of the coups.
+        faults: that came, by name.
+        done: what people put right by hand, by the command's name.
+        refused: what the table refused, by code.
     """
 
     coups: int
@@ -66,6 +90,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     misaligned: int
     log: str
     latency_ms: Percentiles
+    voided: int
+    faults: dict[str, int]
+    done: dict[str, int]
+    refused: dict[str, int]
 
 
 class Ledger:
@@ -83,7 +111,7 @@ class Ledger:
     def on_coup(self, coup: PlayedCoup) -> None:
         """A coup is over."""
         self.played.append(coup)
-        if coup.phase == "settled":
+        if coup.phase == "settled" and coup.fault is None:
             self._decided[coup.coup] = coup.dealt.decided_ns
             self._pair(coup.coup)
 
@@ -112,7 +140,7 @@ class Ledger:
         cuts = quantiles(self._latencies, n=100, method="inclusive")
         return Percentiles(p50=round(cuts[49], 3), p99=round(cuts[98], 3))
 
-    def summary(self, audit: "Audit", *, acknowledged_to: int, log: str) -> Summary:
+    def summary(self, audit: "Audit", tally: Tally, *, acknowledged_to: int, log: str) -> Summary:
         """The demo's last word."""
         return Summary(
             coups=len(self.played),
@@ -128,6 +156,10 @@ class Ledger:
             misaligned=audit.misaligned,
             log=log,
             latency_ms=self.latency(),
+            voided=tally.voided,
+            faults=dict(sorted(tally.faults.items())),
+            done=dict(sorted(tally.done.items())),
+            refused=dict(sorted(tally.refused.items())),
         )
 
     def _pair(self, coup: str) -> None:
@@ -146,6 +178,14 @@ class Audit(Struct, frozen=True, kw_only=True):
     misaligned: int
 
 
+class _InLog(Struct):
+    """What the log holds of one coup."""
+
+    cards: dict[tuple[Hand, int], Card | None] = field(default_factory=dict)
+    told: int = 0
+    misaligned: bool = False
+
+
 def audit(events: Iterable[TableEvent], played: Sequence[PlayedCoup]) -> Audit:
     """Hold the log against what physically happened.
 
@@ -153,33 +193,47 @@ def audit(events: Iterable[TableEvent], played: Sequence[PlayedCoup]) -> Audit:
         events: the whole log, in order.
         played: the coups as the simulated shoe dealt them.
     """
-    told: dict[str, Counter[Card]] = {}
+    coups: dict[str, _InLog] = {}
     settled: Counter[str] = Counter()
-    broken: set[str] = set()
-    current = ""
+    current = _InLog()
     for event in events:
         match event:
-            case BettingOpened(coup=current):
-                told[current] = Counter()
-            case ShoeReported(source=source) if current:
-                report = source.report
-                if isinstance(report, CardDrawn | CardRevealed) and report.face:
-                    told[current][report.face] += 1
+            case BettingOpened(coup=coup):
+                current = coups[coup] = _InLog()
+            case ShoeReported(source=source):
+                current.told += isinstance(source.report, CardDrawn | CardCarriedOver)
+            case CardDealt() | CardDisclosed() | CardEntered() | CardCorrected():
+                current.cards[event.hand, event.number] = event.card
+            case CardMarkedUnreadable():
+                current.cards[event.hand, event.number] = None
             case CoupSettled(settlement=settlement):
                 settled[settlement.settlement_id] += 1
-            case CoupMisaligned(coup=misaligned):
-                broken.add(misaligned)
+            case CoupMisaligned():
+                current.misaligned = True
             case _:
                 pass
-    lost = duplicates = 0
-    for coup in played:
-        fell: Counter[Card] = Counter(coup.dealt.cards)
-        seen = told.get(coup.coup, Counter())
-        lost += (fell - seen).total()
-        duplicates += (seen - fell).total()
-    duplicates += sum(times - 1 for times in settled.values())
-    return Audit(
-        lost=lost,
-        duplicates=duplicates,
-        misaligned=len(broken & {coup.coup for coup in played}),
-    )
+    lost = 0
+    duplicates = sum(times - 1 for times in settled.values())
+    for each in played:
+        held = coups.get(each.coup, _InLog())
+        missing, extra = _differences(each, held)
+        lost += missing
+        duplicates += extra + max(0, held.told - len(each.dealt.cards))
+    misaligned = sum(coups[each.coup].misaligned for each in played if each.coup in coups)
+    return Audit(lost=lost, duplicates=duplicates, misaligned=misaligned)
+
+
+def _differences(coup: PlayedCoup, held: _InLog) -> tuple[int, int]:
+    """(cards that fell and are not in the log at their place, cards in the log that did not)."""
+    if coup.phase == "voided":
+        return 0, max(0, len(held.cards) - len(coup.dealt.cards))
+    fell = {(*_place(coup.dealt.cards, n), card) for n, card in enumerate(coup.dealt.cards)}
+    known = {(hand, number, card) for (hand, number), card in held.cards.items() if card}
+    return len(fell - known), len(known - fell)
+
+
+def _place(cards: Sequence[Card], number: int) -> tuple[Hand, int]:
+    """Where the card of this number fell, by the printed rules."""
+    place = next_place(cards[:number])
+    assert place is not None  # noqa: S101 - it fell
+    return place.hand, place.number

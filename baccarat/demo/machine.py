@@ -54,6 +54,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
         disclosure: `immediate` or `deferred`.
         data: the folder for everything durable; None makes one.
         port: the broker's MQTT port on loopback; None takes a free one.
+        faults: what goes wrong, by name; empty for a game in which nothing is meant to.
     """
 
     rounds: int | None
@@ -64,6 +65,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
     disclosure: str
     data: Path | None
     port: int | None
+    faults: tuple[str, ...] = ()
 
 
 class Machine:

@@ -12,16 +12,22 @@ from events.codec import decode_data, decode_envelope
 from events.log import EventLog
 from events.table import Settlement
 from simulators.cage import Cage, Receipt
-from simulators.croupier import Croupier, PlayedCoup
+from simulators.croupier import Croupier, Game, PlayedCoup
 from simulators.dealing import DealingShoe
+from simulators.faults import SPAN, FaultPlan
 from simulators.pty_port import INSTANT, Pace, PtyPort
 from simulators.shoe import ShoeSimulator
+from simulators.supervisor import Tally
+from table_core.rulebook import INITIAL_PHASE
+from table_core.stores import load_rulebook
 
 __all__ = ["Onlooker", "Played", "play"]
 
 _BAUD: Final = 4800
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
+# In how much of a short game the faults come, per cent.
+_EARLY_PERCENT: Final = 80
 
 
 class Onlooker(Protocol):
@@ -67,11 +73,11 @@ async def play(
     try:
         machine.start("shoe")
         machine.start("table")
-        acknowledged_to = await _play(options, machine, ledger, onlooker, port, stop)
+        acknowledged_to, tally = await _play(options, machine, ledger, onlooker, port, stop)
     finally:
         port.unplug()
     return Played(
-        _audited(machine, ledger, acknowledged_to),
+        _audited(machine, ledger, tally, acknowledged_to),
         interrupted=stop.is_set(),
     )
 
@@ -83,8 +89,8 @@ async def _play(
     onlooker: Onlooker,
     port: PtyPort,
     stop: asyncio.Event,
-) -> int:
-    """Returns the position up to which the cage has acknowledged."""
+) -> tuple[int, Tally]:
+    """The position up to which the cage has acknowledged, and what has been played."""
     config = machine.table
 
     def on_coup(coup: PlayedCoup) -> None:
@@ -95,9 +101,11 @@ async def _play(
         ledger.on_receipt(receipt)
         onlooker.on_settlement(receipt.settlement)
 
+    rulebook = load_rulebook(options.rulebook)
     dealing = DealingShoe(
         seed=options.seed,
         disclosure=cast(Literal["immediate", "deferred"], options.disclosure),
+        pays_early=any(bet.phase == INITIAL_PHASE for bet in rulebook.bets.values()),
     )
     croupier = Croupier(
         config.bus_settings("croupier"),
@@ -106,6 +114,7 @@ async def _play(
             port, dealing, first_shoe=f"{datetime.now(UTC):%Y%m%d}-01", speed=options.speed
         ),
         seed=options.seed,
+        game=Game(rulebook=rulebook, faults=_fault_plan(options)),
         speed=options.speed,
         on_coup=on_coup,
     )
@@ -124,7 +133,16 @@ async def _play(
             await _acknowledged(cage, croupier.view.seen.position)
         for task in tasks:
             task.cancel()
-    return cage.acknowledged
+    return cage.acknowledged, croupier.tally
+
+
+def _fault_plan(options: DemoOptions) -> FaultPlan | None:
+    """In a short game every fault comes early; its last coups are left for those that wait."""
+    if not options.faults:
+        return None
+    rounds = options.rounds or SPAN
+    span = min(SPAN, max(1, rounds * _EARLY_PERCENT // 100))
+    return FaultPlan(options.seed, options.faults, span=span)
 
 
 async def _until(stop: asyncio.Event, croupier: Croupier, rounds: int | None) -> None:
@@ -157,7 +175,7 @@ def _stopped_by_signals() -> asyncio.Event:
     return stop
 
 
-def _audited(machine: Machine, ledger: Ledger, acknowledged_to: int) -> Summary:
+def _audited(machine: Machine, ledger: Ledger, tally: Tally, acknowledged_to: int) -> Summary:
     """The summary, with the log held against what physically happened."""
     machine.stop_services()
     config = machine.table
@@ -165,6 +183,7 @@ def _audited(machine: Machine, ledger: Ledger, acknowledged_to: int) -> Summary:
         events = (decode_data(decode_envelope(stored.stored)) for stored in log.read())
         return ledger.summary(
             audit(events, ledger.played),
+            tally,
             acknowledged_to=acknowledged_to,
             log=str(config.log_path),
         )

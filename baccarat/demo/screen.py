@@ -1,6 +1,7 @@
 """The demo in the terminal: a live table, or a line a coup where there is no terminal."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import IO, Final
 
 from rich.columns import Columns
@@ -124,16 +125,24 @@ def print_summary(console: Console, summary: Summary) -> None:
     """The demo's last word, for people."""
     for what, value in (
         ("coups", f"{summary.coups}, {summary.cards} cards, {summary.misaligned} misaligned"),
+        ("void", f"{summary.voided}"),
         ("settlements", f"{summary.settlements}, the cage acknowledged {summary.acknowledged}"),
         ("staked", money(summary.staked)),
         ("paid", f"{money(summary.paid)}, after {money(summary.commission)} commission"),
         ("house", money(summary.house)),
         ("lost", f"{summary.lost} cards, and {summary.duplicates} doubled"),
         ("latency", _latency(summary)),
+        ("faults", _counts(summary.faults)),
+        ("by hand", _counts(summary.done)),
         ("log", summary.log),
     ):
-        console.print(f"{what:<12} {value}", soft_wrap=True, highlight=False)
+        if value:
+            console.print(f"{what:<12} {value}", soft_wrap=True, highlight=False)
     console.print(f"Check it: baccarat log verify {summary.log}", soft_wrap=True)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(name if times == 1 else f"{name} {times}" for name, times in counts.items())
 
 
 def _latency(summary: Summary) -> str:

@@ -20,6 +20,7 @@ from tests.support.waiting import until_blocking
 FIELDS = [
     *("coups", "cards", "settlements", "acknowledged", "staked", "paid", "commission", "house"),
     *("lost", "duplicates", "misaligned", "log", "latency_ms"),
+    *("voided", "faults", "done", "refused"),
 ]
 ENDS_WITHIN_S = 60
 
@@ -81,7 +82,8 @@ def test_the_figures_agree_with_each_other_and_with_the_log(
     told = json.loads(ended.stdout)
     assert list(told) == FIELDS
     assert told["coups"] == told["settlements"] == told["acknowledged"] == 30
-    assert (told["lost"], told["duplicates"], told["misaligned"]) == (0, 0, 0)
+    assert (told["lost"], told["duplicates"], told["misaligned"], told["voided"]) == (0, 0, 0, 0)
+    assert told["faults"] == told["done"] == told["refused"] == {}
     assert told["staked"] - told["paid"] == told["house"]
     assert told["log"] == str(tmp_path / "table.sqlite")
     assert 0 < told["latency_ms"]["p50"] <= told["latency_ms"]["p99"]
@@ -184,6 +186,9 @@ def test_a_port_in_use_is_one_line_and_leaves_no_process(tmp_path: Path) -> None
         (["--rulebook", "no-such"], "au-commission"),
         (["--profile", "no-such"], "enq-bcc"),
         (["--disclosure", "sometimes"], "immediate"),
+        (["--faults", "no-such"], "unplug"),
+        (["--faults", "all,no-such"], "no-such"),
+        (["--faults", ","], "missing_report"),
         (["--speed", "-1"], "--speed"),
         (["--port", "99999"], "--port"),
         (["--data", "/dev/null/x"], "--data"),

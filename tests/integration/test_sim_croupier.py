@@ -15,19 +15,21 @@ from events.codec import decode_data, decode_envelope
 from events.log import EventLog
 from events.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
 from simulators.cage import Anomalies, Cage
-from simulators.console import Waits
-from simulators.croupier import Croupier, CroupierRefused, PlayedCoup
+from simulators.console import RequestRefused, Waits
+from simulators.croupier import Croupier, Game, PlayedCoup
 from simulators.dealing import DealingShoe
 from simulators.patrons import wagers
 from simulators.pty_port import INSTANT, SERIAL_4800, Pace, PtyPort
 from simulators.shoe import ShoeSimulator
 from simulators.view import TableSeen
+from table_core.stores import load_rulebook
 from tests.support.brokers import Broker
 from tests.support.small_table import until
 
 SEED = 31
 SHOE = "20261127-01"
 LIMIT_S = 60.0
+RULEBOOK = load_rulebook("au-commission")
 
 
 class Pit:
@@ -56,7 +58,7 @@ class Pit:
             self.config.topics,
             ShoeSimulator(self.port, self.dealing, first_shoe=SHOE, speed=0),
             seed=SEED,
-            decks=decks,
+            game=Game(decks=decks),
             speed=0,
             on_coup=self.played.append,
             waits=Waits(answer=0.5),
@@ -130,6 +132,7 @@ async def test_the_log_and_the_cage_hold_exactly_what_happened(
     assert [coup.coup for coup in pit.played] == [f"{SHOE}/{n}" for n in range(1, 21)]
     for coup in pit.played:
         settlement, called = settled[coup.coup].settlement, coup.dealt.outcome
+        assert called is not None
         assert (settlement.player, settlement.banker) == (called.player, called.banker)
         assert (settlement.player_total, settlement.banker_total) == (
             called.player_total,
@@ -137,14 +140,14 @@ async def test_the_log_and_the_cage_hold_exactly_what_happened(
         )
         assert settlement.winner is called.winner
         assert [card for *_, card in _dealt_by_log(events, coup.coup)] == list(coup.dealt.cards)
-        asked = wagers(SEED, SHOE, coup.dealt.number)
+        asked = wagers(SEED, SHOE, coup.dealt.number, RULEBOOK)
         assert [(line.seat, line.bet, line.stake) for line in settlement.lines] == [
             (wager.seat, wager.bet, wager.stake) for command in asked for wager in command.wagers
         ]
     assert (tally.coups, tally.settled, tally.voided, tally.shoes) == (20, 20, 0, 1)
     assert not tally.refused
     assert not tally.resolved
-    assert tally.wagers == sum(len(wagers(SEED, SHOE, n)) for n in range(1, 21))
+    assert tally.wagers == sum(len(wagers(SEED, SHOE, n, RULEBOOK)) for n in range(1, 21))
     assert booked.settlements == 20
     assert booked.staked == sum(event.settlement.staked for event in settled.values())
     assert booked.paid == sum(event.settlement.paid for event in settled.values())
@@ -160,14 +163,14 @@ async def test_shoes_are_ended_and_loaded_as_the_cut_card_comes(
     async with _pit(tmp_path, nats) as pit:
         croupier = pit.croupier(decks=4, cut_card=180)
         async with _beside(croupier):
-            tally = await croupier.play(12)
+            tally = await croupier.play(15)
     events = pit.log()
     loaded = [event.shoe for event in events if isinstance(event, ShoeLoaded)]
     ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
     assert len(loaded) >= 3
     assert loaded == [f"20261127-{n:02d}" for n in range(1, len(loaded) + 1)]
     assert ended == loaded[:-1]
-    assert (tally.shoes, tally.settled) == (len(loaded), 12)
+    assert (tally.shoes, tally.settled) == (len(loaded), 15)
     lasts = {coup.dealt.shoe: coup.dealt.number for coup in pit.played if coup.dealt.last}
     shoes = [coup.dealt.shoe for coup in pit.played]
     assert {shoe: shoes.count(shoe) for shoe in ended} == {shoe: lasts[shoe] for shoe in ended}
@@ -256,7 +259,7 @@ async def test_a_table_that_does_not_let_the_dealer_work_says_so(
     async with _pit(tmp_path, nats, users=users) as pit:
         croupier = pit.croupier()
         async with _beside(croupier):
-            with pytest.raises(CroupierRefused, match="LoadShoe l-20261127-01: not_allowed"):
+            with pytest.raises(RequestRefused, match="LoadShoe l-20261127-01: not_allowed"):
                 await croupier.play(1)
     assert pit.played == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import serial
 
-from simulators.dealing import DealingShoe
+from simulators.dealing import DealingShoe, Step
 from simulators.enq_bcc import Disclosure
 from simulators.pty_port import INSTANT, Pace, PtyPort
 from simulators.shoe import DealtCoup, ShoeSimulator
@@ -22,8 +22,9 @@ COUPS = 12
 def _expected(disclosure: Disclosure) -> bytes:
     """The bytes by the pure shoe alone, which the unit tests hold against the profile's page."""
     dealing = DealingShoe(seed=SEED, disclosure=disclosure)
-    happenings = [dealing.new_shoe(SHOE)[0], *(dealing.coup()[0] for _ in range(COUPS))]
-    steps = [step for steps in happenings for step in steps]
+    steps = dealing.new_shoe(SHOE)[0]
+    for _ in range(COUPS):
+        steps += [step for step in dealing.coup()[0] if isinstance(step, Step)]
     return b"".join(step.noise + b"".join(step.copies) for step in steps)
 
 
@@ -54,10 +55,11 @@ async def test_the_deciding_moment_is_the_end_of_the_results_first_copy(tmp_path
     port = PtyPort(tmp_path / "shoe", pace=Pace(chunk=1, seconds_per_byte=0.001))
     port.plug_in()
     dealing = DealingShoe(seed=SEED)
-    steps = [dealing.new_shoe(SHOE)[0], dealing.coup()[0]]
-    result = next(index for index, step in enumerate(steps[1]) if step.deciding)
-    copy = len(steps[1][result].copies[0])
-    after = sum(len(frame) for step in steps[1][result + 1 :] for frame in step.copies)
+    dealing.new_shoe(SHOE)
+    steps = [step for step in dealing.coup()[0] if isinstance(step, Step)]
+    result = next(index for index, step in enumerate(steps) if step.deciding)
+    copy = len(steps[result].copies[0])
+    after = sum(len(frame) for step in steps[result + 1 :] for frame in step.copies)
     shoe = ShoeSimulator(port, DealingShoe(seed=SEED), first_shoe=SHOE, speed=0)
     fd = os.open(port.link, os.O_RDONLY | os.O_NOCTTY)
     try:
@@ -70,7 +72,7 @@ async def test_the_deciding_moment_is_the_end_of_the_results_first_copy(tmp_path
         port.unplug()
     assert copy == 7
     assert left >= (2 * copy + after) * 1_000_000  # two copies, and the standby where it came
-    cards = sum(len(frame) for step in steps[1][:result] for frame in step.copies)
+    cards = sum(len(frame) for step in steps[:result] for frame in step.copies)
     assert dealt.decided_ns - began >= (cards + copy - 1) * 1_000_000
 
 

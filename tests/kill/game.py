@@ -26,10 +26,11 @@ from events.table import (
 from events.verify import verify
 from simulators.cage import Cage
 from simulators.console import Waits
-from simulators.croupier import Croupier, PlayedCoup, Tally
+from simulators.croupier import Croupier, PlayedCoup
 from simulators.dealing import DealingShoe
 from simulators.pty_port import PtyPort
 from simulators.shoe import ShoeSimulator
+from simulators.supervisor import Tally
 from tests.kill.child import READY_TO_BE_TOLD
 from tests.support.brokers import Broker
 

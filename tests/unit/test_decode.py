@@ -260,7 +260,7 @@ def test_the_shipped_simulator_and_the_driver_agree() -> None:
         device.error_cleared("draw_timeout"),
         device.drawn_outside(),
         device.out_of_play(Card.D5),
-        *device.disclose(),
+        device.revealed(Place(hand=Hand.PLAYER, number=1), Card.S8),
         device.forced_end(),
         device.standby(),
     ]

@@ -11,6 +11,7 @@ from events.cards import Card, Hand
 from simulators.dealer import Place, outcome
 from simulators.enq_bcc import (
     ERROR_CODES,
+    Disclosure,
     EnqBccDevice,
     card_byte,
     frame,
@@ -102,31 +103,19 @@ def test_a_new_shoe_shows_its_first_card_and_counts_its_burn_down() -> None:
     assert said == ["S", "D C1 A2", "D D1 9B", "D D0 A2"]
 
 
-def test_deferred_faces_come_as_a_burst_in_the_order_they_were_drawn() -> None:
+def test_deferred_faces_are_told_one_by_one_at_their_places() -> None:
     device = EnqBccDevice(disclosure="deferred")
-    drawn = [
-        device.card_drawn(PLAYER_1, Card.S8),
-        device.card_drawn(Place(Hand.BANKER, 1), Card.HK),
-        device.card_drawn(Place(Hand.PLAYER, 2), Card.DT),
-        device.card_drawn(Place(Hand.BANKER, 2), Card.CA),
-    ]
-    assert [_body(report) for report in drawn] == ["D 81 80", "D 91 80", "D 82 80", "D 92 80"]
-    burst = [_body(report) for report in device.disclose()]
-    assert burst == ["I 81 B8", "I 91 CD", "I 82 9A", "I 92 A1"]
-    assert device.disclose() == []
+    banker_1 = Place(Hand.BANKER, 1)
+    said = [device.card_drawn(PLAYER_1, Card.S8), device.card_drawn(banker_1, Card.HK)]
+    assert [_body(report) for report in said] == ["D 81 80", "D 91 80"]
+    burst = [device.revealed(PLAYER_1, Card.S8), device.revealed(banker_1, Card.HK)]
+    assert [_body(report) for report in burst] == ["I 81 B8", "I 91 CD"]
 
 
-def test_immediate_faces_are_not_disclosed_again() -> None:
-    device = EnqBccDevice()
-    device.card_drawn(PLAYER_1, Card.S8)
-    assert device.disclose() == []
-
-
-def test_power_up_forgets_the_faces_it_held_back() -> None:
-    device = EnqBccDevice(disclosure="deferred")
-    device.card_drawn(PLAYER_1, Card.S8)
-    device.power_up()
-    assert device.disclose() == []
+@pytest.mark.parametrize("disclosure", ["immediate", "deferred"])
+def test_a_card_that_cannot_be_read_is_counted_without_its_face(disclosure: Disclosure) -> None:
+    device = EnqBccDevice(disclosure=disclosure)
+    assert _body(device.card_unread(Place(Hand.BANKER, 2))) == "D 92 80"
 
 
 def test_an_overdraw_that_is_burned() -> None:
@@ -147,7 +136,6 @@ def test_an_overdrawn_card_carried_over_is_the_next_coups_first_card() -> None:
     assert _body(device.carried_over(PLAYER_1, Card.H9)) == "R 81 C9"
     deferred = EnqBccDevice(disclosure="deferred")
     assert _body(deferred.carried_over(PLAYER_1, Card.H9)) == "R 81 80"
-    assert [_body(report) for report in deferred.disclose()] == ["I 81 C9"]
 
 
 def test_a_forced_end_has_no_winner() -> None:

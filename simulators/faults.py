@@ -1,0 +1,110 @@
+"""The faults that can be chosen by name, and when each of them comes.
+
+A plan is drawn from its seed once, as coup numbers and not as dice: within so many coups each
+chosen fault comes once. The particulars (which card, which copy) are the coup's own, in
+`simulators.mishaps`; those of the table's people are in `simulators.croupier`.
+"""
+
+import random
+from collections.abc import Iterable
+from typing import Final
+
+from events.errors import InputError
+
+__all__ = ["ALL", "FAULTS", "SPAN", "FaultPlan", "parse_faults"]
+
+FAULTS: Final[dict[str, str]] = {
+    "bit_flip": "a bit of one or two copies of every report is turned over",
+    "copy_conflict": "two copies of one card's report differ",
+    "copy_lost": "one or two copies of every report are lost",
+    "cut_card": "the cut card comes early, in mid-coup, and is reported at once",
+    "error_and_clear": "the device stands in an error for a moment",
+    "forced_end": "the round is ended at the device",
+    "free_hand": "a coup without wagers",
+    "late_wager": "a wager after the close of betting",
+    "misread_face": "the device reports another face than lies there",
+    "missing_report": "a card's report is lost, all copies of it",
+    "missing_standby": "the device does not say that it waits",
+    "no_result": "the device does not say how the coup came out (takes half a minute)",
+    "noise": "bytes on the line that are no frame",
+    "overdraw_burned": "a card too many, which the shoe takes out of play",
+    "overdraw_carried": "a card too many, which is the next coup's first",
+    "power_up": "the device loses its power in mid-coup",
+    "replace_shoe": "another shoe in mid-coup; the coup is void",
+    "replace_shoe_continue": "another shoe in mid-coup; the coup goes on",
+    "stacked_errors": "two device errors stand, and one is cleared",
+    "two_power_ups": "the device powers up twice while betting is open",
+    "unplug": "the cable comes out in mid-coup, and is put back",
+    "unreadable_card": "a card that the device cannot read",
+    "withdrawn_wager": "a patron takes a wager back",
+    "wrong_result": "the device names another winner than the cards do",
+}
+"""Name and meaning of each."""
+
+ALL: Final = tuple(name for name in FAULTS if name != "no_result")
+"""What `all` stands for: every fault but the one that is made of waiting."""
+
+SPAN: Final = 60
+"""Coups within which each chosen fault comes once: well within a shoe of some eighty."""
+
+# They end a shoe before its time: once, and before all others, so that later shoes are whole.
+_END_A_SHOE: Final = frozenset({"cut_card", "replace_shoe", "replace_shoe_continue"})
+
+
+def parse_faults(text: str) -> tuple[str, ...]:
+    """Read `all`, or names with commas between them; sorted, each once.
+
+    Raises:
+        InputError: there is no fault of that name; says which there are.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in FAULTS and name != "all"]
+    if unknown or not names:
+        known = ", ".join(FAULTS)
+        raise InputError(f"no fault {', '.join(unknown) or text!r}; there are all, {known}")
+    chosen = {name for name in names if name != "all"} | set(ALL if "all" in names else ())
+    return tuple(sorted(chosen))
+
+
+class FaultPlan:
+    """When each fault comes. At most one comes in a coup.
+
+    A fault that a coup cannot have, by its cards, comes in the next one that can.
+
+    Args:
+        seed: fixes the plan.
+        names: the faults, as `parse_faults` gives them.
+        span: each of them comes once in so many coups, those that end a shoe only once at all.
+    """
+
+    def __init__(self, seed: int, names: Iterable[str], *, span: int = SPAN) -> None:
+        self._whims = random.Random(f"{seed}/faults")
+        self._names = sorted(names)
+        self._span = span
+        self._planned_to = 0
+        self._waiting: list[tuple[int, str]] = []
+
+    def due(self, coup: int) -> str | None:
+        """The fault for this coup, counted from 1 over all shoes; it waits until it is `done`."""
+        while self._names and coup > self._planned_to:
+            self._plan_on()
+        if self._waiting and self._waiting[0][0] <= coup:
+            return self._waiting[0][1]
+        return None
+
+    def done(self, name: str) -> None:
+        """It has come."""
+        self._waiting.remove(next(item for item in self._waiting if item[1] == name))
+
+    def _plan_on(self) -> None:
+        """Draw the next span's coups: more faults than coups fill it, and the rest come later."""
+        first = self._planned_to == 0
+        enders = [name for name in self._names if name in _END_A_SHOE and first]
+        others = [name for name in self._names if name not in _END_A_SHOE]
+        self._whims.shuffle(enders)
+        self._whims.shuffle(others)
+        names = [*enders, *others]
+        span = max(self._span, len(names))
+        coups = range(self._planned_to + 1, self._planned_to + span + 1)
+        self._waiting += zip(sorted(self._whims.sample(coups, len(names))), names, strict=True)
+        self._planned_to += span
