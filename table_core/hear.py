@@ -57,18 +57,28 @@ def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEv
     """What the table makes of one shoe event; the first of the events records it whole."""
     draft = Draft(state)
     draft.emit(ShoeReported(source=event))
-    _count(draft, event.report)
+    too_many = _too_many_copies(draft, event.report)
+    if too_many:
+        _hold_for_copies(draft, context, too_many)
     _HEARERS.get(type(event.report), _nothing)(draft, event.report, context)
+    if too_many:
+        misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
     return tuple(draft.events)
 
 
-def _count(draft: Draft, report: Report) -> None:
-    """A face that comes more often than the shoe can hold it holds the coup."""
+def _too_many_copies(draft: Draft, report: Report) -> str | None:
+    """What is to be said of a face that comes more often than the shoe can hold it."""
     shoe, face = draft.state.shoe, getattr(report, "face", None)
     if shoe is None or face is None or times_seen(shoe, face) <= shoe.decks:
-        return
-    text = f"a face has come {shoe.decks + 1} times out of {shoe.decks} decks"
+        return None
+    return f"a face has come more often than {shoe.decks} decks hold it"
+
+
+def _hold_for_copies(draft: Draft, context: Context, text: str) -> None:
+    """Before the card can complete anything: an alarm, and a coup that nobody can vouch for."""
     raise_alarm(draft, "too_many_copies", text)
+    if draft.state.phase is Phase.BETTING:
+        draft.close_betting(context, by="break")
     misalign(draft, "too_many_copies", text)
 
 

@@ -251,17 +251,21 @@ def test_every_card_counts_once_whatever_became_of_it(
 
 
 @pytest.mark.parametrize("decks", [4, 6, 8])
-def test_one_copy_too_many_is_an_alarm_and_holds_the_coup(decks: int) -> None:
+@pytest.mark.parametrize("before", ["over", "betting", "closed"])
+def test_one_copy_too_many_is_an_alarm_and_holds_the_coup(decks: int, before: str) -> None:
     world = World()
     world.say(LinkOpen(transport="pty:x"), LinkUp())
     world.must(LoadShoe(transaction="l", shoe=SHOE, decks=decks))
     world.say(*(BurnCard(face=Card.D4, left=decks - n) for n in range(decks)))
     assert "too_many_copies" not in alarms(world)
-    world.open()
-    world.close()
+    if before != "over":
+        world.open()
+    if before == "closed":
+        world.close()
     made = world.say(drawn(P, 1, "4D"))
-    assert any(isinstance(e, AlarmRaised) and e.alarm == "too_many_copies" for e in made)
+    assert "too_many_copies" in alarms(world)
     assert any(isinstance(e, CoupMisaligned) and e.reason == "too_many_copies" for e in made)
+    assert world.state.phase is Phase.MISALIGNED
     assert "4D" not in "".join(e.text for e in made if isinstance(e, AlarmRaised))
 
 
