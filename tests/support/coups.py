@@ -92,7 +92,7 @@ class World:
     def ready(self) -> None:
         self.say(LinkOpen(transport="pty:test"), LinkUp())
         self.must(LoadShoe(transaction=self.transaction(), shoe=SHOE))
-        self.say(FirstCard(face=Card.SA), BurnCard(left=0))
+        self.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
 
     def open(self) -> None:
         self.must(OpenBetting(transaction=self.transaction()))

@@ -186,8 +186,9 @@ def code(table: World, command: Command) -> str:
     return refusal.code
 
 
-# Both coups hold the king of hearts, of which a shoe has eight.
-MOST_COUPS = 8
+# Both coups hold the king of hearts, and one the four of clubs, of which one was burned before: a
+# shoe has eight of each.
+MOST_COUPS = 7
 
 
 def settled(table: World) -> list[Settlement]:
