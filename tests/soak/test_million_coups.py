@@ -6,10 +6,8 @@ from multiprocessing import get_context
 
 import pytest
 
-from table_core.composition import full_shoe
-from table_core.odds import exact_odds
-from table_core.stores import load_rulebook, shipped
-from tests.support.frequencies import Tally, implausible, play_shoes
+from table_core.stores import shipped
+from tests.support.frequencies import Tally, implausible, odds_of, play_shoes
 
 COUPS = 1_000_000
 SEEDS = ("million/1", "million/2")  # one for each process; other seeds are another million
@@ -30,7 +28,7 @@ def test_a_million_coups_come_out_as_the_exact_odds_say(name: str) -> None:
         f"\n{name}: seeds {' and '.join(f'{seed}/{name}' for seed in SEEDS)}: "
         f"{tally.coups} coups in {tally.shoes} shoes, {seconds:.0f} s"
     )
-    odds = exact_odds(load_rulebook(name), full_shoe(8))
+    odds = odds_of(name)
     for bet, rows in odds.items():
         for category, row in rows.categories.items():
             share_of = tally.found[bet, category] / tally.coups

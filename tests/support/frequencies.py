@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final, NamedTuple, Self
 
 from events.commands import WagerRequest
@@ -10,13 +11,14 @@ from events.shoe_life import ShoeAudited
 from events.table import CoupSettled, SettlementLine
 from simulators.dealing import next_shoe_id
 from simulators.deck import shuffled
+from table_core.composition import full_shoe
 from table_core.draft import Context
-from table_core.odds import BetOdds
+from table_core.odds import BetOdds, exact_odds
 from table_core.rulebook import Requirement, Rulebook
 from table_core.stores import load_rulebook
 from tests.support.whole_shoe import CardTable
 
-__all__ = ["STAKE", "Tally", "every_bet", "implausible", "play_shoes"]
+__all__ = ["STAKE", "Tally", "every_bet", "implausible", "odds_of", "play_shoes"]
 
 STAKE: Final = 100
 """At these odds and this commission it is paid to the cent, so that payments are exact."""
@@ -50,6 +52,12 @@ class Tally(NamedTuple):
             for key, amounts in part.paid.items():
                 paid[key] = paid.get(key, frozenset()) | amounts
         return cls(coups, shoes, found, paid)
+
+
+@cache
+def odds_of(rulebook_id: str) -> Mapping[str, BetOdds]:
+    """The exact odds of a shipped rulebook, counted once for all tests that ask."""
+    return exact_odds(load_rulebook(rulebook_id), full_shoe(8))
 
 
 def every_bet(rulebook: Rulebook) -> tuple[WagerRequest, ...]:

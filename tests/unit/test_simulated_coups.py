@@ -6,22 +6,14 @@ one that is wrong in one coup of a thousand. The seeds are fixed: the same game 
 """
 
 import math
-from functools import cache
 
 import pytest
 
-from table_core.composition import full_shoe
-from table_core.odds import BetOdds, exact_odds
 from table_core.stores import load_rulebook, shipped
-from tests.support.frequencies import Tally, every_bet, implausible, play_shoes
+from tests.support.frequencies import Tally, every_bet, implausible, odds_of, play_shoes
 
 COUPS = 1000
 ERRORS = 5  # standard errors; by chance alone less than one in a million counts is further off
-
-
-@cache
-def odds_of(name: str) -> dict[str, BetOdds]:
-    return exact_odds(load_rulebook(name), full_shoe(8))
 
 
 @pytest.mark.parametrize("name", shipped())
