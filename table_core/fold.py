@@ -79,6 +79,7 @@ from table_core.fold_cards import (
 )
 from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.roads import bead
+from table_core.shoe_life import BURN_ALARM
 from table_core.shoe_state import (
     ORDERS_KEPT,
     ShoeView,
@@ -127,11 +128,11 @@ def _on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
 def _on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
     shoe = current_shoe(state)
     orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
-    return replace(state, shoe=replace(shoe, ended=True), orders=orders)
+    return _forget_burn(replace(state, shoe=replace(shoe, ended=True), orders=orders))
 
 
 def _on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:
-    return replace(state, shoe=replace(current_shoe(state), burn_recorded=True))
+    return _forget_burn(replace(state, shoe=replace(current_shoe(state), burn_recorded=True)))
 
 
 def _on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
@@ -240,7 +241,11 @@ def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
     coup = current_coup(state)
     # Cards of the round may still come when the coup is void before the shoe's round is over.
     had_cards = bool(coup.cards) or coup.phase is Phase.MISALIGNED
-    link = replace(state.link, residue=had_cards and not coup.round_over)
+    link = replace(
+        state.link,
+        residue=had_cards and not coup.round_over,
+        carried=state.link.carried and not had_cards,
+    )
     totals = replace(state.totals, voids=state.totals.voids + 1)
     shoe = replace(current_shoe(state), voids=current_shoe(state).voids + 1)
     state = replace(state, link=link, totals=totals, shoe=shoe)
@@ -260,6 +265,11 @@ def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
 
 def _on_commission(state: TableState, event: TableEvent) -> TableState:
     return replace(state, commission=fold_commission(state.commission, event))
+
+
+def _forget_burn(state: TableState) -> TableState:
+    """A burn that is known, or whose shoe is over, is missed no more."""
+    return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
 
 
 def _forget_coup_alarms(state: TableState) -> TableState:

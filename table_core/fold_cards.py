@@ -61,7 +61,8 @@ def on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -
     if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
         state = replace(state, shoe=set_face(shoe, *place, event.card))
         return _with_face(state, event, card=event.card, source="manual")
-    state = replace(state, shoe=add_by_hand(shoe, *place, event.card))
+    link = replace(state.link, carried=False)
+    state = replace(state, shoe=add_by_hand(shoe, *place, event.card), link=link)
     card = DealtCard(event.hand, event.number, event.card, None, "manual")
     return with_coup(state, event, cards=(*current_coup(state).cards, card))
 
