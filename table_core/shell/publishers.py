@@ -31,8 +31,8 @@ Publish = Callable[[bytes], Awaitable[bool]]
 
 # How long to wait before a message that the broker did not take is offered again, seconds.
 _OFFER_AGAIN_S: Final = 0.2
-# The latest waits so long for what changes in the same breath, seconds: one document goes out for
-# all of it, behind the settlement and the events. Nobody sees the difference on a display.
+# The latest waits so long for what changes in the same breath, seconds: one message goes out
+# for all of it, behind the settlement and the events. Nobody sees the difference on a display.
 _GATHER_S: Final = 0.005
 # Read so many events at a time, so that a long backlog never sits in memory.
 BATCH: Final = 256

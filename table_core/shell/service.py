@@ -111,6 +111,7 @@ class TableService:
         self._state = LatestPublisher(
             self._render, lambda message: self._bus.publish(topics.state, message, retain=True)
         )
+        self._acks = LatestPublisher(self._ack, self._acknowledge)
         self._replays = Replays(
             log.read, lambda user, message: self._bus.publish(topics.replayed(user), message)
         )
@@ -133,6 +134,7 @@ class TableService:
                     self._settlements.run(),
                     self._events.run(),
                     self._state.run(),
+                    self._acks.run(),
                     self._herald.beat(self._bus),
                     self._watch(),
                 )
@@ -147,7 +149,7 @@ class TableService:
 
     async def _on_connect(self) -> None:
         self._herald.announce(self._bus)
-        self._acknowledge(hello=True)
+        self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
         self._changed()
 
     def _on_disconnect(self) -> None:
@@ -191,11 +193,7 @@ class TableService:
         self._driver = self._driver.heard(event.journal, event.seq)
         if heard is Heard.GAP:
             _log.warning("shoe_event.gap", journal=event.journal, seq=event.seq)
-        if heard is Heard.APPENDED:
-            # The money first: every send wakes the broker, which may take the processor from us.
-            self._settlements.kick()
-            await asyncio.sleep(0)
-        self._acknowledge()
+        self._acks.kick()
         if heard is Heard.APPENDED:
             self._changed()
 
@@ -264,15 +262,21 @@ class TableService:
             _log.info("log.writable")
             self._unwritable = None
 
-    def _acknowledge(self, *, hello: bool = False) -> None:
-        ack = self._table.shoe_ack
+    def _ack(self, *, hello: bool = False) -> bytes:
+        """All that was appended, in one number: what comes in a burst is acknowledged once."""
+        return msgspec.json.encode(msgspec.structs.replace(self._table.shoe_ack, hello=hello))
+
+    async def _acknowledge(self, document: bytes) -> bool:
         self._probe("ack.before")
-        document = msgspec.structs.replace(ack, hello=hello)
-        self._bus.post(self._topics.shoe_ack, msgspec.json.encode(document))
+        taken = await self._bus.publish(self._topics.shoe_ack, document)
         self._probe("ack.after")
+        return taken
 
     def _changed(self) -> None:
-        """Something was appended, or the broker is back: let the publishers look."""
+        """Something was appended, or the broker is back: let the publishers look.
+
+        The money first: every send wakes the broker, which may take the processor from us.
+        """
         self._settlements.kick()
         self._events.kick()
         self._state.kick()

@@ -105,8 +105,10 @@ async def test_a_gap_stops_the_reader_until_the_missing_one_comes(
 ) -> None:
     async with service(table.port, tmp_path):
         await table.driver_comes()
+        await until(lambda: table.acks[-1].seq == 2, "not acknowledged")
+        answered = len(table.acks)
         await table.say(shoe_event(4, LinkUp()))
-        await until(lambda: len(table.acks) >= 4, "no answer to the gap")
+        await until(lambda: len(table.acks) > answered, "no answer to the gap")
         assert table.acks[-1].seq == 2
         for seq in (3, 4):
             await table.say(shoe_event(seq, LinkUp()))
