@@ -1,4 +1,7 @@
-"""A million coups a rulebook through the real core, with every bet wagered, against exact odds."""
+"""A million coups a rulebook through the real core, with every bet wagered.
+
+Each wager pays by the printed rules, and each category comes as often as its exact odds say.
+"""
 
 import time
 from concurrent.futures import ProcessPoolExecutor

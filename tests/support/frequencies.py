@@ -1,4 +1,4 @@
-"""How often each wager comes out each way in shoes that the real core plays, against exact odds."""
+"""How each wager comes out in shoes that the real core plays: by the rules, and how often."""
 
 import math
 from collections import Counter
@@ -16,6 +16,7 @@ from table_core.draft import Context
 from table_core.odds import BetOdds, exact_odds
 from table_core.rulebook import Requirement, Rulebook
 from table_core.stores import load_rulebook
+from tests.support.payoffs import worth
 from tests.support.whole_shoe import CardTable
 
 __all__ = ["STAKE", "Tally", "every_bet", "implausible", "odds_of", "play_shoes"]
@@ -73,6 +74,7 @@ def every_bet(rulebook: Rulebook) -> tuple[WagerRequest, ...]:
 def play_shoes(rulebook_id: str, seed: str, coups: int) -> Tally:
     """Play whole shoes of eight decks until at least so many coups are settled.
 
+    Each wager must come to what the printed rules say of it (`tests.support.payoffs`).
     A shoe that is begun is played to its last coup: to stop in the middle of one would favour
     coups of few cards.
 
@@ -90,6 +92,9 @@ def play_shoes(rulebook_id: str, seed: str, coups: int) -> Tally:
         table.load(shoe, shuffled(f"{seed}/{shoes}"))
         while not table.over:
             for line in _one_of_each(table.coup(wagers)):
+                assert table.called is not None
+                gained = STAKE * worth(rulebook_id, line.bet, table.called)
+                assert line.paid - line.stake == gained, (line, table.called)
                 key = (line.bet, line.category)
                 found[key] += 1
                 paid.setdefault(key, set()).add(line.paid - line.stake)

@@ -38,6 +38,7 @@ class CardTable:
         self.world = World(context)
         self.world.say(LinkOpen(transport="pty:cards"), LinkUp())
         self.deck = Deck(())
+        self.called: Outcome | None = None  # what the dealer called last
 
     @property
     def over(self) -> bool:
@@ -82,7 +83,8 @@ class CardTable:
         if squeeze:
             for place, card in zip(places, cards, strict=True):
                 self.world.say(CardRevealed(hand=place.hand, number=place.number, face=card))
-        return outcome(cards)
+        self.called = outcome(cards)
+        return self.called
 
     def coup(
         self, wagers: Sequence[WagerRequest] = (), *, squeeze: bool = False

@@ -135,6 +135,28 @@ def test_a_card_counts_once_whoever_tells_of_it(name: str) -> None:
     )
 
 
+def test_a_lost_first_card_is_not_taken_for_the_first_card_of_the_round_before() -> None:
+    world = world_in(Phase.SETTLED)
+    before = shoe_of(world)
+    world.open()
+    world.close()
+    world.say(ReportLost(expected="3", got="4"), drawn(B, 1, "3C"))
+    world.must(EnterCard(transaction="e", hand=P, number=1, face=Card.HK, reason="by eye"))
+    shoe = shoe_of(world)
+    assert shoe.cards == before.cards + 2
+    assert Counter(faces(shoe)) == Counter([*faces(before), "3C", "KH"])
+
+
+def test_a_lost_first_card_without_open_betting_is_not_either() -> None:
+    world = world_in(Phase.SETTLED)
+    before = shoe_of(world)
+    world.say(drawn(B, 1, "3C"))  # a coup begins without wagers, misaligned
+    world.must(EnterCard(transaction="e", hand=P, number=1, face=Card.HK, reason="by eye"))
+    shoe = shoe_of(world)
+    assert shoe.cards == before.cards + 2
+    assert Counter(faces(shoe)) == Counter([*faces(before), "3C", "KH"])
+
+
 def test_an_overdrawn_card_that_came_to_a_place_counts_once_when_it_is_carried_over() -> None:
     world = world_in(Phase.COMPLETE)
     world.say(drawn(B, 3, "5D"))

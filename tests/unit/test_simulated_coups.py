@@ -1,8 +1,9 @@
-"""Some thousand coups through the real core come out as the exact odds say.
+"""Some thousand coups through the real core pay by the printed rules, as often as the odds say.
 
-The same is played with a million coups a rulebook in `tests/soak`, to four standard errors. Here
-the sample is small, so the bound is wide: it finds a wager that pays on the wrong outcome, and not
-one that is wrong in one coup of a thousand. The seeds are fixed: the same game every time.
+In every coup every wager is held against an oracle that was written from the printed rules, and
+over all of them each category must come as often as its exact odds say. A million coups a rulebook
+are played in `tests/soak`, to four standard errors; here the sample is small and the bound wide.
+The seeds are fixed: the same game every time.
 """
 
 import math
@@ -17,7 +18,7 @@ ERRORS = 5  # standard errors; by chance alone less than one in a million counts
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_every_category_comes_as_often_as_it_should(name: str) -> None:
+def test_wagers_pay_by_the_rules_and_each_category_comes_as_often_as_it_should(name: str) -> None:
     seed = f"unit/{name}"
     print(f"seed {seed}")  # noqa: T201 - a failure shows how to repeat it
     tally = play_shoes(name, seed, COUPS)
