@@ -22,6 +22,7 @@ from events.shoe import (
     CardUnreadable,
     FirstCard,
     Report,
+    ShoeBooted,
 )
 from table_core.roads import Roads
 
@@ -72,6 +73,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
         cards: how many cards have left it.
         order: the faces that are known, as they became known, two letters a card.
         told: the cards of the round in progress.
+        restarted: the device has lost its power in the round: its places are its own from there.
         exposed: the first card.
         burned: how many cards the shoe has reported burned.
         burn_recorded: the burn is done, or a person has said what became of it.
@@ -89,6 +91,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
     cards: int = 0
     order: str = ""
     told: tuple[Told, ...] = ()
+    restarted: bool = False
     exposed: Card | None = None
     burned: int = 0
     burn_recorded: bool = False
@@ -110,12 +113,14 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
     hearer = _HEARERS.get(type(report))
     if between and isinstance(report, CardDrawn | CardUnreadable | CardCarriedOver):
         shoe = new_round(shoe)
+    if isinstance(report, ShoeBooted) and shoe.told and not between:
+        return replace(shoe, restarted=True)
     return hearer(shoe, report) if hearer else shoe
 
 
 def new_round(shoe: ShoeView) -> ShoeView:
     """What is told from here on is told of other cards."""
-    return replace(shoe, told=())
+    return replace(shoe, told=(), restarted=False)
 
 
 def times_seen(shoe: ShoeView, face: Card) -> int:
@@ -168,6 +173,8 @@ def put_aside(shoe: ShoeView) -> ShoeView:
 
 def _on_card_drawn(shoe: ShoeView, report: CardDrawn) -> ShoeView:
     card = Told(report.hand, report.number, report.face)
+    if shoe.restarted:
+        card = Told(face=report.face)
     return _at_place(_left(shoe, report.face), card)
 
 

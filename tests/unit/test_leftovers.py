@@ -12,8 +12,9 @@ from events.commands import (
     ResolveIrregularity,
     VoidCoup,
 )
-from events.shoe import BurnCard, CardOutOfGame, DeviceResult, FirstCard
+from events.shoe import BurnCard, CardOutOfGame, DeviceResult, FirstCard, ShoeBooted
 from table_core.coup import Phase
+from table_core.shoe_state import times_seen
 from tests.support.coups import World, drawn, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -106,3 +107,25 @@ def test_the_alarm_for_a_missing_burn_ends_when_a_person_records_it() -> None:
     world = unburned()
     world.must(Burn(transaction="b", cards=0, reason="none were burned"))
     assert alarms(world) == []
+
+
+def test_cards_that_a_restarted_shoe_tells_of_at_its_own_places_count_once() -> None:
+    """It has lost its power in mid-coup and calls the third card Player's first."""
+    world = world_in(Phase.CLOSED)
+    before = world.state.shoe
+    assert before is not None
+    world.deal("9S", "2D")
+    world.say(ShoeBooted(), drawn(P, 1, "KH"), drawn(B, 1, "3C"))
+    for hand, face in ((P, Card.HK), (B, Card.C3)):
+        command = EnterCard(transaction=face.value, hand=hand, number=2, face=face, reason="by eye")
+        world.must(command)
+    world.must(Realign(transaction="a", reason="the cards were compared"))
+    assert world.state.phase is Phase.COMPLETE
+    after = world.state.shoe
+    assert after is not None
+    assert after.cards == before.cards + 4
+    assert [times_seen(after, face) for face in (Card.S9, Card.D2, Card.HK, Card.C3)] == [1] * 4
+    world.must(VoidCoup(transaction="v", reason="the shoe is checked"))
+    plays_on(world)
+    assert world.state.shoe is not None
+    assert times_seen(world.state.shoe, Card.S9) == 2
