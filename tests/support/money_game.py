@@ -159,7 +159,7 @@ class Game:
         )
 
     def _deal(self, end: str) -> None:
-        called = self.table.deal()
+        called = self.table.deal(squeeze=self.rng.random() < 0.25)
         if end == "corrected" and self.world.state.phase is Phase.COMPLETE:
             self._correct_twice()
         result = device_result(called)
