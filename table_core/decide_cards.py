@@ -40,7 +40,16 @@ __all__ = [
 ]
 
 EXCESS_CARD: Final = "excess_card"
-RECORDED_KINDS: Final = frozenset({"card_to_wrong_hand", "too_few_cards", "shoe_fault", "other"})
+RECORDED_KINDS: Final = frozenset(
+    {
+        "card_to_wrong_hand",
+        "too_few_cards",
+        "shoe_fault",
+        "late_wager",
+        "limit_breach",
+        "other",
+    }
+)
 """Irregularities that change no card and no money: put right by hand, and recorded."""
 
 

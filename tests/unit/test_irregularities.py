@@ -40,6 +40,7 @@ from events.table import (
     ShoeLoaded,
 )
 from table_core.coup import Phase
+from table_core.decide_cards import RECORDED_KINDS
 from table_core.draft import Context
 from table_core.rulebook_form import parse_rulebook
 from table_core.stores import shipped_source
@@ -109,7 +110,7 @@ def test_free_hands_are_legal_marked_and_take_no_wagers() -> None:
     assert world.state.shoe.roads.heights == (1,)
 
 
-@pytest.mark.parametrize("kind", ["card_to_wrong_hand", "too_few_cards", "shoe_fault", "other"])
+@pytest.mark.parametrize("kind", sorted(RECORDED_KINDS))
 def test_what_was_put_right_by_hand_is_on_record(kind: str) -> None:
     world = world_in(Phase.DEALING)
     made = world.must(ResolveIrregularity(transaction="r", kind=kind, reason="put right"))
