@@ -22,6 +22,11 @@ import os, signal, sys, time
 from pathlib import Path
 from baccarat.children import Child
 
+# Whatever started the suite may ignore some of them (nohup, a shell's &), and that is inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
+
 STUBBORN = '''
 import signal, time
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
