@@ -118,7 +118,10 @@ async def test_a_broker_killed_or_wiped_in_mid_coup_changes_nothing(
     kills = [Kill(service, step, nth, "wait", wipe) for step in steps for nth in (1, 4)]
     record = await Game(tmp_path, broker, kills).play()
     assert len(record.sprung) == len(kills)
-    assert record.tally.voided == 0, "a broker's death alone breaks no coup"
+    broken = {coup.misaligned for coup in record.coups.values() if coup.misaligned}
+    # A driver that stands still for longer than the window of copies, as this test makes it do,
+    # may take the rest of a report's copies for a report of its own: it says so, and nothing pays.
+    assert broken <= ({"report_lost"} if service == "shoe" else set()), broken
     _hold(record, undisturbed)
 
 
