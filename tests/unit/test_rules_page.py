@@ -15,6 +15,7 @@ from events.commands import COMMANDS
 from events.errors import ConfigError
 from table_core import rulebook as model
 from table_core import rulebook_form as form
+from table_core.decide_cards import RECORDED_KINDS
 from table_core.rulebook import CommissionTiming
 from table_core.stores import load_rulebook, shipped
 from tests.house.sources import ROOT, texts
@@ -284,6 +285,11 @@ def test_the_ways_out_are_commands() -> None:
     named = {span for *_, out, _ in rows("## Irregularities") for span in spans(out)}
     assert named <= set(COMMANDS)
     assert named >= {"enter_card", "correct_card", "realign", "confirm_result", "void_coup"}
+
+
+def test_the_irregularities_that_are_only_recorded_are_named() -> None:
+    (told,) = (row[1] for row in rows("## Irregularities") if "put right by hand" in row[0])
+    assert set(spans(told)) == RECORDED_KINDS
 
 
 def test_every_timing_of_commission_is_explained() -> None:
