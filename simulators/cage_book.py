@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from events.errors import InputError
 from events.table import Settlement
 
 __all__ = ["Applied", "Book", "Totals"]
@@ -76,7 +77,10 @@ class Book:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._db = sqlite3.connect(path or ":memory:", isolation_level=None)
+        try:
+            self._db = sqlite3.connect(path or ":memory:", isolation_level=None)
+        except sqlite3.Error as error:
+            raise InputError(f"the cage's book {path} cannot be opened: {error}") from error
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(_SCHEMA)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from events.bus import BusSettings
 from events.commands import (
@@ -81,13 +82,15 @@ class PlayedCoup(Struct, frozen=True, kw_only=True):
         coup: its id, as the table numbers it.
         phase: `settled`, `voided`, or `overtaken` where the table had gone on before we looked.
         dealt: what physically happened.
-        fault: what went wrong with it, if anything.
+        fault: what was meant to go wrong with it, if anything.
+        by_hand: somebody had to put it right.
     """
 
     coup: str
     phase: str
     dealt: DealtCoup
     fault: str | None = None
+    by_hand: bool = False
 
 
 class Croupier:
@@ -165,7 +168,7 @@ class Croupier:
     async def _play_one(self) -> None:
         self._shoes.number += 1
         round_id = f"{self._shoes.id}-{self._shoes.number}"
-        fault = self._fault()
+        fault, done = self._fault(), self.tally.done.total()
         coup, wagerless = await self._open(round_id, fault)
         if fault == "two_power_ups":
             await self._shoe.two_power_ups()
@@ -179,26 +182,28 @@ class Croupier:
         # One that came in mid-coup is reported when the hands are free again: behind the coup.
         if self._shoe.cut_card_is_out:
             await self._shoes.report_cut_card("between")
-        self._count(coup, phase, dealt, fault)
+        by_hand = self.tally.done.total() > done
+        self._count(PlayedCoup(coup=coup, phase=phase, dealt=dealt, fault=fault, by_hand=by_hand))
         if self._faults is not None:
             await self._supervisor.mind_alarms()
 
     def _fault(self) -> str | None:
-        """What is to go wrong with the next coup; nothing that an earlier one reaches into."""
-        if self._faults is None or not self._shoe.is_undisturbed:
+        """What is to go wrong with the next coup, where anything may."""
+        if self._faults is None:
             return None
-        return self._faults.due(self.tally.coups + 1)
+        return self._faults.due(self.tally.coups + 1, self._shoe.can_have)
 
-    def _count(self, coup: str, phase: str, dealt: DealtCoup, fault: str | None) -> None:
-        came = fault if fault in _OF_PEOPLE else dealt.fault
-        if came and self._faults is not None:
-            self._faults.done(came)
-            self.tally.faults[came] += 1
+    def _count(self, coup: PlayedCoup) -> None:
+        if coup.fault not in _OF_PEOPLE:  # what the shoe was to do, it may not have been able to
+            coup = replace(coup, fault=coup.dealt.fault)
+        if coup.fault and self._faults is not None:
+            self._faults.done(coup.fault)
+            self.tally.faults[coup.fault] += 1
         self.tally.coups += 1
-        self.tally.settled += phase == "settled"
-        self.tally.voided += phase == "voided"
+        self.tally.settled += coup.phase == "settled"
+        self.tally.voided += coup.phase == "voided"
         if self._on_coup is not None:
-            self._on_coup(PlayedCoup(coup=coup, phase=phase, dealt=dealt, fault=came))
+            self._on_coup(coup)
 
     async def _come(self, call: Call, coup: str) -> None:
         """Somebody is called in mid-coup."""

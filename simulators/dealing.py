@@ -113,8 +113,6 @@ class DealingShoe:
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
         copies: equal frames a report.
         cut_card: so many cards lie behind the cut card; a large number makes short shoes.
-        pays_early: the table settles a phase as soon as it knows the first four faces, so that no
-            fault may tell it a wrong one among them that it could not take back.
     """
 
     def __init__(
@@ -125,12 +123,10 @@ class DealingShoe:
         disclosure: Disclosure = "immediate",
         copies: int = COPIES,
         cut_card: int = CUT_CARD_FROM_END,
-        pays_early: bool = False,
     ) -> None:
         self._seed = seed
         self._decks = decks
         self._cut_card = cut_card
-        self._pays_early = pays_early
         self._device = EnqBccDevice(copies=copies, disclosure=disclosure)
         self._whims = random.Random(seed)
         self._deck: Deck | None = None
@@ -139,7 +135,7 @@ class DealingShoe:
         self._over = True
         self._carried: Card | None = None
         self._errors: tuple[str, ...] = ()
-        self._overdrawn = False
+        self._dummy_is_due = False
 
     @property
     def deck(self) -> Deck:
@@ -162,11 +158,16 @@ class DealingShoe:
         """The cut card will come in place of the next coup's first card."""
         return self.deck.cut_card_is_next and self._carried is None
 
-    @property
-    def is_undisturbed(self) -> bool:
-        """Nothing of an earlier coup reaches into the next one, and it is not the shoe's last."""
+    def can_have(self, fault: str) -> bool:
+        """Whether this may go wrong with the next coup.
+
+        Not with a shoe's last coup, nor where a card that the shoe has burned is still awaited; and
+        a face too many needs one of which none is left.
+        """
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
-        return not (self._overdrawn or last)
+        return not (self._dummy_is_due or last) and (
+            fault != "ninth_copy" or bool(self.deck.spent())
+        )
 
     def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
         """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
@@ -188,8 +189,7 @@ class DealingShoe:
         """Deal the next coup.
 
         Args:
-            fault: what is to go wrong with it. Where it cannot, the coup is dealt undisturbed, and
-                its `fault` is None.
+            fault: what is to go wrong with it. Where it cannot, the coup's `fault` is None.
             spare: the id of the shoe that takes over, should one have to.
 
         Raises:
@@ -202,14 +202,14 @@ class DealingShoe:
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         shoe, number = self._shoe, self._coups + 1
         whims = random.Random(f"{self._seed}/{shoe_number(shoe)}/{number}/{fault}")
-        woven = fault if fault in MISHAPS and self.is_undisturbed else None
+        woven = fault if fault in MISHAPS and self.can_have(fault) else None
         script = self._script(woven, whims, spare)
-        if woven and not MISHAPS[woven](script, whims):
-            woven = None
+        if woven:
+            MISHAPS[woven](script, whims)
         if script.cut_after is not None:
             self.deck.cut(self.deck.left + len(script.cards) - script.cut_after)
         self._carried = script.excess if script.carries else None
-        self._overdrawn = script.excess is not None
+        self._dummy_is_due = script.excess is not None and not script.carries
         self._errors = (*self._errors, *script.errors)
         self._coups += script.switched_after is None
         self._over = last
@@ -247,7 +247,7 @@ class DealingShoe:
         number = shoe_number(shoe)
         self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
         self._shoe, self._coups, self._over = shoe, 0, False
-        self._carried, self._overdrawn, self._errors = None, False, ()
+        self._carried, self._dummy_is_due, self._errors = None, False, ()
         return number
 
     def _script(self, fault: str | None, whims: random.Random, spare: str) -> Script:
@@ -262,7 +262,7 @@ class DealingShoe:
             deferred=self._device.disclosure == "deferred",
             carried=carried,
             standby=self._whims.random() < _STANDBY_CHANCE,
-            pays_early=self._pays_early,
+            spent=self.deck.spent() if fault == "ninth_copy" else (),
             draw=self.deck.draw,
         )
         script.switched_after = switch

@@ -99,6 +99,11 @@ class Deck:
         """The cards that never came out, in order: for the audit of a whole shoe."""
         return iter(self._cards[self._next :])
 
+    def spent(self) -> list[Card]:
+        """Faces of which no copy is left, in their printed order."""
+        left = self.composition()
+        return [card for card in Card if not left[card]]
+
     def composition(self) -> Counter[Card]:
         """How many of each face are still in the shoe."""
         return Counter(self.rest())

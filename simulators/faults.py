@@ -6,7 +6,7 @@ chosen fault comes once. The particulars (which card, which copy) are the coup's
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from events.errors import InputError
@@ -25,6 +25,7 @@ FAULTS: Final[dict[str, str]] = {
     "misread_face": "the device reports another face than lies there",
     "missing_report": "a card's report is lost, all copies of it",
     "missing_standby": "the device does not say that it waits",
+    "ninth_copy": "a face of which every copy has left the shoe (late in a shoe)",
     "no_result": "the device does not say how the coup came out (takes half a minute)",
     "noise": "bytes on the line that are no frame",
     "overdraw_burned": "a card too many, which the shoe takes out of play",
@@ -69,7 +70,7 @@ def parse_faults(text: str) -> tuple[str, ...]:
 class FaultPlan:
     """When each fault comes. At most one comes in a coup.
 
-    A fault that a coup cannot have, by its cards, comes in the next one that can.
+    A fault that a coup cannot have comes in the next one that can.
 
     Args:
         seed: fixes the plan.
@@ -84,13 +85,17 @@ class FaultPlan:
         self._planned_to = 0
         self._waiting: list[tuple[int, str]] = []
 
-    def due(self, coup: int) -> str | None:
-        """The fault for this coup, counted from 1 over all shoes; it waits until it is `done`."""
+    def due(self, coup: int, fits: Callable[[str], bool]) -> str | None:
+        """The fault for this coup; it waits until it is `done`.
+
+        Args:
+            coup: counted from 1 over all shoes.
+            fits: whether this coup can have a fault; one that it cannot have waits.
+        """
         while self._names and coup > self._planned_to:
             self._plan_on()
-        if self._waiting and self._waiting[0][0] <= coup:
-            return self._waiting[0][1]
-        return None
+        ready = (name for planned, name in self._waiting if planned <= coup)
+        return next(filter(fits, ready), None)
 
     def done(self, name: str) -> None:
         """It has come."""

@@ -1,8 +1,7 @@
 """What can go wrong with a coup's reports, woven into its script: one small function a fault.
 
-Each takes the script and its own seeded whims, bends the script and answers whether it could: some
-faults need a coup of a certain shape, and wait for the next one otherwise. Where the faces lie open
-a look of the supervisor follows at once; in a squeeze nobody sees a face before the end, so that
+Each takes the script and its own seeded whims, and bends the script. Where the faces lie open a
+look of the supervisor follows at once; in a squeeze nobody sees a face before the end, so that
 everything is put right there. Bytes are as profile `enq-bcc` has them.
 """
 
@@ -21,7 +20,7 @@ from simulators.wire import conflicting, flipped, kept
 
 __all__ = ["MISHAPS", "Mishap", "stops_after", "switches_after"]
 
-Mishap: TypeAlias = Callable[[Script, random.Random], bool]
+Mishap: TypeAlias = Callable[[Script, random.Random], None]
 
 _INITIAL: Final = 4
 _LAST_OF_INITIAL: Final = 3
@@ -51,58 +50,51 @@ def switches_after(fault: str, whims: random.Random) -> int | None:
 # ---- the line ----
 
 
-def _copy_lost(script: Script, whims: random.Random) -> bool:
+def _copy_lost(script: Script, whims: random.Random) -> None:
     """One or two copies of every report are lost: nothing changes."""
     for index, _ in _reports(script):
         which = frozenset(whims.sample(range(COPIES), whims.choice((1, 2))))
         script.change(index, wire=partial(kept, which=which))
-    return True
 
 
-def _bit_flip(script: Script, whims: random.Random) -> bool:
+def _bit_flip(script: Script, whims: random.Random) -> None:
     """A bit of one or two copies of every report is turned over: the check finds it."""
     for index, _ in _reports(script):
         victims = whims.sample(range(COPIES), whims.choice((1, 2)))
         bits = {victim: whims.getrandbits(16) for victim in victims}
         script.change(index, wire=partial(flipped, bits=bits))
-    return True
 
 
-def _noise(script: Script, whims: random.Random) -> bool:
+def _noise(script: Script, whims: random.Random) -> None:
     """Bytes that are no frame come before every report, the beginning of one among them."""
     for index, _ in _reports(script):
         begun = _BEGUN_FRAME[: whims.randint(0, len(_BEGUN_FRAME))]
         script.change(index, noise=whims.randbytes(whims.randint(1, 12)) + begun)
-    return True
 
 
-def _missing_report(script: Script, whims: random.Random) -> bool:
+def _missing_report(script: Script, whims: random.Random) -> None:
     """All copies of one card's report are lost: the next report shows the gap."""
     kind = "I" if script.deferred else "RD"
     index = script.find(kind, whims.randrange(len(script.cards)))
     script.change(index, wire=partial(kept, which=()))
     if script.says(index + 1).kind == "D":
         _look(script, index + 2)
-    return True
 
 
-def _copy_conflict(script: Script, whims: random.Random) -> bool:
+def _copy_conflict(script: Script, whims: random.Random) -> None:
     """One copy of a card's report says another card, with a check that is right.
 
-    The first copy may be the wrong one, and then stands on the screen. Not where it would be the
-    fourth face of a table that settles pairs at once: that settlement could not be taken back.
+    Where the faces lie open the first copy may be the wrong one, and then stands on the screen.
     """
     number = whims.randrange(len(script.cards))
-    first_may_be_wrong = script.immediate and not (script.pays_early and number == _LAST_OF_INITIAL)
-    which = whims.choice((0, 1, 2)) if first_may_be_wrong else whims.choice((1, 2))
+    which = whims.choice((0, 1, 2)) if script.immediate else whims.choice((1, 2))
     card = card_byte(_another(script.cards[number].card, whims))
     index = script.find("RD", number)
     script.change(index, wire=partial(conflicting, which=which, card=card))
     _look(script, index + 1)
-    return True
 
 
-def _unplug(script: Script, whims: random.Random) -> bool:
+def _unplug(script: Script, whims: random.Random) -> None:
     """The cable comes out, up to two cards fall unheard, and it is put back."""
     heard = whims.randint(1, len(script.cards))
     unheard = whims.randint(0, min(2, len(script.cards) - heard))
@@ -110,26 +102,23 @@ def _unplug(script: Script, whims: random.Random) -> bool:
     script.insert(back, Plug.IN)
     _look(script, back + 1)
     script.insert(script.find("RD", heard - 1) + 1, Plug.OUT)
-    return True
 
 
 # ---- the device ----
 
 
-def _missing_standby(script: Script, _: random.Random) -> bool:
+def _missing_standby(script: Script, _: random.Random) -> None:
     """The device does not say that it waits: that was no boundary anyway."""
     script.remove("P")
-    return True
 
 
-def _error_and_clear(script: Script, whims: random.Random) -> bool:
+def _error_and_clear(script: Script, whims: random.Random) -> None:
     """An error stands for a moment in mid-coup: nothing changes."""
     index = script.find("RD", whims.randrange(len(script.cards))) + 1
     script.insert(index, _raised("card_code", latched=True), _cleared("card_code", latched=True))
-    return True
 
 
-def _unreadable_card(script: Script, whims: random.Random) -> bool:
+def _unreadable_card(script: Script, whims: random.Random) -> None:
     """Error "cannot read", and a card whose face nobody tells.
 
     The device has counted the card and reports it without a face; or it has not, and says nothing
@@ -150,34 +139,37 @@ def _unreadable_card(script: Script, whims: random.Random) -> bool:
         script.acts[index : index + 1] = [unsaid, _cleared("cannot_read")]
         if script.says(index + 2).kind == "D":
             _look(script, index + 3)
-    return True
 
 
-def _misread_face(script: Script, whims: random.Random) -> bool:
+def _misread_face(script: Script, whims: random.Random) -> None:
     """The device tells another face than lies there, and calls the coup by it; the dealer sees it.
 
-    Not among the first four where the table settles pairs as soon as it has been told of them.
+    Where it is among the first four, a table that settles pairs at once has paid on it by then.
     """
-    early = range(_INITIAL) if script.deferred else range(_LAST_OF_INITIAL, _INITIAL)
-    spared = early if script.pays_early else range(0)
-    numbers = [number for number in range(len(script.cards)) if number not in spared]
-    if not numbers:
-        return False
-    number = whims.choice(numbers)
-    wrong = _another(script.cards[number].card, whims)
+    number = whims.randrange(len(script.cards))
+    _tell_another_face(script, number, _another(script.cards[number].card, whims))
+
+
+def _ninth_copy(script: Script, whims: random.Random) -> None:
+    """The device tells a face of which every copy has left the shoe."""
+    number = whims.randrange(len(script.cards))
+    spent = [card for card in script.spent if card is not script.cards[number].card]
+    _tell_another_face(script, number, whims.choice(spent or script.spent))
+
+
+def _tell_another_face(script: Script, number: int, face: Card) -> None:
     if script.deferred:
-        script.acts[script.find("I", number)] = script.revealed(number, wrong)
+        script.acts[script.find("I", number)] = script.revealed(number, face)
         script.insert(script.find("G"), Call.LOOK)
     else:
         index = script.find("RD", number)
-        script.acts[index] = script.drawn(number, card=wrong)
+        script.acts[index] = script.drawn(number, kind=script.says(index).kind, card=face)
         script.insert(index + 1, Call.LOOK)
-    read = [replace(each, card=wrong) if i == number else each for i, each in _numbered(script)]
+    read = [replace(each, card=face) if i == number else each for i, each in _numbered(script)]
     script.acts[script.find("G")] = script.result(hands_of(read))
-    return True
 
 
-def _power_up(script: Script, whims: random.Random) -> bool:
+def _power_up(script: Script, whims: random.Random) -> None:
     """The device loses its power in mid-coup: its positions start again and no result comes.
 
     Either the coup is void where it stands. Or it is dealt out while the device counts on by its
@@ -187,7 +179,7 @@ def _power_up(script: Script, whims: random.Random) -> bool:
     power_up = Say(kind="S", report=EnqBccDevice.power_up, pause=1.0, noise=noise)
     if script.outcome is None:
         script.acts += [power_up, Call.VOID]
-        return True
+        return
     heard = whims.randint(1, len(script.cards))
     script.remove("IGP")
     for number in range(heard, len(script.cards)):
@@ -196,42 +188,36 @@ def _power_up(script: Script, whims: random.Random) -> bool:
     script.insert(script.find("RD", heard - 1) + 1, power_up)
     script.acts.append(replace(power_up, noise=b""))
     script.result_comes = False
-    return True
 
 
-def _forced_end(script: Script, _: random.Random) -> bool:
+def _forced_end(script: Script, _: random.Random) -> None:
     """Somebody ends the round at the device."""
     script.acts += [Say(kind="G", report=EnqBccDevice.forced_end, pause=1.0), Call.VOID]
-    return True
 
 
-def _wrong_result(script: Script, whims: random.Random) -> bool:
+def _wrong_result(script: Script, whims: random.Random) -> None:
     """The device names another winner than the cards do."""
-    if script.outcome is None:
-        return False
-    others = [winner for winner in Winner if winner is not script.outcome.winner]
-    told = replace(script.outcome, winner=whims.choice(others), banker_six=False)
+    dealt = hands_of(script.cards)
+    others = [winner for winner in Winner if winner is not dealt.winner]
+    told = replace(dealt, winner=whims.choice(others), banker_six=False)
     script.acts[script.find("G")] = script.result(told)
-    return True
 
 
-def _no_result(script: Script, _: random.Random) -> bool:
+def _no_result(script: Script, _: random.Random) -> None:
     """The device never says how the coup came out; the table notices by itself after 30 s."""
     script.remove("GP")
-    return True
 
 
-def _overdraw_carried(script: Script, whims: random.Random) -> bool:
+def _overdraw_carried(script: Script, whims: random.Random) -> None:
     """`E82 d e I... G`: a card too many stays face down and is the next coup's first."""
     script.overdraw()
     script.carries = True
     outside = Say(kind="d", report=EnqBccDevice.drawn_outside, pause=1.0)
     acts: list[Act] = [_raised("overdraw"), outside, _cleared("overdraw")]
     _overdrawn(script, acts, whims)
-    return True
 
 
-def _overdraw_burned(script: Script, whims: random.Random) -> bool:
+def _overdraw_burned(script: Script, whims: random.Random) -> None:
     """`E82 EC7 d i e I... G`: the shoe shows a card too many and takes it out of play.
 
     Two errors stand and one is cleared: the other keeps betting shut until the dealer clears it.
@@ -247,7 +233,6 @@ def _overdraw_burned(script: Script, whims: random.Random) -> bool:
         _cleared("overdraw"),
     ]
     _overdrawn(script, acts, whims)
-    return True
 
 
 def _overdrawn(script: Script, acts: list[Act], whims: random.Random) -> None:
@@ -261,25 +246,21 @@ def _overdrawn(script: Script, acts: list[Act], whims: random.Random) -> None:
 # ---- the table ----
 
 
-def _cut_card(script: Script, whims: random.Random) -> bool:
+def _cut_card(script: Script, whims: random.Random) -> None:
     """The cut card comes in mid-coup, and the dealer says so at once."""
     script.cut_after = whims.randint(1, _LAST_OF_INITIAL)
-    script.insert(script.find("D", script.cut_after - 1) + 1, Call.CUT_CARD)
-    return True
+    script.insert(script.find("RD", script.cut_after - 1) + 1, Call.CUT_CARD)
 
 
-def _replace_shoe(script: Script, _: random.Random) -> bool:
+def _replace_shoe(script: Script, _: random.Random) -> None:
     """The shoe cannot go on; the coup is void and another shoe takes its place."""
     script.acts.append(Call.REPLACE)
-    return True
 
 
-def _replace_shoe_continue(script: Script, _: random.Random) -> bool:
+def _replace_shoe_continue(script: Script, _: random.Random) -> None:
     """Other cards are put into the device in mid-coup, and the coup goes on from them."""
-    if script.switched_after is None:
-        return False
-    script.insert(script.find("D", script.switched_after), Call.CONTINUE)
-    return True
+    assert script.switched_after is not None  # noqa: S101 - `switches_after` has said when
+    script.insert(script.find("RD", script.switched_after), Call.CONTINUE)
 
 
 def _reports(script: Script) -> list[tuple[int, Say]]:
@@ -320,6 +301,7 @@ MISHAPS: Final[dict[str, Mishap]] = {
     "misread_face": _misread_face,
     "missing_report": _missing_report,
     "missing_standby": _missing_standby,
+    "ninth_copy": _ninth_copy,
     "no_result": _no_result,
     "noise": _noise,
     "overdraw_burned": _overdraw_burned,

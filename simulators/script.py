@@ -95,7 +95,7 @@ class Script:
         deferred: the device keeps the faces back until the end.
         carried: the first card is the overdrawn one of the coup before.
         standby: the device says that it waits, when it is over.
-        pays_early: the table settles a phase as soon as it knows the first four faces.
+        spent: faces of which no copy is left in the shoe.
         draw: takes one card more out of the shoe.
 
     Attributes:
@@ -116,13 +116,13 @@ class Script:
         deferred: bool,
         carried: bool,
         standby: bool,
-        pays_early: bool,
+        spent: Sequence[Card] = (),
         draw: Callable[[], Card],
     ) -> None:
         self.cards = tuple(cards)
         self.outcome = outcome
         self.deferred = deferred
-        self.pays_early = pays_early
+        self.spent = tuple(spent)
         self.excess: Card | None = None
         self.carries = False
         self.cut_after: int | None = None

@@ -90,10 +90,9 @@ class ShoeSimulator:
         """A new shoe is needed before the next coup."""
         return self._dealing.over
 
-    @property
-    def is_undisturbed(self) -> bool:
-        """Nothing of an earlier coup reaches into the next one, and it is not the shoe's last."""
-        return self._dealing.is_undisturbed
+    def can_have(self, fault: str) -> bool:
+        """Whether this may go wrong with the next coup."""
+        return self._dealing.can_have(fault)
 
     @property
     def cut_card_comes_first(self) -> bool:

@@ -43,7 +43,7 @@ _HELD: Final = frozenset({"misaligned", "disputed", "held"})
 _OPEN: Final = frozenset({"dealing", "misaligned"})  # phases that take the face of a card
 _MARKS: Final = frozenset({"dealing", "complete", "disputed"})
 # Nothing that a supervisor can say about the cards would help any more.
-_HOPELESS: Final = frozenset({"too_many_copies", "phase_one_settled"})
+_HOPELESS: Final = frozenset({"too_many_copies"})
 _PATIENCE: Final = 3  # refusals of another kind: a report came meanwhile, and a new look helps
 # Alarms that the table clears by itself, with their cause.
 _CAUSED: Final = ("shoe_error_", "link_down", "log_unwritable")

@@ -14,7 +14,7 @@ something was meant to go wrong:
 - No settlement is in the log twice.
 """
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from statistics import quantiles
 from typing import Final
@@ -43,6 +43,7 @@ __all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
 
 # A demo that plays for days keeps the newest of these.
 _LATENCIES_KEPT: Final = 100_000
+_EARLY_KEPT: Final = 16  # a first phase is taken back within its coup, or not at all
 _NANOSECONDS_PER_MS: Final = 1_000_000
 
 
@@ -59,9 +60,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     Args:
         coups: played.
         cards: that physically fell in them.
-        settlements: the cage has booked.
+        settlements: the cage has booked, those included that a later revision took back.
         acknowledged: of these, the cage has acknowledged to the table.
-        staked: in all settlements.
+        staked: in all settlements in force.
         paid: out of them, stakes that went back included.
         commission: kept of winnings.
         house: staked less paid.
@@ -69,8 +70,8 @@ class Summary(Struct, frozen=True, kw_only=True):
         duplicates: cards or settlements that are in the log more often than they happened.
         misaligned: coups that broke and were resolved by the supervisor.
         log: the event log's file.
-        latency_ms: from the deciding frame to the cage's book, in coups with which nothing was
-            meant to go wrong.
+        latency_ms: from the deciding frame to the cage's book, in coups that nobody had to help
+            and with which nothing was meant to go wrong.
         voided: of the coups.
         faults: that came, by name.
         done: what people put right by hand, by the command's name.
@@ -107,11 +108,12 @@ class Ledger:
         self._decided: dict[str, int] = {}
         self._booked: dict[str, int] = {}
         self._latencies: list[float] = []
+        self._early: OrderedDict[str, Settlement] = OrderedDict()
 
     def on_coup(self, coup: PlayedCoup) -> None:
         """A coup is over."""
         self.played.append(coup)
-        if coup.phase == "settled" and coup.fault is None:
+        if coup.phase == "settled" and coup.fault is None and not coup.by_hand:
             self._decided[coup.coup] = coup.dealt.decided_ns
             self._pair(coup.coup)
 
@@ -119,11 +121,17 @@ class Ledger:
         """The cage has booked a settlement."""
         settlement = receipt.settlement
         self.positions.append(receipt.position)
-        self.staked += settlement.staked
-        self.paid += settlement.paid
-        self.commission += settlement.commission
+        self._add(settlement, 1)
+        taken_back = self._early.pop(settlement.reverses or "", None)
+        if taken_back is not None:
+            self._add(taken_back, -1)
         self.last = settlement
-        if settlement.winner is not None:  # the first phase is paid before the deciding frame
+        if settlement.winner is None:
+            # The first phase: paid before the deciding frame, and it may yet be taken back.
+            self._early[settlement.settlement_id] = settlement
+            if len(self._early) > _EARLY_KEPT:
+                self._early.popitem(last=False)
+        else:
             self._booked[settlement.coup] = receipt.booked_ns
             self._pair(settlement.coup)
 
@@ -161,6 +169,11 @@ class Ledger:
             done=dict(sorted(tally.done.items())),
             refused=dict(sorted(tally.refused.items())),
         )
+
+    def _add(self, settlement: Settlement, sign: int) -> None:
+        self.staked += sign * settlement.staked
+        self.paid += sign * settlement.paid
+        self.commission += sign * settlement.commission
 
     def _pair(self, coup: str) -> None:
         """Dealer and cage tell of a coup in either order."""

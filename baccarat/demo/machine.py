@@ -1,6 +1,7 @@
 """The demo's machine room: data folder, configuration, broker, and the services' own processes."""
 
 import asyncio
+import fcntl
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,6 +37,10 @@ port = {port}
 """
 # Lines of a service's log that are shown when it ends by itself.
 _LAST_WORDS: Final = 3
+
+
+# They mean something in a URL, or in the file that the demo writes.
+_ODD_IN_PATHS: Final = frozenset('#?%"\\')
 
 
 class DemoBroken(TableError):  # noqa: N818 - named for what happened
@@ -89,7 +94,7 @@ class Machine:
             broker = self._stack.enter_context(
                 EmbeddedBroker.start(self.data.absolute() / "broker", self._options.port)
             )
-            self.broker_pid = broker.pid
+            self._broker = broker
             self.config = self._write_config(broker.port)
             self._stack = self._stack.pop_all()
         return self
@@ -111,7 +116,7 @@ class Machine:
     @property
     def pids(self) -> dict[str, int]:
         """The processes by name, the broker's too."""
-        return {"broker": self.broker_pid} | {child.name: child.pid for child, _ in self._children}
+        return {"broker": self._broker.pid} | {child.name: child.pid for child, _ in self._children}
 
     def start(self, service: str) -> None:
         """Start a service's own process; its log goes to `<service>.log` in the data folder."""
@@ -126,15 +131,13 @@ class Machine:
             child.stop()
 
     async def watch(self) -> None:
-        """Wait until a service ends by itself, which is a failure.
+        """Wait until a service or the broker ends by itself, which is a failure.
 
         Raises:
             DemoBroken: with the service's last words.
         """
-        ends = {
-            asyncio.ensure_future(child.ended()): (child, output)
-            for child, output in self._children
-        }
+        watched = [*self._children, (self._broker.child, self._broker.log)]
+        ends = {asyncio.ensure_future(child.ended()): (child, output) for child, output in watched}
         try:
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -142,14 +145,18 @@ class Machine:
                 task.cancel()
         child, output = ends[done.pop()]
         words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:])
-        raise DemoBroken(f"the {child.name} service has ended with code {child.code}: {words}")
+        raise DemoBroken(f"the {child.name} has ended with code {child.code}; it said: {words}")
 
     def _prepare(self) -> None:
+        odd = sorted(set(str(self.data.absolute())) & _ODD_IN_PATHS)
+        if odd:
+            raise InputError(f"--data {self.data}: a path with {' '.join(odd)} is no shoe link's")
         try:
             self.data.mkdir(parents=True, exist_ok=True)
-            probe = self.data / ".writable"
-            probe.touch()
-            probe.unlink()
+            lock = self._stack.enter_context((self.data / ".lock").open("a"))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"--data {self.data}: another demo plays there") from error
         except OSError as error:
             raise InputError(
                 f"--data {self.data}: {error.strerror}; name a folder that this user may write"

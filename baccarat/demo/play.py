@@ -18,7 +18,6 @@ from simulators.faults import SPAN, FaultPlan
 from simulators.pty_port import INSTANT, Pace, PtyPort
 from simulators.shoe import ShoeSimulator
 from simulators.supervisor import Tally
-from table_core.rulebook import INITIAL_PHASE
 from table_core.stores import load_rulebook
 
 __all__ = ["Onlooker", "Played", "play"]
@@ -101,11 +100,9 @@ async def _play(
         ledger.on_receipt(receipt)
         onlooker.on_settlement(receipt.settlement)
 
-    rulebook = load_rulebook(options.rulebook)
     dealing = DealingShoe(
         seed=options.seed,
         disclosure=cast(Literal["immediate", "deferred"], options.disclosure),
-        pays_early=any(bet.phase == INITIAL_PHASE for bet in rulebook.bets.values()),
     )
     croupier = Croupier(
         config.bus_settings("croupier"),
@@ -114,7 +111,7 @@ async def _play(
             port, dealing, first_shoe=f"{datetime.now(UTC):%Y%m%d}-01", speed=options.speed
         ),
         seed=options.seed,
-        game=Game(rulebook=rulebook, faults=_fault_plan(options)),
+        game=Game(rulebook=load_rulebook(options.rulebook), faults=_fault_plan(options)),
         speed=options.speed,
         on_coup=on_coup,
     )
