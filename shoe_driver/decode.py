@@ -152,7 +152,9 @@ class Decoder:
         self.heard_us = self._mono_us
         if self.link is not LinkState.UP and self._moved(LinkInput.FRAME):
             self._tell(LinkUp(), frame.offset)
-        verdict = self._repeat.accept(frame.seq, frame.body, self._mono_us)
+        meaning = self._codes.meaning(frame.body)
+        booted = isinstance(meaning, ShoeBooted)
+        verdict = self._repeat.accept(frame.seq, frame.body, self._mono_us, booted=booted)
         if not verdict.new and verdict.finding is None:
             return
         raw = frame.raw.hex().upper()
@@ -160,7 +162,7 @@ class Decoder:
             self._tell(verdict.finding, frame.offset, raw, frame.seq)
         if verdict.new:
             self.reports += 1
-            report = self._codes.meaning(frame.body) or UnknownReport(raw=raw)
+            report = meaning or UnknownReport(raw=raw)
             if isinstance(report, _DEAL_GOES_ON):
                 self.in_deal = True
             elif isinstance(report, _DEAL_IS_OVER):

@@ -55,7 +55,7 @@ class RepeatPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Args:
         copies: how often each report is sent.
         window_ms: copies of one report come within this time of the first.
-        boot: the number of a power-up.
+        boot: the number of a power-up (a `shoe_booted`), and of nothing else.
         cycle: the numbers that follow, in order, then round again.
     """
 

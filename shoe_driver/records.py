@@ -23,6 +23,7 @@ from events.errors import LogRefused
 __all__ = [
     "MAGIC",
     "PAYLOAD_LIMIT",
+    "RECORD_LIMIT",
     "JournalHeader",
     "Record",
     "RecordKind",
@@ -37,6 +38,8 @@ PAYLOAD_LIMIT: Final = 0xFFFF  # a read is 4 KB, a profile 3 KB
 
 _HEAD: Final = struct.Struct(">BIQQ")
 _CRC: Final = struct.Struct(">I")
+
+RECORD_LIMIT: Final = _HEAD.size + PAYLOAD_LIMIT + _CRC.size  # bytes of the longest record
 
 
 class RecordKind(IntEnum):
@@ -109,7 +112,7 @@ class RecordReader:
 
     Attributes:
         position: where the last whole record ends.
-        pending: bytes after it, which are no whole record yet.
+        rest: the bytes after it, which are no whole record, or none yet.
     """
 
     def __init__(self) -> None:
@@ -117,9 +120,9 @@ class RecordReader:
         self._buffer = b""
 
     @property
-    def pending(self) -> int:
-        """Bytes that are no whole record yet."""
-        return len(self._buffer)
+    def rest(self) -> bytes:
+        """What was taken after the last whole record."""
+        return self._buffer
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Take the next bytes and yield the records they complete.

@@ -7,6 +7,7 @@ The rule of the house's shoe-link page for devices that repeat without being ack
     same number, another body    a conflict: neither can be trusted
     same number otherwise        a new report (two power-ups in a row look alike and are two)
     another number than due      reports were lost in between; told before the new report
+    number of a power-up         due at any time on a power-up, and never on anything else
 
 Where frames carry no times (bare captures) every frame counts as within the window. Nine reports
 lost in a row cannot be seen: this is why the profile's loss detection is `weak`.
@@ -52,6 +53,7 @@ class RepeatFilter:
         self._copies = policy.copies
         self._window_us = policy.window_ms * 1_000
         self._boot = policy.boot
+        self._first = policy.cycle[0]
         following = (policy.boot + policy.cycle, policy.cycle + policy.cycle[0])
         self._next = dict(zip(*following, strict=True))
         self._seq: str | None = None
@@ -60,13 +62,14 @@ class RepeatFilter:
         self._first_us: int | None = None
         self.short_copies = 0
 
-    def accept(self, seq: str, body: bytes, mono_us: int | None) -> Verdict:
+    def accept(self, seq: str, body: bytes, mono_us: int | None, *, booted: bool) -> Verdict:
         """Judge a valid frame.
 
         Args:
             seq: the device's number.
             body: kind and data.
             mono_us: arrival by a clock that never steps, or None where there are no times.
+            booted: it says that the device was powered up.
         """
         if seq == self._seq and self._count < self._copies and self._within(mono_us):
             self._count += 1
@@ -79,9 +82,10 @@ class RepeatFilter:
         if 0 < self._count < self._copies:
             self.short_copies += 1
         self._seq, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
-        if due is None or seq in (due, self._boot):
+        if booted if seq == self._boot else due in (None, seq):
             return _NEW
-        return Verdict(new=True, finding=ReportLost(expected=due, got=seq))
+        # Before the first report any number of the cycle is due: its first stands for them.
+        return Verdict(new=True, finding=ReportLost(expected=due or self._first, got=seq))
 
     def close_window(self) -> None:
         """No copy of the newest report can come any more: the clock has been another since."""

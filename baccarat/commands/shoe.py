@@ -11,12 +11,19 @@ from typing import Any, Final
 import click
 import msgspec
 
-from events.errors import InputError
+from events.errors import InputError, LogRefused
 from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.profile import Profile
-from shoe_driver.records import MAGIC, RecordReader, parse_header
+from shoe_driver.records import (
+    MAGIC,
+    RECORD_LIMIT,
+    JournalHeader,
+    RecordReader,
+    holds_a_record,
+    parse_header,
+)
 
 __all__ = ["decode", "shoe"]
 
@@ -35,9 +42,12 @@ def shoe() -> None:
 def decode(profile: str, file: str, as_json: bool) -> None:
     """Decode FILE (- is standard input): bare bytes, or a driver's journal.
 
-    A line for each shoe event on stdout; a summary last, on stderr.
+    A line for each shoe event on stdout; a summary last, on stderr. Of a damaged journal,
+    the events up to the damage, and exit code 2.
     """
-    decoding = _Decoding(load_profile(profile))
+    decoding = _Decoding(load_profile(profile), file)
+    if sys.stdout is None:  # python's way to say that it was closed before the start
+        raise InputError("standard output is closed; the events need somewhere to go")
     line = _json_line if as_json else _human_line
     for events in decoding.run(_blocks(file)):
         # Lines go out with the bytes that made them: the other end of a pipe may be live.
@@ -48,6 +58,8 @@ def decode(profile: str, file: str, as_json: bool) -> None:
 
 def _blocks(file: str) -> Iterator[bytes]:
     """The input as it comes, a block at a time."""
+    if file == "-" and sys.stdin is None:
+        raise InputError("-: standard input is closed; give a capture or a journal")
     try:
         with nullcontext(sys.stdin) if file == "-" else Path(file).open("rb") as source:
             while block := os.read(source.fileno(), _READ_SIZE):
@@ -61,8 +73,10 @@ def _blocks(file: str) -> Iterator[bytes]:
 class _Decoding:
     """One input from its first byte to its last."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, file: str) -> None:
         self._profile = profile
+        self._file = file
+        self._header: JournalHeader | None = None
         self._decoder = Decoder(profile)
         self._notes: list[str] = []
 
@@ -82,20 +96,56 @@ class _Decoding:
         yield self._decoder.finish()
 
     def _journal(self, blocks: Iterator[bytes]) -> Iterator[list[ShoeEvent]]:
-        reader = RecordReader()
-        first = True
+        reader, damage = RecordReader(), None
         for block in blocks:
-            events = []
-            for record in reader.feed(block):
-                if first:
-                    header, first = parse_header(record), False
-                    self._decoder = Decoder(self._profile, header.journal)
-                    if header.profile_digest != self._profile.digest:
-                        self._notes.append("it was written with another edition of the profile")
-                events += self._decoder.feed(record)
+            events, damage = self._records(reader, block)
             yield events
-        if reader.pending:
-            self._notes.append(f"an unfinished record of {reader.pending} bytes at its end")
+            if damage is not None:
+                break
+        self._tail(reader, damage, blocks)
+
+    def _records(
+        self, reader: RecordReader, block: bytes
+    ) -> tuple[list[ShoeEvent], LogRefused | None]:
+        """The events of the next bytes, and what is wrong after them."""
+        events = []
+        try:
+            for record in reader.feed(block):
+                if self._header is None:
+                    self._begin(parse_header(record))
+                events += self._decoder.feed(record)
+        except LogRefused as damage:
+            return events, damage
+        return events, None
+
+    def _begin(self, header: JournalHeader) -> None:
+        self._header = header
+        self._decoder = Decoder(self._profile, header.journal)
+        if header.profile_digest != self._profile.digest:
+            self._notes.append("it was written with another edition of the profile")
+
+    def _tail(
+        self, reader: RecordReader, damage: LogRefused | None, blocks: Iterator[bytes]
+    ) -> None:
+        """Judge what follows the whole records as the driver does: torn off, or damaged.
+
+        Raises:
+            LogRefused: damaged: the header is not whole, or something after the damage is.
+        """
+        at, size = reader.position, len(reader.rest)
+        if self._header is None:
+            raise self._refused(damage or "the journal is damaged: no header is whole", at)
+        window = reader.rest[1:]
+        while not (whole := holds_a_record(window)) and (block := next(blocks, b"")):
+            window = window[-RECORD_LIMIT:] + block
+            size += len(block)
+        if whole:
+            raise self._refused(damage or "the journal is damaged: a record has no end", at)
+        if size:
+            self._notes.append(f"a torn tail of {size} bytes at offset {at} was left out")
+
+    def _refused(self, reason: LogRefused | str, at: int) -> LogRefused:
+        return LogRefused(f"{self._file}: {reason} (byte {at})", at)
 
     def summary(self) -> str:
         """One line about the whole."""

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import resource
+import shlex
 import subprocess
 import sys
 import time
@@ -12,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from baccarat.cli import main
 from events.clock import SystemClock
+from events.errors import LogRefused
 from shoe_driver.edge.catalogue import profile_text
 from shoe_driver.edge.journal import Journal
-from shoe_driver.records import Record, RecordKind
+from shoe_driver.records import MAGIC, Record, RecordKind
 from tests.support.shoe_bytes import NOISE, cut, frames, stream
 
 SEED = 20261127
@@ -157,18 +160,79 @@ def test_a_journal_is_decoded_with_its_link_and_its_times(tmp_path: Path) -> Non
     assert decode("--json", "-", stdin=path.read_bytes())[1] == out
 
 
-def test_a_torn_journal_says_so_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+def flipped(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+def test_a_torn_tail_is_left_out_and_said(tmp_path: Path) -> None:
     whole = journal(tmp_path).read_bytes()
-    code, out, err = decode("--json", "-", stdin=whole[:-5])
-    assert (code, len(out.splitlines())) == (0, 10)
-    assert "an unfinished record of 29 bytes at its end" in err
-    damaged = whole[:-50] + bytes([whole[-50] ^ 1]) + whole[-49:]
-    code, out, err = decode("--json", "-", stdin=damaged)
-    assert code == 2
-    assert err == "baccarat: the journal is damaged: a checksum fails\n"
-    code, out, err = decode("--json", "-", stdin=whole.replace(b"BACSHOE\x01", b"BACSHOE\x02"))
-    assert (code, out) == (2, "")
-    assert "no journal of this build's format" in err
+    last = len(whole) - 34  # the record of `unplugged`: 21 bytes, 9 of payload, 4 of check
+    wanted = decode("--json", "-", stdin=whole)[1].splitlines()[:-1]
+    junk = random.Random(SEED).randbytes(300_000)
+    for tail in (whole[last:-5], flipped(whole[last:], 25), b"\xff" * 5, bytes(9_999), junk):
+        code, out, err = decode("--json", "-", stdin=whole[:last] + tail)
+        assert (code, out.splitlines()) == (0, wanted)
+        assert err.endswith(f"; a torn tail of {len(tail)} bytes at offset {last} was left out\n")
+
+
+def test_a_damaged_journal_is_shown_up_to_the_damage(tmp_path: Path) -> None:
+    path = journal(tmp_path)
+    whole = path.read_bytes()
+    last = len(whole) - 34
+    wanted = decode("--json", path)[1].splitlines(keepends=True)
+    data = last - 25 - (len(CAPTURE) - 51)  # where the last record of data begins
+    for content, shown, at, reason in (
+        (flipped(whole, data + 30), 5, data, "a checksum fails"),
+        (flipped(whole, data + 3), 5, data, "a record has no end"),  # longer than it was
+        (flipped(whole, data + 2), 5, data, "no record that this one knows"),
+        (whole[:last] + bytes(200_000) + whole[last:], 10, last, "no record that this one knows"),
+        (whole[: data + 9] + whole[last:], 5, data, "a record has no end"),
+        (whole[:40], 0, 8, "no header is whole"),
+        (flipped(whole, 60), 0, 8, "a checksum fails"),
+        (whole.replace(MAGIC, b"BACSHOE\x02"), 0, 0, "no journal of this build's format"),
+    ):
+        path.write_bytes(content)
+        code, out, err = decode("--json", path)
+        assert (code, out) == (2, "".join(wanted[:shown])), reason
+        assert err.startswith(f"baccarat: {path}: "), reason
+        assert reason in err
+        assert err.endswith(f" (byte {at})\n")
+        assert err.count("\n") == 1
+
+
+def test_what_the_driver_refuses_is_refused_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = journal(tmp_path).read_bytes()
+    path = tmp_path / "damaged.journal"
+    refused = 0
+    for content in (
+        *(flipped(whole, place) for place in range(8, len(whole), 23)),
+        *(whole[:end] for end in range(8, len(whole), 29)),
+    ):
+        path.write_bytes(content)
+        code = main(["shoe", "decode", "--profile", "enq-bcc", str(path)])
+        said = capsys.readouterr().err
+        if code == 0:
+            Journal(path).close()
+            continue
+        refused += 1
+        with pytest.raises(LogRefused) as refusal:
+            Journal(path)
+        assert code == 2
+        assert f"(byte {refusal.value.position})" in said
+    assert refused > 100
+
+
+@pytest.mark.parametrize(("closed", "what"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_stream_is_one_line(closed: str, what: str) -> None:
+    command = shlex.join([*COMMAND, "--profile", "enq-bcc", "-"])
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{command} {closed}"], input=b"", capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.count(b"\n") == 1
+    assert f"standard {what} is closed" in done.stderr.decode()
 
 
 def test_another_edition_of_the_profile_is_noted(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import pytest
 from events.cards import Card, Hand
 from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
+from shoe_driver.edge.catalogue import profile_text
 from shoe_driver.link import LinkState
+from shoe_driver.profile import parse_profile
 from simulators.dealer import Place
 from simulators.enq_bcc import EnqBccDevice
-from tests.support.shoe_bytes import NOISE, PROFILE, cut, frame, frames, said, stream
+from tests.support.shoe_bytes import NOISE, PROFILE, body, cut, frame, frames, said, stream
 
 SEED = 20261127
 
@@ -198,6 +200,31 @@ def test_a_lost_report_is_told_before_the_one_that_shows_it() -> None:
         "report_lost 2 3",
         "card_drawn player 2 8S",
     ]
+
+
+def test_a_number_of_a_power_up_on_a_card_is_a_loss_and_the_card_is_kept() -> None:
+    drawn = [frame(seq, body("D P1 8S")) for seq in "501"]
+    assert said(bare(*drawn, frame("0", b"S"), frame("1", b"P"))) == [
+        "card_drawn player 1 8S",
+        "report_lost 6 0",
+        "card_drawn player 1 8S",
+        "card_drawn player 1 8S",
+        "shoe_booted",
+        "shoe_ready",
+    ]
+
+
+def test_a_power_up_with_a_number_that_is_not_due_is_a_loss() -> None:
+    for seq, told in (("6", []), ("7", ["report_lost 6 7"])):
+        events = bare(frame("5", b"P"), frame(seq, b"S"))
+        assert said(events) == ["shoe_ready", *told, "shoe_booted"]
+
+
+def test_a_kind_that_a_site_maps_to_a_power_up_has_its_number() -> None:
+    text = profile_text("enq-bcc").replace(b"S = { report", b"B = { report", 1)
+    decoder = Decoder(parse_profile(text, source="site"))
+    events = decoder.feed_bare(frame("5", b"P") + frame("0", b"B") + frame("1", b"P"))
+    assert said(events) == ["shoe_ready", "shoe_booted", "shoe_ready"]
 
 
 def test_a_copy_with_another_body_is_a_conflict_and_no_second_card() -> None:

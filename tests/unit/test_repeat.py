@@ -32,6 +32,14 @@ after power-up something was lost   | 0S@0 3a@50 | new lost:1>3
 one lost                            | 4a@0 6b@50 | new lost:5>6
 lost over the round                 | 9a@0 2b@50 | new lost:1>2
 a power-up is no loss               | 4a@0 0S@50 1b@90 | new new new
+nought is a power-up's only         | 5a@0 0b@50 1c@90 | new lost:6>0 new
+nought again, after a power-up      | 0S@0 0b@900 1c@950 | new lost:1>0 new
+nought for nine                     | 9a@0 0b@50 2c@90 | new lost:1>0 lost:1>2
+nought first, and no power-up       | 0a@0 1b@50 | lost:1>0 new
+a power-up after nought             | 0a@0 0S@900 1b@950 | lost:1>0 new new
+a power-up with the number due      | 5a@0 6S@50 7b@90 | new new new
+a power-up with another number      | 5a@0 8S@50 9b@90 | new lost:6>8 new
+a power-up with any number, first   | 5S@0 6a@50 | new new
 nothing is due before the first     | 5a@0 | new
 a late copy of an older report      | 1a@0 2b@50 1a@60 | new new lost:3>1
 """
@@ -53,7 +61,7 @@ def cases() -> list[tuple[str, list[Step], list[str]]]:
 
 
 def said(seq: str, body: bytes, mono_us: int | None, repeat: RepeatFilter) -> str:
-    verdict = repeat.accept(seq, body, mono_us)
+    verdict = repeat.accept(seq, body, mono_us, booted=body == b"S")
     match verdict.finding:
         case CopyConflict() as conflict:
             assert (conflict.device_seq, verdict.new) == (seq, False)
@@ -75,7 +83,7 @@ def test_reports_with_fewer_copies_are_counted_when_they_are_over() -> None:
     counted = []
     for seq, copies in (("1", 3), ("2", 2), ("3", 1), ("4", 3)):
         for _ in range(copies):
-            repeat.accept(seq, b"x", 0)
+            repeat.accept(seq, b"x", 0, booted=False)
         counted.append(repeat.short_copies)
     repeat.close_window()
     assert [*counted, repeat.short_copies] == [0, 0, 1, 2, 2]
@@ -83,7 +91,7 @@ def test_reports_with_fewer_copies_are_counted_when_they_are_over() -> None:
 
 def test_after_the_window_was_closed_the_same_again_is_new() -> None:
     repeat = RepeatFilter(PROFILE.repeat)
-    repeat.accept("1", b"x", 1_000_000)
+    repeat.accept("1", b"x", 1_000_000, booted=False)
     repeat.close_window()
     assert said("1", b"x", 0, repeat) == "lost:2>1"  # the clock began anew
     assert repeat.short_copies == 1
@@ -99,7 +107,8 @@ def test_any_reports_with_any_copies_missing_are_told_once_each(
         number = first + index
         seq = str(number if number < 10 else (number - 1) % 9 + 1)
         for copy in range(count):
-            verdict = repeat.accept(seq, b"%d" % index, now + copy * 17_000)
+            at = now + copy * 17_000
+            verdict = repeat.accept(seq, b"%d" % index, at, booted=number == 0)
             assert verdict.finding is None
             told += [index] if verdict.new else []
         now += 60_000
