@@ -90,6 +90,17 @@ class EmbeddedBroker:
         assert self._child is not None  # noqa: S101 - `start` has set it
         return self._child.pid
 
+    @property
+    def child(self) -> Child:
+        """The running server's process."""
+        assert self._child is not None  # noqa: S101 - `start` has set it
+        return self._child
+
+    @property
+    def log(self) -> Path:
+        """Where the server says what it does."""
+        return self._log
+
     def kill(self) -> None:
         """SIGKILL, as a power cut would."""
         if self._child is not None:

@@ -6,6 +6,7 @@ what is wrong, where, and what would be right. Results go to stdout, everything 
 
 import importlib
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -76,17 +77,34 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     try:
         result = _cli.main(args=args, prog_name="baccarat", standalone_mode=False)
-    except click.ClickException as error:
-        return _complain(error.format_message())
-    except TableError as error:
-        return _complain(str(error))
+        if sys.stdout is not None:  # None where it was closed before we began
+            sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone; keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()  # the reader of our output has gone: there is nobody to tell
         return EXIT_NO
+    except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
+        return _complain(_in_one_line(error))
     return result if isinstance(result, int) else EXIT_DONE
+
+
+def _in_one_line(error: Exception) -> str:
+    """What is wrong, and where."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError):
+        _silence_stdout()
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, sqlite3.Error):
+        return f"a database file of this run: {error}"
+    return str(error)
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from complaining at exit about what it could not write."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> int:

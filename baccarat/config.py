@@ -1,16 +1,17 @@
 """One TOML file a table: what a controller must know to run it. Strict: nothing is guessed."""
 
+import os
 import tomllib
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from events.bus import BusSettings
 from events.errors import ConfigError, InputError
 from events.log_schema import OWN_ACTORS
-from events.topics import Topics
+from events.topics import SEGMENT, Topics
 from table_core.authority import ROLES
 from table_core.stores import load_rulebook
 
@@ -41,7 +42,7 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The MQTT broker."""
 
     host: str = "127.0.0.1"
-    port: int = 1883
+    port: Annotated[int, Meta(ge=1, le=65535)] = 1883
     username: str | None = None
     password_file: str | None = None
 
@@ -97,11 +98,15 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """The raw journal's folder."""
         return Path(self.base) / self.data.journal
 
+    @property
+    def password_path(self) -> Path | None:
+        """The file that holds the broker's password, where there is one."""
+        return Path(self.base) / self.bus.password_file if self.bus.password_file else None
+
     def bus_settings(self, service: str) -> BusSettings:
         """How `service` reaches the broker: one fixed client id a service and table."""
-        password = None
-        if self.bus.password_file is not None:
-            password = (Path(self.base) / self.bus.password_file).read_text("utf-8").strip()
+        path = self.password_path
+        password = path.read_text("utf-8").strip() if path else None
         return BusSettings(
             host=self.bus.host,
             port=self.bus.port,
@@ -150,4 +155,25 @@ def load_config(path: Path) -> TableConfig:
     taken = sorted(OWN_ACTORS & config.users.keys())
     if taken:
         raise ConfigError(f"{path}: users: {', '.join(taken)} is the table's own name in the log")
-    return msgspec.structs.replace(config, base=str(path.resolve().parent))
+    config = msgspec.structs.replace(config, base=str(path.resolve().parent))
+    _check_bus(path, config)
+    return config
+
+
+def _check_bus(path: Path, config: TableConfig) -> None:
+    """What could not be noticed before the broker is asked for.
+
+    Raises:
+        ConfigError: a user's name, the broker's place or the password's file is wrong.
+    """
+    for user in config.users:
+        if not SEGMENT.match(user):
+            raise ConfigError(
+                f"{path}: users: {user!r}: use lower-case letters, digits, - and _, "
+                "as in the topics that carry the name"
+            )
+    if not config.bus.host:
+        raise ConfigError(f"{path}: bus.host: name the broker's host, such as 127.0.0.1")
+    secret = config.password_path
+    if secret is not None and not os.access(secret, os.R_OK):
+        raise ConfigError(f"{path}: bus.password_file: {secret} cannot be read")

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import random
 import signal
+import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 Probe = Callable[[str], None]
+# Our own errors, the machine's (a pipe, a disk, a port), and a database file's.
+_FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
 
 
@@ -107,7 +110,7 @@ def run_service(config: TableConfig, name: str, probe: Probe = no_probe) -> None
 
 @contextmanager
 def raising_ours() -> Iterator[None]:
-    """Take one of our errors out of the group that a task group made of it."""
+    """Take the error that has a line for a person out of the group that a task group made of it."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -117,11 +120,11 @@ def raising_ours() -> Iterator[None]:
         raise ours from group
 
 
-def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> TableError | None:
-    """The first error in the group that has a line for a person; a bug of ours keeps its trace."""
+def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> Exception | None:
+    """The first error in the group that a person can act on; a bug of ours keeps its trace."""
     for error in group.exceptions:
         found = _first_of_ours(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(found, TableError) and not isinstance(found, OurBug):
+        if isinstance(found, _FOR_PEOPLE) and not isinstance(found, OurBug):
             return found
     return None
 

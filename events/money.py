@@ -11,10 +11,13 @@ from msgspec import Struct
 
 from events.errors import InputError
 
-__all__ = ["MAX_AMOUNT", "Odds", "Rounding", "parse_odds", "scale"]
+__all__ = ["MAX_AMOUNT", "MAX_STAKE", "Odds", "Rounding", "parse_odds", "scale"]
 
 # JSON numbers keep integers exactly up to here in every reader (RFC 8259, section 6).
 MAX_AMOUNT: Final = 2**53 - 1
+
+# A rulebook's odds are at most 1,000 to 1: what comes back of such a stake is still an amount.
+MAX_STAKE: Final = MAX_AMOUNT // 1_001
 
 
 class Rounding(Enum):

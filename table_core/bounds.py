@@ -11,7 +11,7 @@ import msgspec
 
 from events.codec import MAX_EVENT_BYTES
 from events.commands import Refusal
-from events.money import MAX_AMOUNT
+from events.money import MAX_STAKE
 from events.table import Wager
 from table_core.refusals import refuse
 
@@ -20,8 +20,8 @@ __all__ = ["MAX_PATRON", "MOST_STAKED", "bounds_refusal"]
 MAX_PATRON: Final = 64
 """An opaque reference is a key, not a text."""
 
-# The largest odds are 1,000 to 1: within this, no sum leaves the integers that JSON readers keep.
-MOST_STAKED: Final = MAX_AMOUNT // 1_001
+MOST_STAKED: Final = MAX_STAKE
+"""In one coup, minor units: within this no sum leaves the integers that JSON readers keep."""
 
 # What a settlement has beside its lines, and a line beside the texts of its wager: names of
 # fields, category, odds, and five amounts of up to sixteen digits.

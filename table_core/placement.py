@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from events.commands import Refusal
-from events.money import MAX_AMOUNT
+from events.money import MAX_STAKE
 from events.table import Wager
 from table_core.rulebook import Bet, Requirement, Rulebook
 from table_core.wagers import KINDS, Patron, patron_of
@@ -128,9 +128,9 @@ def _not_offered(wager: Wager, so_far: _Standing) -> str | None:
 
 
 def _invalid_stake(wager: Wager, _: _Standing) -> str | None:
-    if 0 < wager.stake <= MAX_AMOUNT:
+    if 0 < wager.stake <= MAX_STAKE:
         return None
-    return f"a stake is a whole number of minor units, from 1 to {MAX_AMOUNT}"
+    return f"a stake is a whole number of minor units, from 1 to {MAX_STAKE}"
 
 
 def _not_a_step(wager: Wager, so_far: _Standing) -> str | None:

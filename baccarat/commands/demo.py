@@ -28,7 +28,7 @@ _EXIT_INTERRUPTED: Final = 130
 @click.command()
 @click.option("--rounds", type=click.IntRange(min=1), help="Play so many coups; else until Ctrl-C.")
 @click.option("--seed", type=int, help="Of cards, wagers and whims; else one is drawn and told.")
-@click.option("--speed", type=click.FloatRange(min=0), default=1.0, show_default=True,
+@click.option("--speed", type=click.FloatRange(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 0 as fast as it goes.")  # fmt: skip
 @click.option("--rulebook", default="au-commission", show_default=True)
 @click.option("--profile", default="enq-bcc", show_default=True, help="Wire profile of the shoe.")

@@ -6,16 +6,14 @@ there yet, as it does for one that is lost later.
 """
 
 import asyncio
-import signal
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from baccarat.children import Child
 from baccarat.config import TableConfig, load_config
 from baccarat.services import SERVICES, configure_logging, run_service
+from baccarat.supervision import supervise
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.transport import Port, parse_url
 
@@ -35,7 +33,13 @@ def run(config: Path, only: str | None, *, patient: bool) -> int:
         configure_logging(only)
         run_service(loaded, only)
         return 0
-    return asyncio.run(_supervise(config))
+    commands = {name: service_command(config, name) for name in sorted(SERVICES)}
+    ended_as_told = asyncio.run(supervise(commands, _tell))
+    return 0 if ended_as_told else 1
+
+
+def _tell(line: str) -> None:
+    click.echo(f"baccarat: {line}", err=True)
 
 
 def _try_port(config: TableConfig) -> None:
@@ -60,26 +64,3 @@ def service_command(config: Path, service: str) -> list[str | Path]:
         service,
         "--patient",
     ]
-
-
-async def _supervise(config: Path) -> int:
-    """A process a service; when one ends, the others are stopped too and the controller says so."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    with ExitStack() as children:
-        running = [
-            children.enter_context(Child.start(service_command(config, name), name=name))
-            for name in sorted(SERVICES)
-        ]
-        ends = {asyncio.ensure_future(child.ended()): child.name for child in running}
-        stopping = asyncio.ensure_future(stop.wait())
-        done, _ = await asyncio.wait({*ends, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (*ends, stopping):
-            task.cancel()
-        ended = [ends[task] for task in done if task in ends]
-    if ended:
-        click.echo(f"baccarat: the service {ended[0]} has ended; its reason stands above", err=True)
-        return 1
-    return 0

@@ -5,7 +5,7 @@ appended before anything is said about it. What is said comes from publishers be
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -81,6 +81,7 @@ class TableService:
         self._probe = probe
         self._driver = DriverHead()
         self._driver_presence = Presence()
+        self._shown_away = False
         self._complete_since: int | None = None
         self._shown_caught_up = False
         self._unwritable: str | None = None
@@ -168,9 +169,12 @@ class TableService:
 
     def _mind_driver(self) -> None:
         """A driver that is away may hold cards: nothing of it is known until it speaks again."""
-        presence = self._driver_presence
-        if presence.status is None or presence.online(self._clock.utc_ns()):
-            return  # not heard of yet is not gone: its own `link/shoe` says that it is there
+        away = self._driver_away
+        if away is not self._shown_away:
+            self._shown_away = away
+            self._state.kick()
+        if not away:
+            return
         if self._driver != DriverHead():
             self._driver = DriverHead()
             self._state.kick()
@@ -283,7 +287,7 @@ class TableService:
 
     def _render(self) -> bytes:
         self._shown_caught_up = self.caught_up
-        faults = (Alarm(name="log_unwritable", text=self._unwritable),) if self._unwritable else ()
+        faults = tuple(self._faults())
         document = view(
             self._table.state,
             table=self._topics.table,
@@ -293,6 +297,20 @@ class TableService:
         )
         self._bell.look(document.alarms, document.position)
         return encode_view(document)
+
+    def _faults(self) -> Iterator[Alarm]:
+        """What stands and cannot be in the log."""
+        if self._unwritable:
+            yield Alarm(name="log_unwritable", text=self._unwritable)
+        if self._driver_away:
+            text = "the shoe driver is away: what the shoe says now is not heard"
+            yield Alarm(name="driver_offline", text=text)
+
+    @property
+    def _driver_away(self) -> bool:
+        """The driver has said, or let be said, that it is gone; not heard of yet is not gone."""
+        presence = self._driver_presence
+        return presence.status is not None and not presence.online(self._clock.utc_ns())
 
     async def _watch(self) -> None:
         """Notice what does not come: the device's result, the driver's heartbeat, its events."""

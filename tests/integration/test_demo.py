@@ -190,6 +190,9 @@ def test_a_port_in_use_is_one_line_and_leaves_no_process(tmp_path: Path) -> None
         (["--faults", "all,no-such"], "no-such"),
         (["--faults", ","], "missing_report"),
         (["--speed", "-1"], "--speed"),
+        (["--speed", "nan"], "--speed"),
+        (["--speed", "inf"], "--speed"),
+        (["--data", "demo#1"], "--data"),
         (["--port", "99999"], "--port"),
         (["--data", "/dev/null/x"], "--data"),
         (["--no-such-option"], "--no-such-option"),
@@ -202,3 +205,63 @@ def test_bad_input_is_one_line_that_names_it(options: list[str], names: str) -> 
     (line,) = ended.stderr.splitlines()
     assert line.startswith("baccarat: ")
     assert names in line
+
+
+def test_a_folder_in_which_a_demo_plays_is_no_other_demos(tmp_path: Path) -> None:
+    with endless(tmp_path) as process:
+        assert process.stdout
+        while "staked" not in (line := process.stdout.readline()):
+            assert line, "it ended before its first coup"
+        other = demo("--rounds", "1", "--json", data=tmp_path)
+        assert process.poll() is None
+    assert other.returncode == 2
+    assert "another demo plays there" in other.stderr
+    leaves_no_process(tmp_path)
+
+
+def test_a_demo_whose_broker_is_killed_says_so_and_ends(tmp_path: Path) -> None:
+    with endless(tmp_path) as process:
+        assert process.stdout
+        while "staked" not in (line := process.stdout.readline()):
+            assert line, "it ended before its first coup"
+        (broker,) = (pid for pid in of_this_demo(tmp_path) if _is_broker(pid))
+        os.kill(broker, signal.SIGKILL)
+        rest = process.stdout.read()
+        assert process.wait(ENDS_WITHIN_S) == 2
+    assert "the broker has ended" in rest
+    assert "Traceback" not in rest
+    leaves_no_process(tmp_path)
+
+
+def _is_broker(pid: int) -> bool:
+    return b"nats-server" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+
+
+def test_a_reader_that_goes_away_ends_the_demo_without_a_word(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "baccarat", "demo", "--speed", "0", "--data", str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(ENDS_WITHIN_S) == 1
+    leaves_no_process(tmp_path)
+
+
+def test_a_full_disk_behind_stdout_is_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "baccarat", "demo", "--rounds", "1", "--data", str(tmp_path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=ENDS_WITHIN_S,
+            check=False,
+        )
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert "No space left" in line
+    leaves_no_process(tmp_path)

@@ -73,6 +73,11 @@ def shoe() -> Iterator[str]:
         (TOML + "[users]\ndealer = ['croupier']\n", ["croupier", "dealer"]),
         (TOML + "[users]\ncore = ['dealer']\n", ["core"]),
         ("base = 'x'\n" + TOML, ["base"]),
+        (TOML.replace("{port}", "0"), ["port"]),
+        (TOML.replace("{port}", "99999"), ["port"]),
+        (TOML + "host = ''\n", ["bus.host"]),
+        (TOML + "password_file = 'no-such'\n", ["bus.password_file", "no-such"]),
+        (TOML + "[users]\n'a b' = ['dealer']\n", ["a b"]),
         (TOML.replace("au-commission", "no-such"), ["no-such", "au-commission"]),
         (
             "pay_scale = 'two'\n" + TOML.replace("au-commission", "nz-scale-one"),
@@ -158,6 +163,57 @@ def test_both_services_come_up_and_end_together(broker: Broker, tmp_path: Path, 
         said = controller.stderr.read()
         assert controller.wait(30) == 0
     assert "Traceback" not in said
+
+
+def _child_of(controller: "subprocess.Popen[str]", service: str) -> int | None:
+    """The process of a service of this controller."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if int(parent) == controller.pid and service.encode() in words:
+            return int(entry.name)
+    return None
+
+
+@pytest.mark.parametrize("service", ["shoe", "table"])
+def test_a_service_that_is_killed_is_started_again_and_the_other_goes_on(
+    service: str, broker: Broker, tmp_path: Path, shoe: str
+) -> None:
+    path = write(tmp_path, port=broker.port, link=shoe)
+    other = {"shoe": "table", "table": "shoe"}[service]
+    with subprocess.Popen(
+        [sys.executable, "-m", "baccarat", "run", str(path)], stderr=subprocess.PIPE, text=True
+    ) as controller:
+        log = tmp_path / "table.sqlite"
+        until_blocking(lambda: log.exists() and _events(log) > 1, "the shoe was not heard")
+        first, stays = _child_of(controller, service), _child_of(controller, other)
+        assert first
+        os.kill(first, signal.SIGKILL)
+        until_blocking(
+            lambda: _child_of(controller, service) not in {None, first}, "it is not started again"
+        )
+        assert _child_of(controller, other) == stays
+        controller.send_signal(signal.SIGTERM)
+        assert controller.stderr
+        said = controller.stderr.read()
+        assert controller.wait(30) == 0
+    assert f"the {service} service has ended by SIGKILL; it is started again" in said
+
+
+def test_a_service_that_refuses_its_input_ends_the_controller_and_says_so_last(
+    broker: Broker, tmp_path: Path, shoe: str
+) -> None:
+    (tmp_path / "table.sqlite").write_text("these are my notes\n")
+    path = write(tmp_path, port=broker.port, link=shoe)
+    ended = run(path)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("baccarat: the table service has ended")
+    assert "refuses its input" in ended.stderr
 
 
 def _events(path: Path) -> int:

@@ -25,8 +25,8 @@ au-commission | panda8=100 -> not_offered
 au-commission bets.tie.offered=false | tie=100 -> not_offered
 au-commission | tie=0 -> invalid_stake
 au-commission | tie=-100 -> invalid_stake
-au-commission | tie=9007199254740991 -> -
-au-commission | tie=9007199254740992 -> invalid_stake
+au-commission | tie=8998201053687 -> -
+au-commission | tie=8998201053688 -> invalid_stake
 au-commission | tie=1 -> -
 au-commission unit=25 | tie=50 2:tie=60 -> - not_a_step
 au-commission bets.tie.step=50 | tie=50 2:tie=75 -> - not_a_step
