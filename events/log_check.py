@@ -18,6 +18,7 @@ from events.chain import next_hash, origin_hash
 from events.codec import Envelope, decode_data, decode_envelope
 from events.errors import LogRefused, UnreadableEvent
 from events.log_schema import APPLICATION_ID, OWN_ACTORS, SCHEMA, SCHEMA_VERSION
+from events.log_wal import wal_damage, wal_of
 
 __all__ = ["Tail", "check"]
 
@@ -47,10 +48,14 @@ def check(path: Path, origin: str) -> Tail:
 
     Raises:
         LogRefused: not our format, newer, of another origin, with a gap, a broken chain, an
-            unreadable event, or shorter than its own cursors say; names the position.
+            unreadable event, a damaged WAL, or shorter than its own cursors say; names the
+            position where there is one.
         OSError: the second name could not be made.
     """
     _refuse_journal(path)
+    damage = wal_damage(wal_of(path))
+    if damage is not None:
+        raise _refusal(path, damage)
     with _second_name(path) as name:
         try:
             with closing(_open(name)) as db:
@@ -83,7 +88,7 @@ def _second_name(path: Path) -> Iterator[Path]:
             os.link(path, name)
         except OSError:  # a file system without hard links
             shutil.copyfile(path, name)
-        wal = path.with_name(path.name + "-wal")
+        wal = wal_of(path)
         if wal.exists():
             shutil.copyfile(wal, folder / wal.name)
         yield name
@@ -114,7 +119,9 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
         "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
     )
     found = dict(rows.fetchall())
-    if version != SCHEMA_VERSION or found != SCHEMA:
+    if version != SCHEMA_VERSION:
+        raise _refusal(path, f"format {version} is older than this build reads")
+    if found != SCHEMA:
         odd = sorted(name for name, _ in found.items() ^ SCHEMA.items())
         raise _refusal(path, f"format {version} is not as this build makes it: {sorted(set(odd))}")
     meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
@@ -127,7 +134,7 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
 
 def _check_size(path: Path, db: sqlite3.Connection) -> None:
     """Without a WAL the file is whole pages: a cut within the last may have hit padding only."""
-    wal = path.with_name(path.name + "-wal")
+    wal = wal_of(path)
     if wal.exists() and wal.stat().st_size:
         return  # a crash may have cut the main file where the WAL mends it
     (pages,), (size,) = (db.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
@@ -181,8 +188,10 @@ def _check_hints(path: Path, db: sqlite3.Connection, position: int, answered: in
     cursors = db.execute("SELECT 'cursor', name, position FROM cursor").fetchall()
     late = "SELECT 'request', transaction_id, position FROM request WHERE position > ? LIMIT 1"
     for what, name, stands in cursors + db.execute(late, (position,)).fetchall():
-        if not (isinstance(stands, int) and 0 <= stands <= position):
-            told = f"missing: the log ends at {position}, but {what} {name!r} stands at {stands!r}"
+        if not isinstance(stands, int) or stands < 0:
+            raise _refusal(path, f"{what} {name!r} stands at {stands!r}, which is no position")
+        if stands > position:
+            told = f"missing: the log ends at {position}, but {what} {name!r} stands at {stands}"
             raise _refusal(path, told, position + 1)
     (requests,) = db.execute("SELECT count(*) FROM request").fetchone()
     if requests != answered:

@@ -32,6 +32,7 @@ from events.log_schema import (
     SCHEMA,
     SCHEMA_VERSION,
 )
+from events.log_wal import wal_damage, wal_of
 from events.tree import Tree
 
 __all__ = ["Progress", "Verdict", "verify"]
@@ -51,6 +52,7 @@ _COLUMNS: Final = {
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _COPY_ATTEMPTS: Final = 5
+_WAL_ATTEMPTS: Final = 5
 _PROGRESS_EVERY: Final = 10_000
 
 
@@ -95,6 +97,7 @@ def verify(path: Path, progress: Progress | None = None) -> Verdict:
         still = _still(path, stack)
         try:
             _verify_alone(path)
+            _verify_wal(still)
             db = stack.enter_context(closing(_open(still)))
             db.execute("BEGIN")  # one snapshot, though a writer may be going on
             origin = _verify_format(db)
@@ -145,7 +148,7 @@ def _has_writer(path: Path) -> bool:
 
 
 def _copy(path: Path, folder: Path) -> Path:
-    wal = path.with_name(path.name + "-wal")
+    wal = wal_of(path)
     for _ in range(_COPY_ATTEMPTS):
         before = _identity(path), _identity(wal)
         shutil.copyfile(path, folder / path.name)
@@ -179,6 +182,21 @@ def _verify_alone(path: Path) -> None:
         raise _BadError(f"{journal.name} lies beside it, a rollback journal that no log has")
 
 
+def _verify_wal(path: Path) -> None:
+    # A writer that goes on while its WAL is read may look like damage, but not twice the same.
+    found = set()
+    for _ in range(_WAL_ATTEMPTS):
+        try:
+            damage = wal_damage(wal_of(path))
+        except OSError as error:
+            raise InputError(f"{wal_of(path)}: cannot be read: {error}") from error
+        if damage is None:
+            return
+        if damage in found:
+            raise _BadError(damage)
+        found.add(damage)
+
+
 def _verify_format(db: sqlite3.Connection) -> str:
     """The log's origin, if the file is of our format."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
@@ -191,7 +209,9 @@ def _verify_format(db: sqlite3.Connection) -> str:
     for name, sql in db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
         if not name.startswith("sqlite_") and expected.pop(sql, None) != name:
             raise _BadError(f"{name} in the file's schema is not as format {version} has it")
-    if version != SCHEMA_VERSION or expected:
+    if version != SCHEMA_VERSION:
+        raise _BadError(f"format {version} is older than this build reads ({SCHEMA_VERSION})")
+    if expected:
         raise _BadError(f"missing in the file's schema: {', '.join(expected.values())}")
     meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
     origin, session = meta.get("origin"), meta.get("session")
@@ -203,7 +223,7 @@ def _verify_format(db: sqlite3.Connection) -> str:
 
 
 def _verify_size(copy: Path, db: sqlite3.Connection) -> None:
-    wal = copy.with_name(copy.name + "-wal")
+    wal = wal_of(copy)
     if wal.exists() and wal.stat().st_size > 0:
         return  # what is missing in the main file may stand there
     (count,) = db.execute("PRAGMA page_count").fetchone()
@@ -279,12 +299,16 @@ def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
 
 def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:
     for name, known in db.execute("SELECT name, position FROM cursor"):
-        if not isinstance(known, int) or not 0 <= known <= events:
-            raise _BadError(f"missing, but cursor {name!r} has come to {known!r}", events + 1)
+        if not isinstance(known, int) or known < 0:
+            raise _BadError(f"cursor {name!r} stands at {known!r}, which is no position")
+        if known > events:
+            raise _BadError(f"missing, but cursor {name!r} has come to {known}", events + 1)
     requests = 0
     for name, known in db.execute("SELECT transaction_id, position FROM request"):
-        if not isinstance(known, int) or not 1 <= known <= events:
-            raise _BadError(f"missing, but request {name!r} ended at {known!r}", events + 1)
+        if not isinstance(known, int) or known < 1:
+            raise _BadError(f"request {name!r} ended at {known!r}, which is no position")
+        if known > events:
+            raise _BadError(f"missing, but request {name!r} ended at {known}", events + 1)
         requests += 1
     if requests != ended:
         raise _BadError(f"{requests} requests are recorded, but the events are of {ended}")

@@ -203,6 +203,14 @@ def test_sessions_and_cursors_that_cannot_be_are_refused(tmp_path: Path, change:
     assert refused(path).reason
 
 
+def test_what_stands_at_no_position_or_in_an_old_format_is_called_that(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    sql(path, "UPDATE cursor SET position = -5")
+    assert "cursor 'cage' stands at -5, which is no position" in refused(path).reason
+    sql(path, "PRAGMA user_version=0")
+    assert "format 0 is older than this build reads" in refused(path).reason
+
+
 def test_a_wal_without_its_log_is_refused_and_kept(tmp_path: Path) -> None:
     path = killed(tmp_path)
     path.unlink()

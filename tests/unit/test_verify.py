@@ -229,13 +229,15 @@ def test_bytes_that_cannot_be_are_found_though_their_hash_is_right(
         ("UPDATE meta SET value = 7 WHERE name = 'origin'", None),
         ("DELETE FROM meta WHERE name = 'origin'", None),
         ("UPDATE meta SET value = 'many' WHERE name = 'session'", None),
-        ("UPDATE cursor SET position = -1", 7),
-        ("INSERT INTO request VALUES ('x', x'', 0)", 7),
+        ("UPDATE cursor SET position = -1", None),
+        ("UPDATE cursor SET position = 9", 7),
+        ("INSERT INTO request VALUES ('x', x'', 0)", None),
+        ("INSERT INTO request VALUES ('x', x'', 9)", 7),
         ("INSERT INTO request VALUES ('bert/t-1', x'', 4)", None),
         ("DELETE FROM request WHERE position = 4", 3),
         ("UPDATE request SET position = 3 WHERE position = 4", 4),
         ("UPDATE request SET transaction_id = 'x' WHERE position = 4", 3),
-        ("INSERT INTO request VALUES ('x', x'', 'y')", 7),
+        ("INSERT INTO request VALUES ('x', x'', 'y')", None),
     ],
 )
 def test_what_stands_beside_the_events_is_verified_too(
@@ -255,6 +257,17 @@ def test_a_trigger_too_many_is_found(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TRIGGER more AFTER INSERT ON event BEGIN DELETE FROM cursor; END")
     assert "more" in str(verified(path).reason)
+
+
+def test_a_cursor_at_no_position_is_called_that(path: Path) -> None:
+    verdict = forged(path, "UPDATE cursor SET position = -5", chain=False)
+    assert verdict.reason == "cursor 'cage' stands at -5, which is no position"
+
+
+def test_an_older_format_is_not_ok(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version=0")
+    assert verified(path).reason == f"format 0 is older than this build reads ({SCHEMA_VERSION})"
 
 
 def test_a_newer_format_is_not_ok(path: Path) -> None:
