@@ -24,10 +24,10 @@ _WITHIN_S: Final = 60.0
 # A service needs half a second to start; a broker that restarts is back by then.
 _PAUSE_S: Final = 0.5
 
-Command = Sequence[str | Path]
+_Command = Sequence[str | Path]
 
 
-async def supervise(commands: Mapping[str, Command], tell: Callable[[str], None]) -> bool:
+async def supervise(commands: Mapping[str, _Command], tell: Callable[[str], None]) -> bool:
     """Keep the services running until SIGTERM or SIGINT.
 
     Args:
@@ -53,7 +53,7 @@ async def supervise(commands: Mapping[str, Command], tell: Callable[[str], None]
     return not given_up
 
 
-async def _keep(name: str, command: Command, tell: Callable[[str], None]) -> str:
+async def _keep(name: str, command: _Command, tell: Callable[[str], None]) -> str:
     """Start a service again whenever it ends; returns why that has no use any more."""
     ends: deque[float] = deque(maxlen=_ENDS_MOST)
     loop = asyncio.get_running_loop()

@@ -199,7 +199,7 @@ class EventLog:
         return int(rows[0][0]) if rows else 0
 
     def move_cursor(self, name: str, position: int) -> None:
-        """Remember how far `name` has come. Survives a crash, but maybe not a power cut.
+        """Remember how far `name` has come, on the disk when this returns.
 
         Raises:
             LogUnwritable: the disk refused.
@@ -207,7 +207,7 @@ class EventLog:
         """
         if not 0 <= position <= self._position:
             raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
-        with self._files.writing(f"move cursor {name!r}", hint=True) as db:
+        with self._files.writing(f"move cursor {name!r}") as db:
             db.execute("INSERT OR REPLACE INTO cursor VALUES (?, ?)", (name, position))
 
     def next_session(self) -> int:

@@ -29,13 +29,10 @@ _BUSY_S: Final = 0.25
 class LogFiles:
     """The log's files, open for writing. Use `LogFiles.open`."""
 
-    def __init__(
-        self, path: Path, lock: WriterLock, db: sqlite3.Connection, hints: sqlite3.Connection
-    ) -> None:
+    def __init__(self, path: Path, lock: WriterLock, db: sqlite3.Connection) -> None:
         self._path = path
         self._lock = lock
         self._db = db
-        self._hints = hints
         self._closed: str | None = None
 
     @classmethod
@@ -49,11 +46,10 @@ class LogFiles:
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(path))
         with ExitStack() as stack:
-            db = stack.enter_context(closing(_connect(path, "FULL")))
-            hints = stack.enter_context(closing(_connect(path, "NORMAL")))
+            db = stack.enter_context(closing(_connect(path)))
             lock.sign()
             stack.pop_all()
-        return cls(path, lock, db, hints)
+        return cls(path, lock, db)
 
     @property
     def closed(self) -> bool:
@@ -61,20 +57,18 @@ class LogFiles:
         return self._closed is not None
 
     @contextmanager
-    def writing(self, what: str, *, hint: bool = False) -> Iterator[sqlite3.Connection]:
+    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
         """One transaction: committed and on the disk at the end of the block, or undone.
 
         Args:
             what: for the message, as in "cannot `what`".
-            hint: a commit that a power cut may undo, without fsync. Frames of the WAL are
-                replayed in order, so one that survives has every commit before it in front of it.
 
         Raises:
             LogUnwritable: the disk refused, or the files are closed.
             sqlite3.IntegrityError: a trigger refused.
         """
         self._require_open(what)
-        db = self._hints if hint else self._db
+        db = self._db
         try:
             db.execute("BEGIN IMMEDIATE")
             yield db
@@ -112,7 +106,6 @@ class LogFiles:
         """Close the files and let the next writer in. Safe to call twice."""
         if self._closed is None:
             self._closed = why
-            self._hints.close()
             self._db.close()
             self._lock.release()
 
@@ -131,13 +124,13 @@ class LogFiles:
         self.close(f"closed after {error}; open it again")
 
 
-def _connect(path: Path, synchronous: str) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     uri = f"{path.as_uri()}?mode=rw"
     db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
     try:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA journal_mode=WAL")
-        db.execute(f"PRAGMA synchronous={synchronous}")
+        db.execute("PRAGMA synchronous=FULL")
     except sqlite3.Error:
         db.close()
         raise

@@ -5,9 +5,11 @@ and drops the rest without a word. That is right for the torn end of a commit th
 and wrong for a byte that changed under commits that did. So the frames are walked here first, as
 the SQLite file format (section 4, "The Write-Ahead Log") describes them.
 
-A frame that SQLite would stop at is damage if a commit of the same WAL generation (the same salts)
-stands behind it. With none behind it, it may be the end that a kill or a power cut tore. Frames of
-other salts are what an earlier generation left behind, and are not looked at.
+A commit of several frames can be torn anywhere by a power cut before it returned: the disk writes
+in what order it likes. Only the newest commit can, since every commit is forced to the disk before
+the next begins. So a frame that SQLite would stop at is damage if a commit of the same WAL
+generation (the same salts) stands behind the one that the frame belongs to. Frames of other salts
+are what an earlier generation left behind, and are not looked at.
 """
 
 import struct
@@ -59,7 +61,7 @@ def _damage(file: BinaryIO, name: str) -> str | None:
     sums = _summed(order or ">", head[:_SUMMED_OF_HEADER], (0, 0))
     if order is None or size not in _PAGE_SIZES or sums != (first, second):
         return f"the header of {name} is damaged, so that SQLite would drop all commits in it"
-    number, bad = 0, None
+    number, bad, ends = 0, None, 0
     while len(frame := file.read(_FRAME.size + size)) == _FRAME.size + size:
         number += 1
         page, commit, *of, first, second = _FRAME.unpack_from(frame)
@@ -68,7 +70,9 @@ def _damage(file: BinaryIO, name: str) -> str | None:
             sums = _summed(order, frame[_FRAME.size :], sums)
             if of != salts or page == 0 or sums != (first, second):
                 bad = number
-        elif of == salts and commit:
+        if bad is not None and of == salts and commit:
+            ends += 1
+        if ends > 1:  # the end of the bad frame's own commit, and that of a later one
             return (
                 f"frame {bad} of {name} is damaged, so that SQLite would drop it and the commits "
                 f"behind it, at least that of frame {number}"

@@ -36,7 +36,9 @@ _OFFER_AGAIN_S: Final = 0.2
 _GATHER_S: Final = 0.005
 # Read so many events at a time, so that a long backlog never sits in memory.
 BATCH: Final = 256
-# The cursor on disk is a hint: written so often, and whenever the backlog is empty.
+# The cursor on disk is a hint, written so often; what it lags behind is published twice.
+_CURSOR_EVERY_S: Final = 1.0
+# ... and in a long backlog after so many events.
 _CURSOR_EVERY: Final = 256
 # These hold, or let be told, faces that the table has not seen.
 _SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE})
@@ -95,7 +97,8 @@ class CursorPublisher:
         self._wanted = wanted
         self._probe = probe
         self._kick = asyncio.Event()
-        self.position = source.cursor(name)
+        self.position = self._noted = source.cursor(name)
+        self._noted_at = 0.0
 
     def kick(self) -> None:
         """There is something new in the log, or the broker is back."""
@@ -103,10 +106,12 @@ class CursorPublisher:
 
     async def run(self) -> None:
         """Publish for ever, until cancelled."""
-        while True:
-            await self._drain()
+        try:
+            while True:
+                await self._drain()
+                await self._rest()
+        finally:
             self._note()
-            await self._kick.wait()
 
     async def _drain(self) -> None:
         while True:
@@ -121,10 +126,26 @@ class CursorPublisher:
                 if self.position % _CURSOR_EVERY == 0:
                     self._note()
 
+    async def _rest(self) -> None:
+        """Wait for something new, and write the cursor down when there is time for it.
+
+        Its commit is forced to the disk, and must not come between a card and its settlement.
+        """
+        loop = asyncio.get_running_loop()
+        if self._noted != self.position:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._noted_at + _CURSOR_EVERY_S):
+                    await self._kick.wait()
+                    return
+            self._note()
+            self._noted_at = loop.time()
+        await self._kick.wait()
+
     def _note(self) -> None:
         """Write the cursor down. A disk that refuses it costs a repetition, never an event."""
         with suppress(LogUnwritable):
             self._source.move_cursor(self._name, self.position)
+        self._noted = self.position
 
     async def _offer(self, message: bytes) -> None:
         self._probe(f"{self._name}.before")
