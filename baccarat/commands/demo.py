@@ -1,10 +1,11 @@
 """`baccarat demo`: a whole table on this machine."""
 
 import asyncio
+import math
 import secrets
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import click
 import msgspec
@@ -41,6 +42,8 @@ _EXIT_INTERRUPTED: Final = 130
 @click.option("--json", "as_json", is_flag=True, help="One document on stdout at the end.")
 def demo(as_json: bool, **given: object) -> int:
     """Play a whole table on this machine: broker, shoe, driver, core, patrons, cage."""
+    if not math.isfinite(cast(float, given["speed"])):
+        raise click.BadParameter("it is no number", param_hint="--speed")
     seed, faults = given.pop("seed"), str(given.pop("faults"))
     chosen = {
         "seed": secrets.randbelow(10**6) if seed is None else seed,

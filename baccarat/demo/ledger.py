@@ -54,8 +54,10 @@ class Percentiles(Struct, frozen=True, kw_only=True):
     p99: float | None
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The document that `demo --json` ends with; money in minor units.
+
+    What comes behind the latency is there where something went wrong, or was meant to.
 
     Args:
         coups: played.
@@ -91,10 +93,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     misaligned: int
     log: str
     latency_ms: Percentiles
-    voided: int
-    faults: dict[str, int]
-    done: dict[str, int]
-    refused: dict[str, int]
+    voided: int = 0
+    faults: dict[str, int] = {}
+    done: dict[str, int] = {}
+    refused: dict[str, int] = {}
 
 
 class Ledger:
