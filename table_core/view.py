@@ -184,7 +184,7 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
         for code in sorted(link.errors)
     ]
     if coup and coup.phase is Phase.MISALIGNED:
-        text = f"coup {coup.id} is misaligned ({coup.reason}); a supervisor must void it"
+        text = f"coup {coup.id} is misaligned ({coup.reason}); a supervisor must realign or void it"
         alarms.append(Alarm(name="coup_misaligned", text=text, coup=coup.id))
     if coup and coup.phase is Phase.DISPUTED:
         text = f"coup {coup.id} is held ({coup.reason}); a supervisor must confirm or void it"
