@@ -27,7 +27,7 @@ from events.shoe import (
     ReportLost,
     ShoeEvent,
 )
-from events.table import TableEvent
+from events.table import CoupSettled, TableEvent
 from table_core.coup import Phase
 from table_core.decide import adopt_rulebook, decide
 from table_core.draft import Context
@@ -191,3 +191,21 @@ WAYS: dict[Phase, tuple[Callable[[World], object], ...]] = {
 
 def confirm(world: World) -> ConfirmResult:
     return ConfirmResult(transaction=world.transaction(), reason="the supervisor looked")
+
+
+def code(world: World, command: Command) -> str:
+    """The code with which the table refuses."""
+    refusal = world.ask(command)
+    assert isinstance(refusal, Refusal)
+    return refusal.code
+
+
+def stands(world: World) -> Phase:
+    """The phase now; a function, so that no checker believes that it never changes."""
+    return world.state.phase
+
+
+def settled(world: World) -> CoupSettled:
+    """The one settlement there is."""
+    (found,) = (event for event in world.log if isinstance(event, CoupSettled))
+    return found

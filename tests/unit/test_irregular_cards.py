@@ -11,7 +11,6 @@ from events.commands import (
     MarkUnreadable,
     OpenBetting,
     Realign,
-    Refusal,
     ResolveIrregularity,
 )
 from events.irregularity import (
@@ -33,7 +32,6 @@ from events.shoe import (
 )
 from events.table import (
     CoupMisaligned,
-    CoupSettled,
     CoupVoided,
     ResultDisputed,
 )
@@ -41,25 +39,18 @@ from table_core.coup import Phase
 from table_core.draft import Context
 from table_core.rulebook_form import parse_rulebook
 from table_core.stores import shipped_source
-from tests.support.coups import COUP, World, cards, drawn, revealed, world_in
+from tests.support.coups import (
+    COUP,
+    cards,
+    code,
+    drawn,
+    revealed,
+    settled,
+    stands,
+    world_in,
+)
 
 P, B = Hand.PLAYER, Hand.BANKER
-
-
-def code(world: World, command: Command) -> str:
-    refusal = world.ask(command)
-    assert isinstance(refusal, Refusal)
-    return refusal.code
-
-
-def stands(world: World) -> Phase:
-    """The phase now; a function, so that no checker believes that it never changes."""
-    return world.state.phase
-
-
-def settled(world: World) -> CoupSettled:
-    (found,) = (event for event in world.log if isinstance(event, CoupSettled))
-    return found
 
 
 def with_excess(policy: str) -> Context:

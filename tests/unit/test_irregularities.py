@@ -16,7 +16,6 @@ from events.commands import (
     MarkUnreadable,
     OpenBetting,
     Realign,
-    Refusal,
     ReplaceShoe,
     ResolveIrregularity,
     VoidCoup,
@@ -41,33 +40,19 @@ from events.table import (
 )
 from table_core.coup import Phase
 from table_core.decide_cards import RECORDED_KINDS
-from table_core.draft import Context
-from table_core.rulebook_form import parse_rulebook
-from table_core.stores import shipped_source
-from tests.support.coups import COUP, NATURAL_NINE, SHOE, World, drawn, world_in
+from tests.support.coups import (
+    COUP,
+    NATURAL_NINE,
+    SHOE,
+    World,
+    code,
+    drawn,
+    settled,
+    stands,
+    world_in,
+)
 
 P, B = Hand.PLAYER, Hand.BANKER
-
-
-def code(world: World, command: Command) -> str:
-    refusal = world.ask(command)
-    assert isinstance(refusal, Refusal)
-    return refusal.code
-
-
-def stands(world: World) -> Phase:
-    """The phase now; a function, so that no checker believes that it never changes."""
-    return world.state.phase
-
-
-def settled(world: World) -> CoupSettled:
-    (found,) = (event for event in world.log if isinstance(event, CoupSettled))
-    return found
-
-
-def with_excess(policy: str) -> Context:
-    source = shipped_source("au-commission") + f'\n[procedure]\nexcess = "{policy}"\n'.encode()
-    return Context(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
 
 
 # ---- shoe, people, hands without wagers ----
