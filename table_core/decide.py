@@ -70,11 +70,11 @@ from table_core.decide_shoe import (
     replace_shoe,
     report_cut_card,
 )
-from table_core.draft import LAST_PHASE, Context, Draft
+from table_core.draft import Context, Draft
 from table_core.limits import limit_faults, with_limits
 from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
 from table_core.refusals import Decision, first_of, refuse
-from table_core.rulebook import CommissionTiming, Rulebook
+from table_core.rulebook import LAST_PHASE, CommissionTiming, Rulebook
 from table_core.shoe_life import BURN_ALARM
 from table_core.state import TableState
 

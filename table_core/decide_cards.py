@@ -21,6 +21,7 @@ from events.irregularity import (
     ExcessOutcome,
     IrregularityRecorded,
 )
+from events.table import TableEvent
 from table_core.coup import Phase, allows
 from table_core.dealing import due_places
 from table_core.draft import Context, Draft
@@ -86,18 +87,17 @@ def enter_card(state: TableState, command: EnterCard, context: Context) -> Decis
     refusal = _needs_reason(command.reason) or _too_many(state, command)
     if refusal:
         return refusal
-    draft = Draft(state)
-    draft.emit(
+    return _judged(
+        state,
+        context,
         CardEntered(
             coup=coup.id,
             hand=command.hand,
             number=command.number,
             card=command.face,
             reason=command.reason,
-        )
+        ),
     )
-    judge_cards(draft, context)
-    return tuple(draft.events)
 
 
 def correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
@@ -113,8 +113,9 @@ def correct_card(state: TableState, command: CorrectCard, context: Context) -> D
     refusal = _needs_reason(command.reason) or _too_many(state, command)
     if refusal:
         return refusal
-    draft = Draft(state)
-    draft.emit(
+    return _judged(
+        state,
+        context,
         CardCorrected(
             coup=coup.id,
             hand=command.hand,
@@ -122,10 +123,8 @@ def correct_card(state: TableState, command: CorrectCard, context: Context) -> D
             was=dealt.card,
             card=command.face,
             reason=command.reason,
-        )
+        ),
     )
-    judge_cards(draft, context)
-    return tuple(draft.events)
 
 
 def realign(state: TableState, command: Realign, context: Context) -> Decision:
@@ -136,10 +135,7 @@ def realign(state: TableState, command: Realign, context: Context) -> Decision:
     refusal = _needs_reason(command.reason)
     if refusal:
         return refusal
-    draft = Draft(state)
-    draft.emit(CoupRealigned(coup=coup.id, reason=command.reason))
-    judge_cards(draft, context)
-    return tuple(draft.events)
+    return _judged(state, context, CoupRealigned(coup=coup.id, reason=command.reason))
 
 
 def resolve_irregularity(
@@ -193,6 +189,14 @@ _OUTCOMES: Final[dict[str, Callable[[bool], ExcessOutcome | None]]] = {
     "burn": lambda _: "burned",
     "void": lambda _: None,
 }
+
+
+def _judged(state: TableState, context: Context, event: TableEvent) -> Decision:
+    """What a person has changed about the cards, and what follows from them then."""
+    draft = Draft(state)
+    draft.emit(event)
+    judge_cards(draft, context)
+    return tuple(draft.events)
 
 
 def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:

@@ -5,6 +5,7 @@ from typing import Final
 from events.commands import Burn, CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.shoe_life import BurnRecorded
 from events.table import AlarmCleared, ShoeLoaded
+from table_core.composition import DECKS
 from table_core.draft import Context, Draft
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import CommissionTiming
@@ -13,7 +14,6 @@ from table_core.state import TableState
 
 __all__ = ["burn", "end_shoe", "load_shoe", "owes_before", "replace_shoe", "report_cut_card"]
 
-_DECKS: Final = (4, 6, 8)
 _MAX_BURN: Final = 52
 
 
@@ -129,7 +129,7 @@ def _shoe_faults(
             f"shoe ids rise, and {last.id if last else ''} has been played already",
         ),
         (
-            command.decks not in _DECKS,
+            command.decks not in DECKS,
             "invalid_decks",
             f"{command.decks} decks; a shoe has 4, 6 or 8",
         ),

@@ -1,11 +1,9 @@
 """One decision in the making: what it may know, and the events it has collected so far."""
 
-from typing import Final
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from events.cards import Card, Hand, Winner
+from events.cards import Card, Hand
 from events.commission import CommissionPrepaid, CommissionReturned
 from events.errors import OurBug
 from events.table import (
@@ -27,16 +25,13 @@ from table_core.commission import laid_for, settlement_facts
 from table_core.fold import fold
 from table_core.outcome import Outcome, judge
 from table_core.placement import unsupported
-from table_core.rulebook import Rulebook
+from table_core.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.settlement import Capped, Result, settle_with_caps
 from table_core.shoe_life import BURN_ALARM
 from table_core.shoe_state import ShoeView
 from table_core.state import Coup, TableState
 
-__all__ = ["FIRST_PHASE", "LAST_PHASE", "Context", "Draft"]
-
-FIRST_PHASE: Final = 1
-LAST_PHASE: Final = 2
+__all__ = ["Context", "Draft"]
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -101,25 +96,22 @@ class Draft:
                 self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
 
     def settle(self, context: Context, phase: int) -> None:
-        """Settle one phase of the coup by the rulebook it pinned."""
+        """Settle one phase of the coup by the rulebook it pinned, or settle it again."""
         coup, rulebook = self.coup, context.rulebook
         if coup.rulebook_hash != rulebook.hash:
             raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, not {rulebook.hash}")
         outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
-        winner = outcome.winner if phase == LAST_PHASE else None
-        settlement = self._issue(context, phase, outcome, lines, winner)
+        before = coup.settlement(phase)
+        if before is not None and lines == before.lines:
+            return  # a corrected face that changes nothing it pays
+        settlement = self._issue(context, phase, outcome, lines)
         for cut in cuts:
             self.emit(_capped(settlement, cut))
         self._end_shoe_after_its_last_coup()
 
     def _issue(
-        self,
-        context: Context,
-        phase: int,
-        outcome: Outcome,
-        lines: tuple[SettlementLine, ...],
-        winner: Winner | None,
+        self, context: Context, phase: int, outcome: Outcome, lines: tuple[SettlementLine, ...]
     ) -> Settlement:
         """The settlement of a phase: its first, or the next revision, which takes the last back."""
         coup, before = self.coup, self.coup.settlement(phase)
@@ -136,7 +128,7 @@ class Draft:
             banker=outcome.banker,
             player_total=outcome.player_total,
             banker_total=outcome.banker_total,
-            winner=winner,
+            winner=outcome.winner if phase == LAST_PHASE else None,
             lines=lines,
             staked=sum(line.stake for line in lines if line.kind != "promo"),
             paid=sum(line.paid for line in lines),
@@ -148,22 +140,9 @@ class Draft:
             self.emit(fact)
         return settlement
 
-    def revise_first_phase(self, context: Context) -> None:
-        """Settle the first phase again where a corrected face changes what it pays."""
-        coup, before = self.coup, self.coup.settlement(FIRST_PHASE)
-        if before is None:
-            return
-        outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
-        lines, cuts = settle_with_caps(context.rulebook, outcome, coup.wagers, phase=FIRST_PHASE)
-        if lines == before.lines:
-            return
-        settlement = self._issue(context, FIRST_PHASE, outcome, lines, None)
-        for cut in cuts:
-            self.emit(_capped(settlement, cut))
-
     def _take_back_first_phase(self, context: Context) -> None:
         """A void that leaves nothing: the paid phase's stakes go back as well."""
-        before = self.coup.settlement(FIRST_PHASE)
+        before = self.coup.settlement(INITIAL_PHASE)
         if before is None or context.rulebook.procedure.void_after_phase_one == "keep":
             return
         lines = tuple(
@@ -179,7 +158,7 @@ class Draft:
             for line in before.lines
         )
         outcome = judge(before.player, before.banker)
-        self._issue(context, FIRST_PHASE, outcome, lines, None)
+        self._issue(context, INITIAL_PHASE, outcome, lines)
 
     def close_betting(self, context: Context, *, by: str) -> None:
         """No more wagers; what the rulebook takes in advance lies beside them now."""

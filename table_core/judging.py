@@ -17,7 +17,8 @@ from events.table import (
 )
 from table_core.coup import Phase, allows
 from table_core.dealing import completion, contradiction
-from table_core.draft import FIRST_PHASE, LAST_PHASE, Context, Draft
+from table_core.draft import Context, Draft
+from table_core.rulebook import INITIAL_PHASE, LAST_PHASE
 
 __all__ = ["conclude", "judge_cards", "misalign", "raise_alarm"]
 
@@ -86,10 +87,8 @@ def _settle_first_phase(draft: Draft, context: Context) -> None:
     first_cards = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
     if len(first_cards) < _INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
         return
-    if FIRST_PHASE in coup.settled:
-        draft.revise_first_phase(context)
-    elif any(context.rulebook.phase_of(wager.bet) == FIRST_PHASE for wager in coup.wagers):
-        draft.settle(context, FIRST_PHASE)
+    if any(context.rulebook.phase_of(wager.bet) == INITIAL_PHASE for wager in coup.wagers):
+        draft.settle(context, INITIAL_PHASE)
 
 
 def _differences(ours: DealCompleted, device: DeviceResult) -> list[str]:
