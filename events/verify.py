@@ -11,11 +11,8 @@ since SQLite would recover a killed writer's WAL in place. One that is being wri
 its writer, as of one moment.
 """
 
-import fcntl
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -26,12 +23,12 @@ from events.codec import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.errors import InputError, UnreadableEvent
 from events.log_schema import (
     APPLICATION_ID,
-    LOCK_SUFFIX,
     ORIGIN,
     OWN_ACTORS,
     SCHEMA,
     SCHEMA_VERSION,
 )
+from events.log_still import still
 from events.log_wal import wal_damage, wal_of
 from events.tree import Tree
 
@@ -40,7 +37,6 @@ __all__ = ["Progress", "Verdict", "verify"]
 # Called with the events done and the events in all.
 Progress = Callable[[int, int], None]
 
-_MAGIC: Final = b"SQLite format 3\x00"
 _COLUMNS: Final = {
     "position": int,
     "type": str,
@@ -51,7 +47,6 @@ _COLUMNS: Final = {
 }
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
-_COPY_ATTEMPTS: Final = 5
 _WAL_ATTEMPTS: Final = 5
 _PROGRESS_EVERY: Final = 10_000
 
@@ -94,15 +89,15 @@ def verify(path: Path, progress: Progress | None = None) -> Verdict:
     path = Path(os.path.realpath(path))
     events = 0
     with ExitStack() as stack:
-        still = _still(path, stack)
+        source = still(path, stack)
         try:
             _verify_alone(path)
-            _verify_wal(still)
-            db = stack.enter_context(closing(_open(still)))
+            _verify_wal(source)
+            db = stack.enter_context(closing(_open(source)))
             db.execute("BEGIN")  # one snapshot, though a writer may be going on
             origin = _verify_format(db)
-            if still != path:
-                _verify_size(still, db)
+            if source != path:
+                _verify_size(source, db)
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
             root, ended = _verify_events(db, origin, events, progress)
             _verify_no_more_is_known(db, events, ended)
@@ -112,60 +107,6 @@ def verify(path: Path, progress: Progress | None = None) -> Verdict:
         except _UNREADABLE as error:
             return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
         return Verdict(True, events, root.hex(), None, None)
-
-
-def _still(path: Path, stack: ExitStack) -> Path:
-    """A file to read: the log itself beside its writer, or else a copy of it with its WAL."""
-    if not path.exists():
-        raise InputError(f"{path}: no such file; name a table's log")
-    if not path.is_file():
-        raise InputError(f"{path}: not a file; name a table's log")
-    try:
-        if _has_writer(path):
-            return path
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="baccarat-verify-"))
-        copy = _copy(path, Path(folder))
-        with copy.open("rb") as file:
-            head = file.read(len(_MAGIC))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read and copied: {error}") from error
-    if not _MAGIC.startswith(head):  # a log cut within these bytes is a bad log
-        raise InputError(f"{path}: no SQLite file; name a table's log")
-    return copy
-
-
-def _has_writer(path: Path) -> bool:
-    # Never look into the log itself before this is known: the writer may be in this very process,
-    # and closing any descriptor of the log would drop the locks that the writer's SQLite holds.
-    try:
-        with path.with_name(path.name + LOCK_SUFFIX).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
-
-
-def _copy(path: Path, folder: Path) -> Path:
-    wal = wal_of(path)
-    for _ in range(_COPY_ATTEMPTS):
-        before = _identity(path), _identity(wal)
-        shutil.copyfile(path, folder / path.name)
-        (folder / wal.name).unlink(missing_ok=True)
-        if wal.exists():
-            shutil.copyfile(wal, folder / wal.name)
-        if before == (_identity(path), _identity(wal)):
-            return folder / path.name
-    raise InputError(f"{path}: keeps changing though no writer has it; find out who changes it")
-
-
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _open(path: Path) -> sqlite3.Connection:

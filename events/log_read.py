@@ -1,0 +1,111 @@
+"""Read a log without its writer: event by event, the chain checked on the way, nothing held.
+
+For replays and reports. The log stays as it was, and may be in use. What is read is what was
+hashed: an event whose bytes are not those of the chain, or a gap, ends the reading with its
+position. The full verification, which finds more, is `events.verify`.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from events.chain import next_hash, origin_hash
+from events.errors import LogRefused
+from events.log import Stored
+from events.log_schema import APPLICATION_ID, ORIGIN, SCHEMA_VERSION
+from events.log_still import still
+from events.log_wal import wal_damage, wal_of
+
+__all__ = ["LogReader", "reading"]
+
+_BATCH: Final = 512
+_ROWS: Final = "SELECT position, type, version, at, bytes, hash FROM event ORDER BY position"
+# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_VERIFY: Final = "`baccarat log verify` says more"
+
+
+class LogReader:
+    """A log as of one moment. Use `reading`.
+
+    Args:
+        path: the log's file, for messages.
+        db: one snapshot of it.
+        origin: `<site>/<table>`.
+        end: the newest event's position, 0 where there is none.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection, origin: str, end: int) -> None:
+        self._path = path
+        self._db = db
+        self.origin = origin
+        self.end = end
+
+    def read(self) -> Iterator[Stored]:
+        """Every event from the first to the newest, in order.
+
+        Raises:
+            LogRefused: an event is missing, or is not what was hashed; names its position.
+        """
+        expected, head = 1, origin_hash(self.origin)
+        try:
+            rows = self._db.execute(_ROWS)
+            rows.arraysize = _BATCH
+            while batch := rows.fetchmany():
+                for stored in map(Stored._make, batch):
+                    if stored.position != expected:
+                        raise self._refusal(f"missing, the next is {stored.position}", expected)
+                    if not isinstance(stored.stored, bytes):
+                        raise self._refusal("the stored bytes are no bytes", expected)
+                    head = next_hash(head, stored.stored)
+                    if head != stored.hash:
+                        raise self._refusal("the hash chain breaks here", expected)
+                    yield stored
+                    expected += 1
+        except _UNREADABLE as error:
+            raise self._refusal(f"unreadable: {error}", expected) from error
+
+    def _refusal(self, what: str, position: int) -> LogRefused:
+        return LogRefused(f"{self._path}: position {position}: {what}; {_VERIFY}", position)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[LogReader]:
+    """Open the log at `path` for reading; it stays as it is to the last byte.
+
+    Raises:
+        InputError: there is no such file, or it is no SQLite file.
+        LogRefused: it is no log of this build's format, or its WAL is damaged.
+    """
+    path = Path(os.path.realpath(path))
+    with ExitStack() as stack:
+        source = still(path, stack)
+        try:
+            damage = wal_damage(wal_of(source)) if source != path else None
+            if damage is not None:
+                raise LogRefused(f"{path}: {damage}; {_VERIFY}")
+            uri = f"{source.as_uri()}?mode=ro"
+            db = stack.enter_context(closing(sqlite3.connect(uri, uri=True, isolation_level=None)))
+            db.execute("PRAGMA trusted_schema=OFF")
+            db.execute("BEGIN")  # one snapshot, though a writer may be going on
+            origin = _origin(path, db)
+            (end,) = db.execute("SELECT coalesce(max(position), 0) FROM event").fetchone()
+        except _UNREADABLE as error:
+            raise LogRefused(f"{path}: not a whole SQLite file: {error}; {_VERIFY}") from error
+        yield LogReader(path, db, origin, end)
+
+
+def _origin(path: Path, db: sqlite3.Connection) -> str:
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise LogRefused(f"{path}: holds no event log; name a table's log")
+    if version != SCHEMA_VERSION:
+        raise LogRefused(f"{path}: format {version}; this build reads {SCHEMA_VERSION}")
+    row = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
+    if row is None or not isinstance(row[0], str) or not ORIGIN.match(row[0]):
+        raise LogRefused(f"{path}: its origin is no <site>/<table>; {_VERIFY}")
+    return str(row[0])
