@@ -30,6 +30,9 @@ __all__ = [
     "Command",
     "ConfirmResult",
     "CorrectCard",
+    "CorrectHands",
+    "CorrectRulebook",
+    "CorrectWager",
     "CutCard",
     "EndShoe",
     "EnterCard",
@@ -163,9 +166,15 @@ class ConfirmResult(Command, frozen=True, kw_only=True):
 
 
 class VoidCoup(Command, frozen=True, kw_only=True):
-    """The coup does not count; unsettled stakes go back."""
+    """The coup does not count; unsettled stakes go back.
+
+    Args:
+        reason: why.
+        coup: one that was settled, where not the coup in progress is meant.
+    """
 
     reason: str
+    coup: str | None = None
 
 
 class FreeHand(Command, frozen=True, kw_only=True):
@@ -190,11 +199,46 @@ class EnterCard(Command, frozen=True, kw_only=True):
 
 
 class CorrectCard(Command, frozen=True, kw_only=True):
-    """Another face for a card of the coup in progress."""
+    """Another face for a card of the coup in progress, or of a settled `coup`."""
 
     hand: Hand
     number: int
     face: Card
+    reason: str
+    coup: str | None = None
+
+
+class CorrectHands(Command, frozen=True, kw_only=True):
+    """The cards of a coup as they really lay, whole: wrong faces, a wrong hand, a missed card."""
+
+    coup: str
+    player: tuple[Card, ...]
+    banker: tuple[Card, ...]
+    reason: str
+
+
+class CorrectWager(Command, frozen=True, kw_only=True):
+    """A wager as it really stood, once betting is closed.
+
+    Args:
+        coup: whose.
+        wager: the id of the one on record; None for one that was left out.
+        to: what it is corrected to; None where it did not stand.
+        reason: why.
+    """
+
+    coup: str
+    wager: str | None = None
+    to: WagerRequest | None = None
+    reason: str
+
+
+class CorrectRulebook(Command, frozen=True, kw_only=True):
+    """A settled coup was played by this rulebook: it is judged again by it."""
+
+    coup: str
+    rulebook: str
+    rulebook_hash: str
     reason: str
 
 
@@ -322,6 +366,9 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "mark_unreadable": MarkUnreadable,
     "enter_card": EnterCard,
     "correct_card": CorrectCard,
+    "correct_hands": CorrectHands,
+    "correct_wager": CorrectWager,
+    "correct_rulebook": CorrectRulebook,
     "realign": Realign,
     "resolve_irregularity": ResolveIrregularity,
     "replace_shoe": ReplaceShoe,

@@ -71,11 +71,19 @@ class CommissionReturned(TableEvent, frozen=True, kw_only=True):
 
 
 class CommissionReversed(TableEvent, frozen=True, kw_only=True):
-    """A settlement was taken back, and what its winners owed or had paid with it."""
+    """A settlement was taken back, and what its winners owed or had paid with it.
+
+    Args:
+        coup: the coup's id.
+        settlement_id: what was taken back.
+        timing: how it had been taken, by the rulebook of that settlement; empty in old logs.
+        amounts: per seat.
+    """
 
     TYPE = "commission_reversed"
     coup: str
     settlement_id: str
+    timing: str = ""
     amounts: tuple[SeatAmount, ...]
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from events import commission, irregularity, shoe_life, table, wagering
+from events import commission, correction, irregularity, shoe_life, table, wagering
 from events.table import TableEvent
 
 __all__ = ["TABLE_EVENTS"]
@@ -33,6 +33,9 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionReturned,
     commission.CommissionReversed,
     commission.CommissionUncollected,
+    correction.HandsCorrected,
+    correction.RulebookCorrected,
+    correction.WagerCorrected,
     irregularity.CardCorrected,
     irregularity.CardEntered,
     irregularity.CardMarkedUnreadable,

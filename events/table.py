@@ -28,6 +28,7 @@ __all__ = [
     "ResultConfirmed",
     "ResultDisputed",
     "RulebookAdopted",
+    "SeatDifference",
     "Settlement",
     "SettlementLine",
     "ShoeEnded",
@@ -253,6 +254,24 @@ class SettlementLine(
     paid: int
 
 
+class SeatDifference(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """By how much a revision changes what a seat has to do with the house, in minor units.
+
+    Args:
+        seat: 1 to 99.
+        staked: this revision's stakes less those that it takes back, tokens aside.
+        paid: the same of what is paid: what the seat gets, or, below nothing, gives back.
+        commission: the same of commission; it is in `paid` already.
+    """
+
+    seat: int
+    staked: int = 0
+    paid: int = 0
+    commission: int = 0
+
+
 class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One settlement phase of one coup, whole and self-contained.
 
@@ -265,6 +284,7 @@ class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         staked: sum of the lines' stakes, tokens aside.
         paid: sum of the lines' payments.
         commission: sum of the lines' commission.
+        difference: of a revision, the seats for which it changes anything, in seat order.
     """
 
     settlement_id: str
@@ -283,6 +303,7 @@ class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     staked: int
     paid: int
     commission: int
+    difference: tuple[SeatDifference, ...] = ()
 
 
 class CoupSettled(TableEvent, frozen=True, kw_only=True):
