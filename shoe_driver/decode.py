@@ -26,15 +26,16 @@ from events.shoe import (
     UnknownReport,
 )
 from shoe_driver.codes import Codes
-from shoe_driver.framing import Frame, Piece, make_framer
+from shoe_driver.framing import RAW_LIMIT, Frame, Piece, make_framer
 from shoe_driver.link import LinkInput, LinkState, step
 from shoe_driver.profile import Profile
-from shoe_driver.records import Record, RecordKind
+from shoe_driver.records import Carried, Record, RecordKind, parse_carried
 from shoe_driver.repeat import RepeatFilter
 
-__all__ = ["RESTARTED", "Decoder"]
+__all__ = ["RESTARTED", "STALE", "Decoder"]
 
 RESTARTED: Final = "driver restarted"
+STALE: Final = "stale"  # the reason of a reject: it waited in a device server before we came
 
 _DEAL_GOES_ON: Final = (CardDrawn, CardRevealed, CardCarriedOver)
 _DEAL_IS_OVER: Final = (DeviceResult, RoundForcedEnd, ShoeBooted, ShoeReady)
@@ -66,6 +67,7 @@ class Decoder:
         self._events: list[ShoeEvent] = []
         self._mono_us: int | None = None
         self._utc = ""
+        self._base = 0  # bytes of the device in segments that this decoder has not seen
         self.link = LinkState.DOWN
         self.head = 0
         self.in_deal = False
@@ -87,13 +89,30 @@ class Decoder:
     @property
     def offset(self) -> int:
         """How many bytes of the device have been decoded."""
-        return self._framer.offset
+        return self._base + self._framer.offset
+
+    def carried(self, mono_us: int) -> Carried | None:
+        """Where the journal stands, or None where its next segment must not begin yet.
+
+        In mid-deal, in mid-frame and while copies may come there is more to know than is told.
+        """
+        if self.in_deal or self.pending or not self._repeat.settled(mono_us):
+            return None
+        return Carried(
+            head=self.head,
+            offset=self.offset,
+            link=self.link.value,
+            heard_us=self.heard_us,
+            memory=self._repeat.memory,
+        )
 
     def feed(self, record: Record) -> list[ShoeEvent]:
         """Take the journal's next record; returns the events it makes, in order."""
         self._mono_us, self._utc = record.mono_us, rfc3339(record.utc_ns)
         if record.kind is RecordKind.DATA:
             self._pieces(self._framer.feed(record.payload))
+        elif record.kind is RecordKind.CARRIED:
+            self._carry_on(parse_carried(record))
         elif record.kind is not RecordKind.HEADER:
             self._happening(record)
         return self._taken()
@@ -113,6 +132,14 @@ class Decoder:
         events, self._events = self._events, []
         return events
 
+    def _carry_on(self, carried: Carried) -> None:
+        """A segment begins. Whoever has decoded those before it stands there already."""
+        self._repeat.close_window()
+        self._repeat.recall(carried.memory)
+        self._base = carried.offset - self._framer.offset
+        self.head, self.heard_us = carried.head, carried.heard_us
+        self.link = LinkState(carried.link)
+
     def _happening(self, record: Record) -> None:
         """Something on the link. All but silence breaks off what was arriving."""
         text = record.payload.decode(errors="replace")
@@ -121,7 +148,11 @@ class Decoder:
                 self._tell(LinkStalled(silent_ms=int(text)))
             return
         self._pieces(self._framer.flush())
-        if record.kind is RecordKind.OPEN and self._moved(LinkInput.OPENED):
+        if record.kind is RecordKind.STALE:
+            self.rejected += 1
+            raw = record.payload[:RAW_LIMIT].hex().upper()
+            self._tell(FrameRejected(reason=STALE, raw=raw, length=len(record.payload)), raw=raw)
+        elif record.kind is RecordKind.OPEN and self._moved(LinkInput.OPENED):
             self._tell(LinkOpen(transport=text))
         elif record.kind is RecordKind.CLOSE and self._moved(LinkInput.LOST):
             self._tell(LinkDown(reason=text))
@@ -184,7 +215,7 @@ class Decoder:
                 profile=self._profile.id,
                 profile_hash=self._profile.digest,
                 device_seq=device_seq,
-                offset=self._framer.offset if offset is None else offset,
+                offset=self._base + (self._framer.offset if offset is None else offset),
                 raw=raw,
                 mono_us=self._mono_us or 0,
                 utc=self._utc,

@@ -24,12 +24,14 @@ __all__ = [
     "MAGIC",
     "PAYLOAD_LIMIT",
     "RECORD_LIMIT",
+    "Carried",
     "JournalHeader",
     "Record",
     "RecordKind",
     "RecordReader",
     "encode_record",
     "holds_a_record",
+    "parse_carried",
     "parse_header",
 ]
 
@@ -52,6 +54,8 @@ class RecordKind(IntEnum):
     CLOSE = 5  # the port was lost or closed: why
     SILENCE = 6  # silent in mid-deal past the limit: milliseconds, decimal
     QUIET = 7  # what has begun to arrive did not go on
+    CARRIED = 8  # a later segment's second record: a `Carried`
+    STALE = 9  # bytes that waited in a device server before we came: kept, and never decoded
 
 
 class Record(Struct, frozen=True, gc=False):
@@ -70,21 +74,45 @@ class Record(Struct, frozen=True, gc=False):
     payload: bytes = b""
 
 
-class JournalHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first record of a journal.
+class JournalHeader(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """The first record of a journal's file.
 
     Args:
         journal: its id, which with a number names a shoe event for ever.
         profile: the wire profile's file, as text.
+        segment: which of the journal's files this is, from 1.
     """
 
     journal: str
     profile: str
+    segment: int = 1
 
     @property
     def profile_digest(self) -> str:
         """SHA-256 of that file, hex."""
         return hashlib.sha256(self.profile.encode()).hexdigest()
+
+
+class Carried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a journal stood when its next segment was begun: between coups, with nothing pending.
+
+    With it a segment is decoded alone to the events that the whole journal makes.
+
+    Args:
+        head: the number of the newest event.
+        offset: how many bytes of the device had been taken.
+        link: how the link stood.
+        heard_us: monotonic arrival of the newest valid frame, or None.
+        memory: what the repeat filter remembers, or None before the first frame.
+    """
+
+    head: int
+    offset: int
+    link: str
+    heard_us: int | None
+    memory: str | None
 
 
 def encode_record(record: Record) -> bytes:
@@ -105,6 +133,20 @@ def parse_header(record: Record) -> JournalHeader:
     except ValueError as error:
         raise LogRefused(f"the journal's header: {error}", len(MAGIC)) from error
     raise LogRefused("the journal does not begin with its header", len(MAGIC))
+
+
+def parse_carried(record: Record) -> Carried:
+    """Read where a journal stood.
+
+    Raises:
+        LogRefused: the record does not say so.
+    """
+    try:
+        if record.kind is RecordKind.CARRIED:
+            return msgspec.json.decode(record.payload, type=Carried)
+    except ValueError as error:
+        raise LogRefused(f"the segment's second record: {error}") from error
+    raise LogRefused("the segment does not say where the journal stood")
 
 
 class RecordReader:
@@ -176,7 +218,7 @@ def holds_a_record(data: bytes) -> bool:
 
 
 # Anywhere (a lookahead, so that candidates may overlap): a known kind, and a length within limits.
-_CANDIDATE: Final = re.compile(rb"(?=[\x01-\x07]\x00\x00)")
+_CANDIDATE: Final = re.compile(rb"(?=[\x01-\x09]\x00\x00)")
 
 
 def _expect_magic(data: bytes) -> None:

@@ -93,6 +93,21 @@ class RepeatFilter:
             self.short_copies += 1
         self._count = self._copies
 
+    @property
+    def memory(self) -> str | None:
+        """What is remembered once no copy can come any more: the newest report's number."""
+        return self._seq
+
+    def recall(self, memory: str | None) -> None:
+        """Stand as one does that gave this memory."""
+        self._seq, self._bodies, self._first_us = memory, (), None
+        self._count = self._copies
+
+    def settled(self, mono_us: int) -> bool:
+        """Whether no copy of the newest report can come any more."""
+        full = self._count >= self._copies
+        return self._seq is None or full or not self._within(mono_us)
+
     def _within(self, mono_us: int | None) -> bool:
         if mono_us is None or self._first_us is None:
             return True
