@@ -122,6 +122,17 @@ class Decoder:
         self._pieces(self._framer.feed(data))
         return self._taken()
 
+    def greeting(self) -> bytes:
+        """What to tell the device once the port is open; empty where the profile never writes."""
+        return b""
+
+    def replies(self) -> bytes:
+        """What to tell the device now that all it has been fed is in the journal, and once only.
+
+        Empty where the profile never writes, or nothing is due.
+        """
+        return b""
+
     def finish(self) -> list[ShoeEvent]:
         """The capture ends here: what waits for more is rejected."""
         self._pieces(self._framer.flush())
