@@ -24,10 +24,10 @@ from events.errors import (
     UnreadableEvent,
 )
 from events.log_check import Tail, check
-from events.log_create import create
+from events.log_create import create, upgrade
 from events.log_files import LogFiles
 from events.log_lock import WriterLock
-from events.log_schema import ORIGIN, OWN_ACTORS
+from events.log_schema import ORIGIN, OWN_ACTORS, SCHEMA_VERSION
 
 __all__ = ["EventLog", "Pending", "Recorded", "Stored"]
 
@@ -70,7 +70,7 @@ class EventLog:
     def __init__(self, path: Path, origin: str, tail: Tail, files: LogFiles) -> None:
         self._path = path
         self._origin = origin
-        self._position, self._head = tail
+        self._position, self._head, self._tree = tail.position, tail.head, tail.tree
         self._files = files
 
     @classmethod
@@ -96,7 +96,12 @@ class EventLog:
             try:
                 if not path.exists():
                     create(path, origin)
-                return cls(path, origin, check(path, origin), LogFiles.open(path, lock))
+                tail = check(path, origin)
+                files = LogFiles.open(path, lock)
+                if tail.version < SCHEMA_VERSION:
+                    with files.writing("bring its format up") as db:
+                        upgrade(db, tail.version)
+                return cls(path, origin, tail, files)
             except BaseException:
                 lock.release(undo=True)
                 raise
@@ -131,6 +136,16 @@ class EventLog:
     def head(self) -> bytes:
         """The newest hash of the chain."""
         return self._head
+
+    @property
+    def root(self) -> bytes:
+        """The RFC 6962 root over all events."""
+        return self._tree.root()
+
+    @property
+    def peaks(self) -> tuple[bytes, ...]:
+        """All that is needed to go on with that tree: the roots of its perfect subtrees."""
+        return self._tree.peaks
 
     def append(
         self,
@@ -170,6 +185,8 @@ class EventLog:
                 raise LogConflict(expected, actual) from error
             raise OurBug(f"{self._path}: append at {expected + 1}: {error}") from error
         self._position, self._head = stored[-1].position, stored[-1].hash
+        for event in stored:
+            self._tree.add(event.stored)
         return stored
 
     def read(self, start: int = 1, limit: int | None = None) -> Iterator[Stored]:
@@ -209,6 +226,28 @@ class EventLog:
             raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
         with self._files.writing(f"move cursor {name!r}") as db:
             db.execute("INSERT OR REPLACE INTO cursor VALUES (?, ?)", (name, position))
+
+    def keep_checkpoint(self, note: bytes) -> None:
+        """Store a signed checkpoint of the log as it stands, on the disk when this returns.
+
+        Raises:
+            LogUnwritable: the disk refused.
+            OurBug: there is one of this position already, or nothing that it could cover.
+        """
+        try:
+            with self._files.writing(f"keep the checkpoint at {self._position}") as db:
+                db.execute("INSERT INTO checkpoint VALUES (?, ?)", (self._position, note))
+        except sqlite3.IntegrityError as error:
+            raise OurBug(f"{self._path}: checkpoint at {self._position}: {error}") from error
+
+    def newest_checkpoint(self) -> tuple[int, bytes] | None:
+        """How many events the newest checkpoint covers, and the checkpoint; None before the first.
+
+        Raises:
+            LogRefused, LogUnwritable: as `read`.
+        """
+        rows = self._files.query("SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1")
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def next_session(self) -> int:
         """The number of a new session: 1, 2, 3..., never the same twice.

@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.chain import next_hash, origin_hash
+from events.checkpoint import Checkpoint, parse_checkpoint
 from events.codec import Envelope, decode_data, decode_envelope
-from events.errors import LogRefused, UnreadableEvent
-from events.log_schema import APPLICATION_ID, OWN_ACTORS, SCHEMA, SCHEMA_VERSION
+from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log_schema import (
+    APPLICATION_ID,
+    CHECKPOINTS_SINCE,
+    OWN_ACTORS,
+    SCHEMA_VERSION,
+    SCHEMAS,
+)
 from events.log_wal import wal_damage, wal_of
+from events.tree import Tree
 
 __all__ = ["Tail", "check"]
 
@@ -35,10 +43,14 @@ class Tail(NamedTuple):
     Args:
         position: of the newest event, 0 where there is none.
         head: the newest hash of the chain.
+        tree: the Merkle tree over all its events, to grow on.
+        version: of the file's format.
     """
 
     position: int
     head: bytes
+    tree: Tree
+    version: int
 
 
 def check(path: Path, origin: str) -> Tail:
@@ -59,9 +71,9 @@ def check(path: Path, origin: str) -> Tail:
     with _second_name(path) as name:
         try:
             with closing(_open(name)) as db:
-                _check_format(path, db, origin)
+                version = _check_format(path, db, origin)
                 _check_size(path, db)
-                tail = _check_events(path, db, origin)
+                tail = _check_events(path, db, origin, version)
                 _check_pages(path, db)
                 return tail
         except _UNREADABLE as error:
@@ -103,7 +115,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
+def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> int:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
@@ -119,10 +131,11 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
         "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
     )
     found = dict(rows.fetchall())
-    if version != SCHEMA_VERSION:
+    schema = SCHEMAS.get(version)
+    if schema is None:
         raise _refusal(path, f"format {version} is older than this build reads")
-    if found != SCHEMA:
-        odd = sorted(name for name, _ in found.items() ^ SCHEMA.items())
+    if found != schema:
+        odd = sorted(name for name, _ in found.items() ^ schema.items())
         raise _refusal(path, f"format {version} is not as this build makes it: {sorted(set(odd))}")
     meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
     if meta.get("origin") != origin:
@@ -130,6 +143,7 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> None:
         raise LogRefused(f"{path}: the log of {of}, not of {origin!r}; name the table's own log")
     if not isinstance(meta.get("session"), int):
         raise _refusal(path, f"its session is {meta.get('session')!r}")
+    return int(version)
 
 
 def _check_size(path: Path, db: sqlite3.Connection) -> None:
@@ -143,8 +157,9 @@ def _check_size(path: Path, db: sqlite3.Connection) -> None:
         raise _refusal(path, f"not a whole SQLite file: {found} bytes, not {pages * size}")
 
 
-def _check_events(path: Path, db: sqlite3.Connection, origin: str) -> Tail:
-    position, head, answered = 0, origin_hash(origin), 0
+def _check_events(path: Path, db: sqlite3.Connection, origin: str, made: int) -> Tail:
+    position, head, answered, tree = 0, origin_hash(origin), 0, Tree()
+    signed = _newest_checkpoint(path, db, origin) if made >= CHECKPOINTS_SINCE else None
     rows = db.execute(
         "SELECT position, type, version, at, bytes, hash FROM event ORDER BY position"
     )
@@ -163,13 +178,34 @@ def _check_events(path: Path, db: sqlite3.Connection, origin: str) -> Tail:
             if said != (found, origin, kind, version, at):
                 raise _refusal(path, "the columns are not what the stored bytes say", found)
             answered += _check_request(path, db, envelope)
+            tree.add(stored)
+            if signed and signed.size == found and signed.root != tree.root():
+                raise _refusal(path, f"rewritten since its checkpoint of {found} events was signed")
             position = found
     except UnreadableEvent as error:
         raise _refusal(path, str(error), position + 1) from error
     except _UNREADABLE as error:
         raise _refusal(path, f"unreadable: {error}", position + 1) from error
+    if signed and signed.size > position:
+        told = f"missing: the log ends at {position}, but a checkpoint covers {signed.size}"
+        raise _refusal(path, told, position + 1)
     _check_hints(path, db, position, answered)
-    return Tail(position, head)
+    return Tail(position, head, tree, made)
+
+
+def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Checkpoint | None:
+    """The newest one, which binds all before it. By whom it is signed is the verifier's affair."""
+    row = db.execute("SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1").fetchone()
+    if row is None:
+        return None
+    size, note = row
+    try:
+        checkpoint, _ = parse_checkpoint(note)
+    except (InputError, AttributeError) as error:  # damaged: not even bytes
+        raise _refusal(path, f"the checkpoint stored at {size} cannot be read: {error}") from error
+    if (checkpoint.origin, checkpoint.size) != (origin, size):
+        raise _refusal(path, f"the checkpoint stored at {size} is another's")
+    return checkpoint
 
 
 def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bool:

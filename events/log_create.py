@@ -1,4 +1,4 @@
-"""Make a new, empty log: whole and under its name, or not at all."""
+"""Make a new, empty log: whole and under its name, or not at all. Or bring an older one up."""
 
 import os
 import sqlite3
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import LogRefused
-from events.log_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
+from events.log_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, SCHEMAS
 
-__all__ = ["create"]
+__all__ = ["create", "upgrade"]
 
 _NEW_SUFFIX: Final = ".new"
 
@@ -49,6 +49,17 @@ def create(path: Path, origin: str) -> None:
         _sync_folder(path.parent)
     finally:
         _remove(new)
+
+
+def upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Give a log of an older format what it lacks, within the caller's transaction.
+
+    Nothing that stands in it is touched: what a new format has more are tables and triggers.
+    """
+    for name, statement in SCHEMA.items():
+        if name not in SCHEMAS[version]:
+            db.execute(statement)
+    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 
 def _remove(database: Path) -> None:

@@ -15,7 +15,13 @@ from typing import Final
 from events.chain import next_hash, origin_hash
 from events.errors import LogRefused
 from events.log import Stored
-from events.log_schema import APPLICATION_ID, ORIGIN, SCHEMA_VERSION
+from events.log_schema import (
+    APPLICATION_ID,
+    CHECKPOINTS_SINCE,
+    ORIGIN,
+    SCHEMA_VERSION,
+    SCHEMAS,
+)
 from events.log_still import still
 from events.log_wal import wal_damage, wal_of
 
@@ -68,6 +74,21 @@ class LogReader:
         except _UNREADABLE as error:
             raise self._refusal(f"unreadable: {error}", expected) from error
 
+    def checkpoints(self) -> Iterator[tuple[int, bytes]]:
+        """The stored checkpoints, by how many events each covers, none of them verified.
+
+        Raises:
+            LogRefused: they cannot be read.
+        """
+        try:
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version >= CHECKPOINTS_SINCE:
+                rows = self._db.execute("SELECT size, note FROM checkpoint ORDER BY size")
+                yield from rows
+        except _UNREADABLE as error:
+            told = f"{self._path}: its checkpoints cannot be read: {error}; {_VERIFY}"
+            raise LogRefused(told) from error
+
     def _refusal(self, what: str, position: int) -> LogRefused:
         return LogRefused(f"{self._path}: position {position}: {what}; {_VERIFY}", position)
 
@@ -103,7 +124,7 @@ def _origin(path: Path, db: sqlite3.Connection) -> str:
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
         raise LogRefused(f"{path}: holds no event log; name a table's log")
-    if version != SCHEMA_VERSION:
+    if version not in SCHEMAS:
         raise LogRefused(f"{path}: format {version}; this build reads {SCHEMA_VERSION}")
     row = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
     if row is None or not isinstance(row[0], str) or not ORIGIN.match(row[0]):

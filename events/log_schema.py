@@ -1,21 +1,35 @@
-"""The log's file format, version 1: what a file must say it is, its tables, and its triggers.
+"""The log's file format: what a file must say it is, its tables, and its triggers.
 
 Writer and verifier are separate code, but there is one format: both hold a file against this text,
 character by character, so that a trigger that was dropped, loosened or added is noticed.
 
 Changing anything here makes a new format: raise `SCHEMA_VERSION`, and never edit an old one.
+Version 2 adds the checkpoints. A log of version 1 is read as it is, and gets what it lacks when it
+is next opened for writing.
 """
 
 import re
 from typing import Final
 
-__all__ = ["APPLICATION_ID", "LOCK_SUFFIX", "ORIGIN", "OWN_ACTORS", "SCHEMA", "SCHEMA_VERSION"]
+__all__ = [
+    "APPLICATION_ID",
+    "CHECKPOINTS_SINCE",
+    "LOCK_SUFFIX",
+    "ORIGIN",
+    "OWN_ACTORS",
+    "SCHEMA",
+    "SCHEMAS",
+    "SCHEMA_VERSION",
+]
 
 # `PRAGMA application_id`, "BacT" in ASCII: tells our logs from other SQLite files.
 APPLICATION_ID: Final = 0x42616354
 
 # `PRAGMA user_version`: stands in the file's header, where every future build can find it.
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+
+# The first version with a table of checkpoints.
+CHECKPOINTS_SINCE: Final = 2
 
 # Beside the log. Its writer holds an exclusive flock on it for as long as it lives.
 LOCK_SUFFIX: Final = ".lock"
@@ -102,5 +116,30 @@ _TRIGGERS: Final = (
     ),
 )
 
-# Name -> the statement that makes it, in the order of making.
-SCHEMA: Final = {**_TABLES, **dict(_TRIGGERS)}
+_CHECKPOINTS: Final = {
+    # What the log said, signed: `note` is the checkpoint's text form, `size` a copy of its size.
+    "checkpoint": """CREATE TABLE checkpoint (
+    size INTEGER PRIMARY KEY,
+    note BLOB NOT NULL
+)""",
+    **dict(
+        (
+            _trigger("checkpoint_never_changes", "UPDATE ON checkpoint", "signed is signed"),
+            _trigger("checkpoint_never_goes", "DELETE ON checkpoint", "signed is signed"),
+            _trigger(
+                "checkpoint_comes_next",
+                "INSERT ON checkpoint",
+                "a checkpoint covers more than the last, and what there is",
+                when="NEW.size IS NOT (SELECT max(position) FROM event) "
+                "OR NEW.size <= (SELECT coalesce(max(size), 0) FROM checkpoint)",
+            ),
+        )
+    ),
+}
+
+# By version: name -> the statement that makes it, in the order of making.
+SCHEMAS: Final = {
+    1: {**_TABLES, **dict(_TRIGGERS)},
+    2: {**_TABLES, **dict(_TRIGGERS), **_CHECKPOINTS},
+}
+SCHEMA: Final = SCHEMAS[SCHEMA_VERSION]

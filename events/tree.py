@@ -7,13 +7,26 @@
 The tree is grown leaf by leaf and keeps its peaks only: the roots of the perfect subtrees, largest
 first, one for each bit that is set in the number of leaves. They are all that the root, and every
 later root, needs.
+
+A proof is a row of hashes that leads from a part to a root: from one leaf (*inclusion*, 2.1.1), or
+from the root of an earlier, shorter log (*consistency*, 2.1.2). Proofs are verified as RFC 9162
+has it, sections 2.1.3.2 and 2.1.4.2, whose trees are the same.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = ["Tree", "leaf_hash", "node_hash", "root_of"]
+__all__ = [
+    "Tree",
+    "consistency_proof",
+    "inclusion_proofs",
+    "leaf_hash",
+    "node_hash",
+    "root_of",
+    "verify_consistency",
+    "verify_inclusion",
+]
 
 _EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
 
@@ -82,3 +95,119 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     for leaf in leaves:
         tree.add(leaf)
     return tree.root()
+
+
+def inclusion_proofs(
+    leaves: Sequence[bytes], indices: Sequence[int]
+) -> tuple[tuple[bytes, ...], ...]:
+    """A proof for each of `indices`, counted from 0, that its leaf is in the tree of `leaves`.
+
+    Args:
+        leaves: the hashes of all leaves, as `leaf_hash` makes them; each is used once, whatever
+            the number of proofs.
+        indices: whose proofs are wanted.
+
+    Raises:
+        ValueError: there is no such leaf.
+    """
+    if any(not 0 <= index < len(leaves) for index in indices):
+        raise ValueError(f"not all of {list(indices)} are leaves of a tree of {len(leaves)}")
+    proofs: list[list[bytes]] = [[] for _ in indices]
+    level, depth = list(leaves), 0
+    while len(level) > 1:
+        for index, proof in zip(indices, proofs, strict=True):
+            beside = (index >> depth) ^ 1
+            if beside < len(level):  # else it goes up alone, and meets nobody here
+                proof.append(level[beside])
+        level = _level_above(level)
+        depth += 1
+    return tuple(map(tuple, proofs))
+
+
+def consistency_proof(leaves: Sequence[bytes], old: int) -> tuple[bytes, ...]:
+    """The proof that the tree of the first `old` leaves became the tree of all of them.
+
+    Args:
+        leaves: the hashes of all leaves.
+        old: how many there were; at least 1.
+
+    Raises:
+        ValueError: there never were as many, or none.
+    """
+    if not 0 < old <= len(leaves):
+        raise ValueError(f"a tree of {len(leaves)} leaves did not grow out of one of {old}")
+    proof: list[bytes] = []
+    first, last, whole = 0, len(leaves), True
+    while old != last - first:
+        split = 1 << (last - first - 1).bit_length() - 1
+        if old <= split:
+            proof.append(_root_above(leaves[first + split : last]))
+            last = first + split
+        else:
+            proof.append(_root_above(leaves[first : first + split]))
+            first, old, whole = first + split, old - split, False
+    if not whole:
+        proof.append(_root_above(leaves[first:last]))
+    return tuple(reversed(proof))
+
+
+def verify_inclusion(
+    leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes
+) -> bool:
+    """Whether `proof` leads from the leaf hash `leaf` at `index` to the root of `size` leaves."""
+    if not 0 <= index < size:
+        return False
+    last = size - 1
+    for beside in proof:
+        if last == 0:
+            return False
+        if index & 1 or index == last:
+            leaf = node_hash(beside, leaf)
+            while index and not index & 1:
+                index, last = index >> 1, last >> 1
+        else:
+            leaf = node_hash(leaf, beside)
+        index, last = index >> 1, last >> 1
+    return last == 0 and leaf == root
+
+
+def verify_consistency(
+    old: int, new: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
+) -> bool:
+    """Whether `proof` shows that the tree of `new` leaves begins with that of `old` leaves."""
+    if not 0 < old <= new:
+        return False
+    if old == new:
+        return not proof and old_root == new_root
+    # An old tree that is one perfect subtree is where the proof begins; else its first hash is.
+    path = list(proof) if old & (old - 1) else [old_root, *proof]
+    if not path:
+        return False
+    index, last = old - 1, new - 1
+    while index & 1:
+        index, last = index >> 1, last >> 1
+    before = after = path[0]
+    for beside in path[1:]:
+        if last == 0:
+            return False
+        if index & 1 or index == last:
+            before, after = node_hash(beside, before), node_hash(beside, after)
+            while index and not index & 1:
+                index, last = index >> 1, last >> 1
+        else:
+            after = node_hash(after, beside)
+        index, last = index >> 1, last >> 1
+    return last == 0 and before == old_root and after == new_root
+
+
+def _level_above(level: list[bytes]) -> list[bytes]:
+    pairs = zip(level[::2], level[1::2], strict=False)
+    above = [node_hash(left, right) for left, right in pairs]
+    return [*above, level[-1]] if len(level) & 1 else above
+
+
+def _root_above(leaves: Sequence[bytes]) -> bytes:
+    level = list(leaves)
+    while len(level) > 1:
+        level = _level_above(level)
+    return level[0]
