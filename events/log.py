@@ -71,6 +71,7 @@ class EventLog:
         self._path = path
         self._origin = origin
         self._position, self._head, self._tree = tail.position, tail.head, tail.tree
+        self._checked_from = tail.checked_from
         self._files = files
 
     @classmethod
@@ -146,6 +147,11 @@ class EventLog:
     def peaks(self) -> tuple[bytes, ...]:
         """All that is needed to go on with that tree: the roots of its perfect subtrees."""
         return self._tree.peaks
+
+    @property
+    def checked_from(self) -> int:
+        """The first position that opening has looked at; what is before it was taken on trust."""
+        return self._checked_from
 
     def append(
         self,

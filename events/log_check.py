@@ -14,10 +14,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from events.chain import next_hash, origin_hash
+from events.chain import next_hash
 from events.checkpoint import Checkpoint, parse_checkpoint
 from events.codec import Envelope, decode_data, decode_envelope
 from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log_books import Start, beginning, newest_books
 from events.log_schema import (
     APPLICATION_ID,
     CHECKPOINTS_SINCE,
@@ -32,6 +33,8 @@ __all__ = ["Tail", "check"]
 
 _RIGHT: Final = "keep the file as it is and restore a verified backup"
 _REQUEST: Final = "SELECT position FROM request WHERE transaction_id = ?"
+_COLUMNS: Final = "position, type, version, at, bytes, hash"
+_EVENTS: Final = f"SELECT {_COLUMNS} FROM event WHERE position > ? ORDER BY position"
 _CHECK_SUFFIX: Final = ".check"
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -45,16 +48,23 @@ class Tail(NamedTuple):
         head: the newest hash of the chain.
         tree: the Merkle tree over all its events, to grow on.
         version: of the file's format.
+        checked_from: the first position that was looked at: 1, or that of the newest
+            `books_closed`, whose word was taken for everything before it.
     """
 
     position: int
     head: bytes
     tree: Tree
     version: int
+    checked_from: int
 
 
 def check(path: Path, origin: str) -> Tail:
-    """Hold the whole file against what a log of `origin` must be. Changes nothing.
+    """Hold a file against what a log of `origin` must be. Changes nothing.
+
+    Events are looked at from the newest `books_closed` on; everything before that, the pages of
+    the file and the number of its requests are for a verification in the background
+    (`table_core.shell.books`). A log without books is looked at in full.
 
     The caller holds the writer's lock, so that the file stands still meanwhile.
 
@@ -73,8 +83,10 @@ def check(path: Path, origin: str) -> Tail:
             with closing(_open(name)) as db:
                 version = _check_format(path, db, origin)
                 _check_size(path, db)
-                tail = _check_events(path, db, origin, version)
-                _check_pages(path, db)
+                start = newest_books(db) or beginning(origin)
+                tail = _check_events(path, db, origin, version, start)
+                if start.position == 0:
+                    _check_pages(path, db)
                 return tail
         except _UNREADABLE as error:
             raise _refusal(path, f"not a whole SQLite file: {error}") from error
@@ -157,12 +169,11 @@ def _check_size(path: Path, db: sqlite3.Connection) -> None:
         raise _refusal(path, f"not a whole SQLite file: {found} bytes, not {pages * size}")
 
 
-def _check_events(path: Path, db: sqlite3.Connection, origin: str, made: int) -> Tail:
-    position, head, answered, tree = 0, origin_hash(origin), 0, Tree()
+def _check_events(path: Path, db: sqlite3.Connection, origin: str, made: int, start: Start) -> Tail:
+    position, head, tree = start
+    answered = 0
     signed = _newest_checkpoint(path, db, origin) if made >= CHECKPOINTS_SINCE else None
-    rows = db.execute(
-        "SELECT position, type, version, at, bytes, hash FROM event ORDER BY position"
-    )
+    rows = db.execute(_EVENTS, (position,))
     try:
         for found, kind, version, at, stored, digest in rows:
             if found != position + 1:
@@ -179,18 +190,17 @@ def _check_events(path: Path, db: sqlite3.Connection, origin: str, made: int) ->
                 raise _refusal(path, "the columns are not what the stored bytes say", found)
             answered += _check_request(path, db, envelope)
             tree.add(stored)
+            position = found
             if signed and signed.size == found and signed.root != tree.root():
                 raise _refusal(path, f"rewritten since its checkpoint of {found} events was signed")
-            position = found
     except UnreadableEvent as error:
         raise _refusal(path, str(error), position + 1) from error
     except _UNREADABLE as error:
         raise _refusal(path, f"unreadable: {error}", position + 1) from error
-    if signed and signed.size > position:
-        told = f"missing: the log ends at {position}, but a checkpoint covers {signed.size}"
-        raise _refusal(path, told, position + 1)
-    _check_hints(path, db, position, answered)
-    return Tail(position, head, tree, made)
+    _check_hints(path, db, position, signed)
+    if start.position == 0:
+        _check_requests(path, db, answered)
+    return Tail(position, head, tree, made, start.position + 1)
 
 
 def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Checkpoint | None:
@@ -219,8 +229,13 @@ def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bo
     return bool(row[0] == envelope.position)
 
 
-def _check_hints(path: Path, db: sqlite3.Connection, position: int, answered: int) -> None:
+def _check_hints(
+    path: Path, db: sqlite3.Connection, position: int, signed: Checkpoint | None
+) -> None:
     """Nothing may know of more events than there are: that is how a cut tail shows."""
+    if signed and signed.size > position:
+        told = f"missing: the log ends at {position}, but a checkpoint covers {signed.size}"
+        raise _refusal(path, told, position + 1)
     cursors = db.execute("SELECT 'cursor', name, position FROM cursor").fetchall()
     late = "SELECT 'request', transaction_id, position FROM request WHERE position > ? LIMIT 1"
     for what, name, stands in cursors + db.execute(late, (position,)).fetchall():
@@ -229,6 +244,9 @@ def _check_hints(path: Path, db: sqlite3.Connection, position: int, answered: in
         if stands > position:
             told = f"missing: the log ends at {position}, but {what} {name!r} stands at {stands}"
             raise _refusal(path, told, position + 1)
+
+
+def _check_requests(path: Path, db: sqlite3.Connection, answered: int) -> None:
     (requests,) = db.execute("SELECT count(*) FROM request").fetchone()
     if requests != answered:
         raise _refusal(path, f"{requests} requests are recorded, but the events are of {answered}")

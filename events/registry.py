@@ -2,7 +2,16 @@
 
 from typing import Final
 
-from events import commission, correction, irregularity, shoe_life, table, wagering
+from events import (
+    books,
+    commission,
+    correction,
+    integrity,
+    irregularity,
+    shoe_life,
+    table,
+    wagering,
+)
 from events.table import TableEvent
 
 __all__ = ["TABLE_EVENTS"]
@@ -26,6 +35,7 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     table.CoupVoided,
     table.AlarmRaised,
     table.AlarmCleared,
+    books.BooksClosed,
     commission.CommissionAccrued,
     commission.CommissionCollected,
     commission.CommissionPrepaid,
@@ -36,6 +46,7 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
     correction.HandsCorrected,
     correction.RulebookCorrected,
     correction.WagerCorrected,
+    integrity.CheckpointKeyChanged,
     irregularity.CardCorrected,
     irregularity.CardEntered,
     irregularity.CardMarkedUnreadable,

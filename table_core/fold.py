@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from events.books import BooksClosed
 from events.commission import (
     CommissionAccrued,
     CommissionCollected,
@@ -87,6 +88,7 @@ from table_core.shoe_state import (
     new_round,
     put_aside,
 )
+from table_core.standing import with_wagers, without_wagers
 from table_core.state import Alarm, Coup, LinkView, TableState
 
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
@@ -175,19 +177,24 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
 
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced) -> TableState:
-    return with_coup(state, event, wagers=current_coup(state).wagers + event.wagers)
+    coup, wagers = current_coup(state), event.wagers
+    standing = with_wagers(coup.standing, wagers)
+    return with_coup(state, event, wagers=coup.wagers + wagers, standing=standing)
 
 
 def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn) -> TableState:
-    gone = set(event.wagers)
-    left = tuple(wager for wager in current_coup(state).wagers if wager.id not in gone)
-    return with_coup(state, event, wagers=left)
+    return _wagers_gone(state, event, set(event.wagers))
 
 
 def _on_wagers_voided(state: TableState, event: WagersVoided) -> TableState:
-    gone = {refund.wager for refund in event.refunds}
-    left = tuple(wager for wager in current_coup(state).wagers if wager.id not in gone)
-    return with_coup(state, event, wagers=left)
+    return _wagers_gone(state, event, {refund.wager for refund in event.refunds})
+
+
+def _wagers_gone(state: TableState, event: TableEvent, gone: set[str]) -> TableState:
+    coup = current_coup(state)
+    left = tuple(wager for wager in coup.wagers if wager.id not in gone)
+    taken = (wager for wager in coup.wagers if wager.id in gone)
+    return with_coup(state, event, wagers=left, standing=without_wagers(coup.standing, taken))
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
@@ -338,4 +345,5 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     WagersVoided: _on_wagers_voided,
     LimitsSet: _on_limits_set,
     AggregateCapped: _on_nothing,
+    BooksClosed: _on_nothing,
 }

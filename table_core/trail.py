@@ -7,26 +7,27 @@ they have in common. Reading one in order costs its length.
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
-from msgspec import Struct
-
 __all__ = ["Trail"]
 
 _T = TypeVar("_T")
 
 
-class Trail(Struct, Generic[_T], frozen=True, eq=False):
+class Trail(Generic[_T]):
     """An immutable sequence, oldest first; `Trail()` is the empty one.
 
     Comparing, hashing and showing are written out because those of nested values would go as deep
-    into the stack as the trail is long.
+    into the stack as the trail is long; so would an encoder, which is why this is no `Struct`.
 
     Args:
         cells: the last item and the cells before it, None where there are none.
         length: how many items.
     """
 
-    cells: tuple[_T, Any] | None = None
-    length: int = 0
+    __slots__ = ("cells", "length")
+
+    def __init__(self, cells: tuple[_T, Any] | None = None, length: int = 0) -> None:
+        self.cells = cells
+        self.length = length
 
     def append(self, item: _T) -> "Trail[_T]":
         """This trail and one item more."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Final, Protocol
 
+from events.books import BooksClosed
 from events.codec import sealed_bytes, with_hash
 from events.errors import LogUnwritable
 from events.log import Stored
@@ -40,8 +41,8 @@ BATCH: Final = 256
 _CURSOR_EVERY_S: Final = 1.0
 # ... and in a long backlog after so many events.
 _CURSOR_EVERY: Final = 256
-# These hold, or let be told, faces that the table has not seen.
-_SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE})
+# These hold, or let be told or guessed, faces that the table has not seen.
+_SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE, BooksClosed.TYPE})
 
 
 class Source(Protocol):

@@ -56,6 +56,7 @@ INPUTS = [
     "shoe_reported",
     "shoe_loaded",
     "shoe_ended",
+    "books_closed",
     "rulebook_adopted",
     "alarm_raised",
     "alarm_cleared",
