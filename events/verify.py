@@ -2,9 +2,9 @@
 
 It re-hashes what is stored, holds the column copies against the bytes, reads every event in full,
 and computes the RFC 6962 root that a checkpoint held elsewhere can be compared with. It finds every
-change, deletion, swap and insertion, and a cut tail as far as the log's own cursors and requests
-reach beyond it. A log that was rewritten whole, hashes and all, shows only against such a
-checkpoint.
+change, deletion, swap and insertion, and a cut tail as far as the log's own cursors, requests and
+checkpoints reach beyond it. A log that was cut or rewritten whole, hashes and all, shows only
+against such a checkpoint.
 
 The log stays as it was to the last byte. One that no writer has open is copied first, WAL and all,
 since SQLite would recover a killed writer's WAL in place. One that is being written is read beside
@@ -13,26 +13,32 @@ its writer, as of one moment.
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.chain import next_hash, origin_hash
+from events.checkpoint import parse_checkpoint
+from events.checkpoint_check import Held, LogSays, first_fault
 from events.codec import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.errors import InputError, UnreadableEvent
+from events.integrity import CheckpointKeyChanged
 from events.log_schema import (
     APPLICATION_ID,
+    CHECKPOINTS_SINCE,
     ORIGIN,
     OWN_ACTORS,
-    SCHEMA,
     SCHEMA_VERSION,
+    SCHEMAS,
 )
 from events.log_still import still
 from events.log_wal import wal_damage, wal_of
+from events.note import VerifierKey, parse_verifier_key, split_notes
+from events.table import TableEvent
 from events.tree import Tree
 
-__all__ = ["Progress", "Verdict", "verify"]
+__all__ = ["Progress", "Verdict", "held_elsewhere", "verify"]
 
 # Called with the events done and the events in all.
 Progress = Callable[[int, int], None]
@@ -60,6 +66,7 @@ class Verdict(NamedTuple):
         root: the RFC 6962 root over all stored bytes, in hex; None unless ok.
         first_bad: the first position that is wrong or missing; None where no single one is.
         reason: one line for a person; None if ok.
+        checkpoints: how many agree with the log: all that there were, if ok.
     """
 
     ok: bool
@@ -67,6 +74,7 @@ class Verdict(NamedTuple):
     root: str | None
     first_bad: int | None
     reason: str | None
+    checkpoints: int = 0
 
 
 class _BadError(Exception):
@@ -76,12 +84,64 @@ class _BadError(Exception):
         self.position = position
 
 
-def verify(path: Path, progress: Progress | None = None) -> Verdict:
+class _Walk:
+    """What is gathered on the way through the events."""
+
+    def __init__(self, sizes: Iterable[int]) -> None:
+        self._wanted = frozenset(sizes)
+        self.tree = Tree()
+        self.roots: dict[int, bytes] = {0: self.tree.root()}
+        self.keys: list[tuple[int, VerifierKey]] = []
+        self.requests_ended = 0
+
+    def take(self, position: int, stored: bytes, event: TableEvent) -> None:
+        self.tree.add(stored)
+        if position in self._wanted:
+            self.roots[position] = self.tree.root()
+        if isinstance(event, CheckpointKeyChanged):
+            try:
+                self.keys.append((position, parse_verifier_key(event.key)))
+            except InputError as error:
+                raise _BadError(f"announces what is no key: {error}", position) from error
+
+
+def held_elsewhere(name: str, data: bytes) -> tuple[Held, ...]:
+    """Checkpoints that somebody kept, one behind the other.
+
+    Args:
+        name: what to call them: the file they are from.
+        data: what it holds.
+
+    Raises:
+        InputError: it holds none, or something that is none.
+    """
+    notes = split_notes(data)
+    if not notes:
+        raise InputError(f"{name}: empty; a checkpoint from the table's bus or log belongs there")
+    held = []
+    for number, note in enumerate(notes, start=1):
+        where = name if len(notes) == 1 else f"{name}, checkpoint {number},"
+        try:
+            held.append(Held(where, *parse_checkpoint(note)))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+    return tuple(held)
+
+
+def verify(
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    held: Sequence[Held] = (),
+    keys: Collection[VerifierKey] = (),
+) -> Verdict:
     """Verify the log at `path`, which stays as it is.
 
     Args:
         path: the log's file; its WAL is found beside it.
         progress: called now and then.
+        held: checkpoints from elsewhere; those stored in the log are verified in any case.
+        keys: public keys that are believed; without any, those that the log announces.
 
     Raises:
         InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
@@ -95,18 +155,21 @@ def verify(path: Path, progress: Progress | None = None) -> Verdict:
             _verify_wal(source)
             db = stack.enter_context(closing(_open(source)))
             db.execute("BEGIN")  # one snapshot, though a writer may be going on
-            origin = _verify_format(db)
+            origin, version = _verify_format(db)
             if source != path:
                 _verify_size(source, db)
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
-            root, ended = _verify_events(db, origin, events, progress)
-            _verify_no_more_is_known(db, events, ended)
+            checkpoints = *held, *_stored_checkpoints(db, version)
+            walk = _Walk(each.checkpoint.size for each in checkpoints)
+            _verify_events(db, origin, events, walk, progress)
+            _verify_no_more_is_known(db, events, walk.requests_ended)
+            _verify_checkpoints(origin, events, walk, checkpoints, keys)
             _verify_pages(db)
         except _BadError as bad:
             return Verdict(False, events, None, bad.position, bad.reason)
         except _UNREADABLE as error:
             return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
-        return Verdict(True, events, root.hex(), None, None)
+        return Verdict(True, events, walk.tree.root().hex(), None, None, len(checkpoints))
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -138,19 +201,20 @@ def _verify_wal(path: Path) -> None:
         found.add(damage)
 
 
-def _verify_format(db: sqlite3.Connection) -> str:
-    """The log's origin, if the file is of our format."""
+def _verify_format(db: sqlite3.Connection) -> tuple[str, int]:
+    """The log's origin and its format, if the file is of one of ours."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID:
         raise _BadError("a SQLite file, but no event log")
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         raise _BadError(f"format {version} is newer than this build knows ({SCHEMA_VERSION})")
-    expected = {sql: name for name, sql in SCHEMA.items()}
+    schema = SCHEMAS.get(version, SCHEMAS[SCHEMA_VERSION])
+    expected = {sql: name for name, sql in schema.items()}
     for name, sql in db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
         if not name.startswith("sqlite_") and expected.pop(sql, None) != name:
             raise _BadError(f"{name} in the file's schema is not as format {version} has it")
-    if version != SCHEMA_VERSION:
+    if version not in SCHEMAS:
         raise _BadError(f"format {version} is older than this build reads ({SCHEMA_VERSION})")
     if expected:
         raise _BadError(f"missing in the file's schema: {', '.join(expected.values())}")
@@ -160,7 +224,7 @@ def _verify_format(db: sqlite3.Connection) -> str:
         raise _BadError(f"the origin {origin!r} is no <site>/<table>")
     if not isinstance(session, int) or session < 0:
         raise _BadError(f"the session {session!r} is no number")
-    return origin
+    return origin, int(version)
 
 
 def _verify_size(copy: Path, db: sqlite3.Connection) -> None:
@@ -174,10 +238,9 @@ def _verify_size(copy: Path, db: sqlite3.Connection) -> None:
 
 
 def _verify_events(
-    db: sqlite3.Connection, origin: str, events: int, progress: Progress | None
-) -> tuple[bytes, int]:
-    """The root of the tree over all events and the number of requests that asked for them."""
-    position, digest, tree, ended = 0, origin_hash(origin), Tree(), 0
+    db: sqlite3.Connection, origin: str, events: int, walk: _Walk, progress: Progress | None
+) -> None:
+    position, digest = 0, origin_hash(origin)
     rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
     while True:
         try:
@@ -187,17 +250,17 @@ def _verify_events(
         if progress is not None and (row is None or position % _PROGRESS_EVERY == 0):
             progress(position, events)
         if row is None:
-            return tree.root(), ended
+            return
         position += 1
-        digest, envelope = _verify_event(row, position, origin, digest)
-        ended += _ends_request(db, envelope)
-        tree.add(row[4])
+        digest, envelope, event = _verify_event(row, position, origin, digest)
+        walk.requests_ended += _ends_request(db, envelope)
+        walk.take(position, row[4], event)
 
 
 def _verify_event(
     row: tuple[object, ...], position: int, origin: str, before: bytes
-) -> tuple[bytes, Envelope]:
-    """The chain's hash with this event and its envelope, if it is what belongs at `position`."""
+) -> tuple[bytes, Envelope, TableEvent]:
+    """The chain's hash with this event, its envelope and itself, if it belongs at `position`."""
     found, kind, version, at, stored, digest = row
     if found != position:
         raise _BadError(f"missing; the next event stands at {found}", position)
@@ -212,7 +275,7 @@ def _verify_event(
         raise _BadError("the stored bytes are not those that were hashed", position)
     try:
         envelope = decode_envelope(stored)
-        decode_data(envelope)
+        event = decode_data(envelope)
     except UnreadableEvent as error:
         raise _BadError(str(error), position) from error
     for name, copy, said in (
@@ -224,7 +287,7 @@ def _verify_event(
     ):
         if copy != said:
             raise _BadError(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
-    return chained, envelope
+    return chained, envelope, event
 
 
 def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
@@ -253,6 +316,38 @@ def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) ->
         requests += 1
     if requests != ended:
         raise _BadError(f"{requests} requests are recorded, but the events are of {ended}")
+
+
+def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...]:
+    if version < CHECKPOINTS_SINCE:
+        return ()
+    found = []
+    for size, note in db.execute("SELECT size, note FROM checkpoint ORDER BY size"):
+        where = f"the checkpoint stored at {size!r}"
+        if type(note) is not bytes:
+            raise _BadError(f"{where} is {type(note).__name__}")
+        try:
+            held = Held(where, *parse_checkpoint(note))
+        except InputError as error:
+            raise _BadError(f"{where}: {error}") from error
+        if held.checkpoint.size != size:
+            raise _BadError(f"{where} says that it covers {held.checkpoint.size}")
+        found.append(held)
+    return tuple(found)
+
+
+def _verify_checkpoints(
+    origin: str,
+    events: int,
+    walk: _Walk,
+    held: Sequence[Held],
+    keys: Collection[VerifierKey],
+) -> None:
+    if keys and not held:
+        raise _BadError("it has no checkpoint, so that the key that was given proves nothing")
+    fault = first_fault(LogSays(origin, events, walk.roots, walk.keys), held, keys)
+    if fault is not None:
+        raise _BadError(fault.reason, fault.first_bad)
 
 
 def _verify_pages(db: sqlite3.Connection) -> None:

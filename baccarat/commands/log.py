@@ -2,14 +2,22 @@
 
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
-from events.verify import Verdict, verify
+from events.checkpoint_check import Held
+from events.errors import InputError
+from events.keys import given_key
+from events.verify import Verdict, held_elsewhere, verify
 
 __all__ = ["log"]
+
+# A checkpoint has some two hundred bytes: this is years of them, and no log given by mistake.
+_MAX_FILE: Final = 64 * 1024 * 1024
+_CONTRACT: Final = ("ok", "events", "root", "first_bad", "reason")
 
 
 @click.group()
@@ -19,24 +27,51 @@ def log() -> None:
 
 @log.command("verify")
 @click.argument("log", type=click.Path(path_type=Path))
+@click.option("--checkpoint", "files", type=click.Path(path_type=Path), multiple=True,
+              metavar="FILE", help="Checkpoints kept elsewhere, one or several.")  # fmt: skip
+@click.option("--key", "keys", multiple=True, metavar="PUB",
+              help="A public key that is believed, or its file; else those in LOG.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def _verify(log: Path, as_json: bool) -> int:
+def _verify(log: Path, files: tuple[Path, ...], keys: tuple[str, ...], as_json: bool) -> int:
     """Prove that nobody edited LOG, a table's log file (table.sqlite).
 
-    The file stays as it is, and may be in use. Exit code 0: all is well; 1: it is not, and the
-    first bad position is named; 2: there is no such log.
+    The file stays as it is, and may be in use. Only a checkpoint from elsewhere can tell that LOG
+    was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
+    all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
     """
-    verdict = verify(log, _progress if sys.stderr.isatty() and not as_json else None)
+    verdict = verify(
+        log,
+        _progress if sys.stderr.isatty() and not as_json else None,
+        held=[held for file in files for held in _held(file)],
+        keys=frozenset(map(given_key, keys)),
+    )
     if as_json:
-        click.echo(msgspec.json.encode(verdict._asdict()))
+        told = verdict._asdict()
+        click.echo(msgspec.json.encode({name: told[name] for name in _CONTRACT}))
     else:
-        click.echo(_told(log, verdict))
+        click.echo(_told(log, verdict, keyed=bool(keys)))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
-def _told(log: Path, verdict: Verdict) -> str:
+def _held(file: Path) -> tuple[Held, ...]:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise InputError(f"--checkpoint {file}: {error.strerror}") from error
+    if len(data) > _MAX_FILE:
+        raise InputError(f"--checkpoint {file}: more than {_MAX_FILE:,} bytes are no checkpoints")
+    return held_elsewhere(str(file), data)
+
+
+def _told(log: Path, verdict: Verdict, *, keyed: bool) -> str:
     if verdict.ok:
-        return f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}"
+        by = "" if keyed else ", by the keys that the log itself names"
+        signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
+        signed = (
+            signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
+        )
+        return f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
     where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
     return f"{log}: NOT ok{where}: {verdict.reason}"
 

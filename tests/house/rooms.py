@@ -11,6 +11,7 @@ from tests.house.sources import MAY_IMPORT, Source
 PURE_ROOMS = frozenset({"events", "shoe_driver", "table_core"})
 SHELLS = (
     "events.log*",  # the SQLite file
+    "events.keys",  # key files, and where a new key comes from
     "events.verify*",  # reads one that somebody else wrote
     "events.bus*",  # MQTT
     "events.presence*",  # birth, heartbeat, Will
