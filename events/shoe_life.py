@@ -77,7 +77,8 @@ class ShoeAudited(TableEvent, frozen=True, kw_only=True):
         decks: how many it began with.
         seen: cards that left it, whatever became of them.
         known: of these, whose face is known.
-        burned: of these, burned, the exposed first card included.
+        burned: of these, burned: the exposed first card, those behind it, and overdrawn cards
+            that the house's policy burned.
         carried: overdrawn cards that were carried over.
         coups: begun from it, voids included.
         voids: of these, void.

@@ -98,7 +98,7 @@ class Wager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     """A wager that stands.
 
     Args:
-        id: transaction id and index, `t-17/0`.
+        id: user, transaction id and index, `dealer/t-17/0`; without the user in logs of old.
         seat: 1 to 99.
         bet: the bet's id.
         stake: minor units.

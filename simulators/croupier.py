@@ -262,9 +262,8 @@ class Croupier:
         ]
         if fault == "withdrawn_wager" and taken:
             # The first of a seat's wagers is the one that others may need: they go with it.
-            back = WithdrawWager(
-                transaction=f"b-{round_id}", wagers=(f"{taken[-1].transaction}/0",)
-            )
+            first = f"{_WAGERS}/{taken[-1].transaction}/0"
+            back = WithdrawWager(transaction=f"b-{round_id}", wagers=(first,))
             await self._console.must(_WAGERS, back)
             self.tally.done["withdraw_wager"] += 1
         await self._console.must(DEALER, CloseBetting(transaction=f"c-{round_id}"))

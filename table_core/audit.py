@@ -34,7 +34,7 @@ def audit_shoe(shoe: ShoeView, earlier: Iterable[tuple[str, str]]) -> ShoeAudite
         decks=shoe.decks,
         seen=shoe.cards,
         known=len(faces),
-        burned=shoe.burned + (shoe.exposed is not None),
+        burned=shoe.burned + (shoe.exposed is not None) + shoe.discarded,
         carried=shoe.carried,
         coups=shoe.coups,
         voids=shoe.voids,

@@ -1,9 +1,11 @@
 """Coups judged without a table: one case in, one answer out, as JSON lines. Pure.
 
 What can be answered under a code is answered: a case that is no coup by its `error`, a wager that
-the rulebook does not take by `refused` and its code, however odd their values. What is no case at
-all (no JSON, another shape, a wager without an id, with a field that nobody knows, which might be
-money) ends the batch. Other fields beside a case's own are left alone.
+the rulebook does not take by `refused` and its code, however odd their values. JSON of another
+shape (a wager without an id, or with a field that nobody knows, which might be money) is answered
+by `invalid_case`, and the lines behind it are judged all the same: only what is no JSON ends the
+batch, because nobody can say what line it was meant to be. Other fields beside a case's own are
+left alone.
 """
 
 import re
@@ -37,7 +39,8 @@ class CaseError(Struct, frozen=True, kw_only=True):
     """Why a case is no coup.
 
     Args:
-        code: `incomplete_coup` `excess_card` `invalid_card` `too_many_copies` `unknown_rulebook`.
+        code: `incomplete_coup` `excess_card` `invalid_card` `too_many_copies` `unknown_rulebook`,
+            or `invalid_case` for a line of a batch that has another shape.
         text: one line for a person.
     """
 
@@ -103,7 +106,15 @@ class _Case(Struct, frozen=True, kw_only=True):
     wagers: tuple[_Asked, ...] = ()
 
 
+class _Named(Struct, frozen=True):
+    """All that is read of a line that is no case: what it calls itself."""
+
+    case: Raw = Raw(b"null")
+
+
 _cases: Final = msgspec.json.Decoder(_Case)
+_named: Final = msgspec.json.Decoder(_Named)
+_anything: Final = msgspec.json.Decoder(Raw)
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -118,12 +129,15 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
         The answer as JSON, without a line end.
 
     Raises:
-        InputError: the line is no case; says where and why.
+        InputError: the line is no JSON; says where and why.
     """
     try:
-        case = _cases.decode(line.decode())
+        text = line.decode()
+        case = _case(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"not a case in JSON: {error}") from error
+    if isinstance(case, CaseError):
+        return _encoder.encode({"case": _name(text), "error": case})
     answer = _answer(case, rulebook_named)
     if isinstance(answer, CaseError):
         return _encoder.encode({"case": case.case, "error": answer})
@@ -178,6 +192,23 @@ def judge_case(
         winner=outcome.winner,
         settlements=tuple(settlements),
     )
+
+
+def _case(text: str) -> _Case | CaseError:
+    try:
+        return _cases.decode(text)
+    except msgspec.ValidationError as error:
+        # Another shape, as far as was read: the rest of the line must be JSON too.
+        _anything.decode(text)
+        return CaseError(code="invalid_case", text=f"not a case: {error}")
+
+
+def _name(text: str) -> Raw:
+    """What the line calls itself, as it was written; null where it has no name."""
+    try:
+        return _named.decode(text).case
+    except msgspec.ValidationError:
+        return Raw(b"null")
 
 
 def _answer(case: _Case, rulebook_named: Callable[[str], Rulebook | None]) -> Judgement | CaseError:

@@ -7,13 +7,12 @@ settlement could hold would never be settled: so the wager that would be one too
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from events.codec import MAX_EVENT_BYTES
 from events.commands import Refusal
 from events.money import MAX_STAKE
 from events.table import Wager
 from table_core.refusals import refuse
+from table_core.standing import Standing, Tally
 
 __all__ = ["MAX_PATRON", "MOST_STAKED", "bounds_refusal"]
 
@@ -23,27 +22,29 @@ MAX_PATRON: Final = 64
 MOST_STAKED: Final = MAX_STAKE
 """In one coup, minor units: within this no sum leaves the integers that JSON readers keep."""
 
-# What a settlement has beside its lines, and a line beside the texts of its wager: names of
-# fields, category, odds, and five amounts of up to sixteen digits.
+# What a settlement has beside its lines.
 _ROOM_BESIDE_LINES: Final = 64 * 1024
-_LINE_BYTES: Final = 320
 
 
-def bounds_refusal(standing: Sequence[Wager], asked: Sequence[Wager]) -> Refusal | None:
-    """Why these wagers are more than one coup may hold; None when they are not."""
+def bounds_refusal(standing: Standing, asked: Sequence[Wager]) -> Refusal | None:
+    """Why these wagers are more than one coup may hold; None when they are not.
+
+    Args:
+        standing: what stands already.
+        asked: the new ones; their stakes are positive.
+    """
     for wager in asked:
         if wager.patron is not None and not 1 <= len(wager.patron) <= MAX_PATRON:
             return refuse(
                 "invalid_patron", f"a patron's reference has 1 to {MAX_PATRON} characters"
             )
-    every = (*standing, *asked)
-    if sum(max(0, wager.stake) for wager in every) > MOST_STAKED:
+    after = Tally(standing)
+    for wager in asked:
+        after.add(wager)
+    if after.staked > MOST_STAKED:
         return refuse("table_maximum", f"one coup takes {MOST_STAKED} minor units at the most")
-    if sum(map(_line_bytes, every)) > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
-        return refuse("too_many_wagers", f"the coup holds {len(standing)}; no more would settle")
+    if after.line_bytes > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
+        return refuse(
+            "too_many_wagers", f"the coup holds {len(standing.ids)}; no more would settle"
+        )
     return None
-
-
-def _line_bytes(wager: Wager) -> int:
-    texts = (wager.id, wager.bet, wager.patron or "")
-    return _LINE_BYTES + sum(len(msgspec.json.encode(text)) for text in texts)

@@ -43,12 +43,7 @@ from events.table import (
     ResultConfirmed,
     RulebookAdopted,
     TableEvent,
-    Wager,
-    WagersPlaced,
-    WagersWithdrawn,
 )
-from events.wagering import LimitsSet
-from table_core.bounds import bounds_refusal
 from table_core.coup import OVER, Phase, allows
 from table_core.decide_cards import (
     correct_card,
@@ -70,9 +65,8 @@ from table_core.decide_shoe import (
     replace_shoe,
     report_cut_card,
 )
+from table_core.decide_wagers import place_wager, set_limits, withdraw_wager
 from table_core.draft import Context, Draft
-from table_core.limits import limit_faults, with_limits
-from table_core.placement import MAX_SEAT, MIN_SEAT, check, unsupported
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import LAST_PHASE, CommissionTiming, Rulebook
 from table_core.shoe_life import BURN_ALARM
@@ -189,75 +183,6 @@ def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -
     )
 
 
-def _place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
-    if not context.caught_up:
-        return refuse("catching_up", "the table is still reading what the shoe has said")
-    if state.coup is None or state.phase is not Phase.BETTING:
-        return refuse("betting_closed", f"no wager in phase {state.phase.value}")
-    if not command.wagers:
-        return refuse("no_wagers", "the list of wagers is empty")
-    asked = tuple(
-        Wager(
-            id=f"{command.transaction}/{index}",
-            seat=wager.seat,
-            bet=wager.bet,
-            stake=wager.stake,
-            patron=wager.patron,
-            kind=wager.kind,
-        )
-        for index, wager in enumerate(command.wagers)
-    )
-    for wager in asked:
-        if not MIN_SEAT <= wager.seat <= MAX_SEAT:
-            return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
-    # A side bet may come before the wager it needs: that is judged at the close of betting.
-    rulebook = with_limits(context.rulebook, state.limits)
-    refusals = [r for r in check(rulebook, state.coup.wagers, asked, whole=False) if r]
-    refusal = refusals[0] if refusals else bounds_refusal(state.coup.wagers, asked)
-    if refusal:
-        return refusal
-    return (WagersPlaced(coup=state.coup.id, wagers=asked),)
-
-
-def _set_limits(state: TableState, command: SetLimits, context: Context) -> Decision:
-    if state.in_progress:
-        return refuse("coup_in_progress", "limits change between coups")
-    limits = LimitsSet(
-        bets=command.bets, table_maximum=command.table_maximum, differential=command.differential
-    )
-    faults = "; ".join(limit_faults(context.rulebook, limits))
-    if faults:
-        return refuse("invalid_limits", faults)
-    return () if limits == state.limits else (limits,)
-
-
-def _withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
-    if state.coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
-        return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
-    standing = {wager.id for wager in state.coup.wagers}
-    unknown = [wager for wager in command.wagers if wager not in standing]
-    if unknown or not command.wagers:
-        return refuse(
-            "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
-        )
-    left = tuple(wager for wager in state.coup.wagers if wager.id not in set(command.wagers))
-    # Withdrawing a main wager withdraws what needs it, but not what still waits for its own.
-    waiting = _lonely(context.rulebook, state.coup.wagers)
-    gone = {*command.wagers, *(_lonely(context.rulebook, left) - waiting)}
-    return (
-        WagersWithdrawn(
-            coup=state.coup.id,
-            wagers=tuple(wager.id for wager in state.coup.wagers if wager.id in gone),
-        ),
-    )
-
-
-def _lonely(rulebook: Rulebook, wagers: tuple[Wager, ...]) -> set[str]:
-    """The side bets that lack the wager they need, by their ids."""
-    needs = zip(wagers, unsupported(rulebook, wagers), strict=True)
-    return {wager.id for wager, lacks in needs if lacks}
-
-
 def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Decision:
     if state.coup is None or state.phase in OVER:
         return refuse("betting_not_open", "no coup is in progress")
@@ -297,9 +222,9 @@ _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decisi
     CutCard: report_cut_card,
     EndShoe: end_shoe,
     OpenBetting: _open_betting,
-    PlaceWager: _place_wager,
-    WithdrawWager: _withdraw_wager,
-    SetLimits: _set_limits,
+    PlaceWager: place_wager,
+    WithdrawWager: withdraw_wager,
+    SetLimits: set_limits,
     CloseBetting: _close_betting,
     ConfirmResult: _confirm_result,
     VoidCoup: _void_coup,

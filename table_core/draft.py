@@ -40,12 +40,15 @@ class Context(Struct, frozen=True, kw_only=True):
     Args:
         table: the table's id, first part of every settlement id.
         rulebook: the rulebook in force.
+        user: who asks, empty where the shoe speaks; first part of every wager's id, because a
+            transaction is one user's own.
         result_required: the wire profile brings the shoe's own result, and it is waited for.
         caught_up: everything the driver has numbered has been appended.
     """
 
     table: str
     rulebook: Rulebook
+    user: str = ""
     result_required: bool = True
     caught_up: bool = True
 
@@ -172,7 +175,8 @@ class Draft:
     def _void_unsupported(self, context: Context) -> None:
         """A side bet without the wager it needs goes back, now that the set is whole."""
         coup = self.coup
-        needs = zip(coup.wagers, unsupported(context.rulebook, coup.wagers), strict=True)
+        lacks = unsupported(context.rulebook, coup.wagers, coup.standing)
+        needs = zip(coup.wagers, lacks, strict=True)
         lacking = [(wager, refusal) for wager, refusal in needs if refusal is not None]
         if lacking:
             refunds = tuple(_refund(wager) for wager, _ in lacking)

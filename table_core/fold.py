@@ -94,7 +94,7 @@ from table_core.state import Alarm, Coup, LinkView, TableState
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
 
 # Raised whenever the same log would fold to another state; snapshots are keyed by it.
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 2
 
 
 def fold(state: TableState, event: TableEvent) -> TableState:

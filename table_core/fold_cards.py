@@ -94,5 +94,7 @@ def on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
 def on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
     """The excess card has its fate."""
     carried, dummy = event.outcome == "carried", event.outcome == "dummy"
-    link = replace(state.link, carried=carried or dummy, dummy=dummy)
-    return with_coup(replace(state, link=link), event, excess=event.outcome)
+    link, shoe = replace(state.link, carried=carried or dummy, dummy=dummy), current_shoe(state)
+    if event.outcome == "burned":
+        shoe = replace(shoe, discarded=shoe.discarded + 1)
+    return with_coup(replace(state, link=link, shoe=shoe), event, excess=event.outcome)

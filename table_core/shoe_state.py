@@ -78,6 +78,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
         burned: how many cards the shoe has reported burned.
         burn_recorded: the burn is done, or a person has said what became of it.
         carried: how many overdrawn cards were carried over.
+        discarded: how many overdrawn cards were burned by the house's policy.
         extra: the overdrawn card that lies beside the table, if one does.
         last_coup: the number of its last coup, once the cut card has come.
         ended: no more coups come from it.
@@ -96,6 +97,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
     burned: int = 0
     burn_recorded: bool = False
     carried: int = 0
+    discarded: int = 0
     extra: Told | None = None
     last_coup: int | None = None
     ended: bool = False

@@ -9,6 +9,7 @@ from events.wagering import LimitsSet
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
 from table_core.shoe_state import ShoeView
+from table_core.standing import Standing
 
 __all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
 
@@ -41,6 +42,7 @@ class Coup(Struct, frozen=True, kw_only=True):
         rulebook_hash: SHA-256 of that rulebook's file.
         wagerless: its first card came without open betting.
         wagers: those that stand, in the order they were placed.
+        standing: the same, summed up; it follows from them.
         cards: in the order they were dealt.
         completed: our own outcome, once every card due is known.
         reason: why it is disputed, misaligned or void.
@@ -56,6 +58,7 @@ class Coup(Struct, frozen=True, kw_only=True):
     rulebook_hash: str
     wagerless: bool = False
     wagers: tuple[Wager, ...] = ()
+    standing: Standing = Standing()
     cards: tuple[DealtCard, ...] = ()
     completed: DealCompleted | None = None
     reason: str = ""

@@ -10,7 +10,7 @@ Adding a wager: a judge here, its row in `KINDS`, a section in a rulebook file.
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -22,7 +22,8 @@ from table_core.outcome import Outcome
 __all__ = ["KINDS", "Judge", "Kind", "Patron", "patron_of"]
 
 Judge = Callable[[Outcome], tuple[str, ...]]
-Patron = tuple[Literal["patron"], str] | tuple[Literal["seat"], int]
+Patron = str
+"""Whose a wager is, as `patron_of` says it."""
 
 _SIX, _SEVEN, _EIGHT, _NINE = 6, 7, 8, 9
 _TWO_CARDS, _THREE_CARDS, _FOUR_CARDS = 2, 3, 4
@@ -50,7 +51,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 def patron_of(wager: Wager) -> Patron:
     """Whose wager it is: the opaque reference where one is given, else whoever sits there."""
-    return ("seat", wager.seat) if wager.patron is None else ("patron", wager.patron)
+    return f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
 
 
 # ---- Player, Banker, tie ----

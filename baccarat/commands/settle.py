@@ -1,7 +1,8 @@
 """`baccarat settle`: judge one coup, or a stream of them, without a table.
 
 Exit codes: 0 done; 1 one coup was judged and a wager of it refused; 2 bad input. A batch answers
-bad coups and refused wagers in its lines and exits 0 all the same.
+bad coups, refused wagers and lines that are no case (`invalid_case`) in its lines and exits 0 all
+the same; only a line that is no JSON ends it with 2.
 """
 
 import re

@@ -147,6 +147,21 @@ def test_a_line_that_is_no_json_ends_the_batch_and_is_named(junk: bytes) -> None
     assert said.count("\n") == 1
 
 
+def test_json_that_is_no_case_is_answered_in_its_place_and_the_batch_goes_on() -> None:
+    wager = b'{"case":2,"rules":"ez","cards":[],"wagers":[{"id":"w","stakes":5}]}\n'
+    done = settle("--batch", "--json", sent=CASE % 1 + wager + b"[]\n" + CASE % 4)
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+    assert [line["case"] for line in lines] == [1, 2, None, 4]
+    assert [line.get("error", {}).get("code") for line in lines] == [
+        None,
+        "invalid_case",
+        "invalid_case",
+        None,
+    ]
+    assert "unknown field `stakes` - at `$.wagers[0]`" in lines[1]["error"]["text"]
+
+
 @pytest.fixture
 def batch() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(

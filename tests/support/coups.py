@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from events.cards import Card, Hand, parse_card
 from events.commands import (
     CloseBetting,
@@ -36,6 +38,7 @@ from table_core.hear import hear
 from table_core.state import TableState
 from table_core.stores import load_rulebook
 
+USER = "dealer"
 SHOE = "20261127-01"
 COUP = f"{SHOE}/1"
 CONTEXT = Context(table="t1", rulebook=load_rulebook("au-commission"))
@@ -71,7 +74,7 @@ class World:
         return f"t-{self._transaction}"
 
     def ask(self, command: Command) -> list[TableEvent] | Refusal:
-        decision = decide(self.state, command, self.context)
+        decision = decide(self.state, command, replace(self.context, user=USER))
         return decision if isinstance(decision, Refusal) else self.take(decision)
 
     def must(self, command: Command) -> list[TableEvent]:

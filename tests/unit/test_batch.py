@@ -1,5 +1,6 @@
 """Cases as lines: the outside vectors in full, junk, and what is given back."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -194,12 +195,19 @@ JUNK: list[tuple[bytes, str]] = [
     (b'{"unknown":"\xff"}', "can't decode byte 0xff"),
     (b"\xef\xbb\xbf{}", "not a case in JSON"),
     (b'{"case":"\\ud800"}', "not a case in JSON"),
-    (b"[]", "Expected `object`, got `array`"),
-    (b"null", "Expected `object`, got `null`"),
-    (b"[" * 100_000, "Expected `object`"),
+    (b"[" * 100_000, "recursion"),
+    (b'{"case":1,"wagers":7', "Input data was truncated"),
+    (b'[] {"case":1}', "trailing characters"),
     (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
     (b'{"rules":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
     (b'{"case":NaN}', "not a case in JSON"),
+    (case(wagers=7)[:-1] + b",}", "JSON is malformed"),
+]
+# What is JSON and no case -> part of the reason
+SHAPES: list[tuple[bytes, str]] = [
+    (b"[]", "Expected `object`, got `array`"),
+    (b"null", "Expected `object`, got `null`"),
+    (b"7", "Expected `object`, got `int`"),
     (case(wagers={"id": "w"}), "Expected `array`, got `object` - at `$.wagers`"),
     (case(wagers=None), "Expected `array`, got `null` - at `$.wagers`"),
     (case(wagers=[{"id": "w"}, 7]), "Expected `object`, got `int` - at `$.wagers[1]`"),
@@ -216,6 +224,20 @@ def test_what_is_no_case_is_bad_input_and_says_where(line: bytes, reason: str) -
         answer_line(line, rulebook_named)
     assert reason in str(raised.value)
     assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize(("line", "reason"), SHAPES)
+def test_json_of_another_shape_is_answered_and_says_where(line: bytes, reason: str) -> None:
+    got = answer(line)
+    named = "c" if line.startswith(b"{") else None
+    assert got == {"case": named, "error": {"code": "invalid_case", "text": got["error"]["text"]}}
+    assert reason in got["error"]["text"]
+    assert len(got["error"]["text"]) < 200
+
+
+def test_a_line_of_another_shape_keeps_its_name_as_it_was_written() -> None:
+    line = b'{"wagers":7,"case":{"a":[1e400]}}'
+    assert answer_line(line, rulebook_named).startswith(b'{"case":{"a":[1e400]},"error":')
 
 
 # A few awkward characters; drawing from all of Unicode costs seconds to set up.
@@ -256,10 +278,23 @@ def test_whatever_is_sent_is_answered_or_bad_input(sent: dict[str, Any]) -> None
     assert set(got) in ({"case", "error"}, {"case", *Judgement.__struct_fields__})
 
 
-@given(st.binary(max_size=40) | st.sampled_from(VECTORS).map(lambda line: line[:-7]))
-def test_bytes_from_anywhere_are_bad_input(line: bytes) -> None:
+@given(st.sampled_from(VECTORS).map(lambda line: line[:-7]))
+def test_a_line_cut_short_is_bad_input(line: bytes) -> None:
     with pytest.raises(InputError, match="not a case in JSON"):
         answer_line(line, rulebook_named)
+
+
+@given(st.binary(max_size=40))
+@example(b"0")
+@example(b'"a" ')
+def test_bytes_from_anywhere_are_bad_input_or_no_case(line: bytes) -> None:
+    try:
+        json.loads(line.decode())
+    except (ValueError, RecursionError):
+        with pytest.raises(InputError, match="not a case in JSON"):
+            answer_line(line, rulebook_named)
+    else:
+        assert answer(line)["error"]["code"] == "invalid_case"
 
 
 def test_one_coup_is_judged_without_lines() -> None:

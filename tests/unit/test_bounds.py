@@ -11,6 +11,7 @@ from events.log import EventLog
 from events.shoe import DeviceResult, LinkOpen
 from events.table import Wager
 from table_core.bounds import MAX_PATRON, MOST_STAKED, bounds_refusal
+from table_core.standing import Standing
 from tests.support.coups import NATURAL_NINE, ORDER, drawn, shoe_event
 from tests.unit.test_table import ask, in_betting, table_on
 
@@ -26,7 +27,7 @@ WAGER = Wager(id="t/0", seat=1, bet="player", stake=100)
     ],
 )
 def test_one_wager_can_be_too_much(wager: Wager, code: str) -> None:
-    refusal = bounds_refusal((), (wager,))
+    refusal = bounds_refusal(Standing(), (wager,))
     assert refusal is not None
     assert refusal.code == code
 
@@ -81,4 +82,4 @@ def test_a_command_whose_event_is_too_large_is_refused_and_nothing_is_stored(
 
 def test_ordinary_coups_are_far_from_the_bounds() -> None:
     ten_thousand = tuple(replace(WAGER, id=f"w-20261127-01-1-s3/{n}") for n in range(10_000))
-    assert bounds_refusal((), ten_thousand) is None
+    assert bounds_refusal(Standing(), ten_thousand) is None

@@ -48,7 +48,7 @@ COMMANDS: dict[str, Command] = {
     "place_wager": PlaceWager(
         transaction="x", wagers=(WagerRequest(seat=5, bet="player", stake=100),)
     ),
-    "withdraw_wager": WithdrawWager(transaction="x", wagers=("t-3/0",)),
+    "withdraw_wager": WithdrawWager(transaction="x", wagers=("dealer/t-3/0",)),
     "close_betting": CloseBetting(transaction="x"),
     "confirm_result": ConfirmResult(transaction="x", reason="looked"),
     "void_coup": VoidCoup(transaction="x", reason="misdeal"),

@@ -6,12 +6,14 @@ from events.cards import Card, Hand, Winner
 from events.commands import (
     Command,
     CorrectCard,
+    EndShoe,
     EnterCard,
     FreeHand,
     MarkUnreadable,
     OpenBetting,
     Realign,
     ResolveIrregularity,
+    VoidCoup,
 )
 from events.irregularity import (
     CardCorrected,
@@ -30,6 +32,7 @@ from events.shoe import (
     LinkOpen,
     ReportLost,
 )
+from events.shoe_life import ShoeAudited
 from events.table import (
     CoupMisaligned,
     CoupVoided,
@@ -250,6 +253,11 @@ def test_by_policy_every_excess_card_is_burned() -> None:
     world.say(CardOutOfGame(reason="overdrawn", face=Card.D4), DeviceResult(winner="player"))
     assert stands(world) is Phase.SETTLED
     world.open()
+    world.must(VoidCoup(transaction="v", reason="end of the day"))
+    *_, audited = world.must(EndShoe(transaction="e", reason="end of the day"))
+    # Seen: the exposed card, the burned one behind it, four of the coup, and the excess card.
+    assert isinstance(audited, ShoeAudited)
+    assert (audited.seen, audited.burned, audited.carried) == (7, 3, 0)
 
 
 def test_a_shoe_that_takes_out_a_card_that_was_to_be_carried_over_is_an_alarm() -> None:

@@ -45,9 +45,12 @@ from events.commands import (
 from events.errors import ConfigError, LogUnwritable
 from events.log import EventLog
 from events.shoe import LinkOpen, LinkUp, ShoeAck
-from events.table import ShoeReported
+from events.table import ShoeReported, Wager, WagersPlaced, WagersWithdrawn
 from events.topics import Topics
 from table_core.authority import MAY, ROLES, authorise
+from table_core.decide import decide
+from table_core.draft import Context
+from table_core.fold import fold
 from table_core.shell.table import Heard, Table, parse_command
 from table_core.stores import load_rulebook
 from tests.support.coups import SHOE, drawn, shoe_event
@@ -116,6 +119,32 @@ def test_the_same_transaction_and_body_again_answers_exists_with_the_first_posit
     assert again.position == first.position
     assert table.state.coup is not None
     assert len(table.state.coup.wagers) == 2
+
+
+def test_two_users_may_choose_the_same_transaction_and_each_wager_has_its_own_id(
+    table: Table,
+) -> None:
+    in_betting(table)
+    for user, seat in (("wagers", 1), ("dealer", 2)):
+        assert ask(table, user, wager("t-1", seat=seat)).result == "accepted"
+    assert table.state.coup is not None
+    assert [w.id for w in table.state.coup.wagers] == ["wagers/t-1/0", "dealer/t-1/0"]
+    back = WithdrawWager(transaction="b", wagers=("wagers/t-1/0",))
+    assert ask(table, "wagers", back).result == "accepted"
+    assert [w.seat for w in table.state.coup.wagers] == [2]
+
+
+def test_wagers_of_a_log_from_before_users_stood_in_their_ids_go_on(table: Table) -> None:
+    in_betting(table)
+    assert table.state.coup is not None
+    old = Wager(id="t-1/0", seat=1, bet="banker", stake=100)
+    table.state = fold(table.state, WagersPlaced(coup=table.state.coup.id, wagers=(old,)))
+    made = decide(
+        table.state,
+        WithdrawWager(transaction="b", wagers=("t-1/0",)),
+        Context(table="t1", rulebook=table.rulebook, user="wagers"),
+    )
+    assert made == (WagersWithdrawn(coup=table.state.coup.id, wagers=("t-1/0",)),)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +226,7 @@ ONE_OF_EACH: dict[type[Command], Command] = {
         OpenBetting(transaction="x"),
         CloseBetting(transaction="x"),
         wager("x"),
-        WithdrawWager(transaction="x", wagers=("w/0",)),
+        WithdrawWager(transaction="x", wagers=("wagers/w/0",)),
         ConfirmResult(transaction="x", reason="looked"),
         VoidCoup(transaction="x", reason="misdeal"),
         Burn(transaction="x", cards=5, reason="not reported"),

@@ -14,13 +14,13 @@ from events.commands import (
 )
 from events.shoe import DeviceResult
 from events.table import BettingClosed, CoupSettled, WagerKind, WagersWithdrawn
-from events.wagering import AggregateCapped, BetLimits, WagersVoided
+from events.wagering import AggregateCapped, BetLimits, LimitsSet, WagersVoided
 from table_core.coup import Phase
 from table_core.draft import Context
 from table_core.limits import with_limits
 from table_core.state import TableState
 from table_core.stores import load_rulebook
-from tests.support.coups import NATURAL_NINE, World, drawn, world_in
+from tests.support.coups import NATURAL_NINE, World, code, drawn, world_in
 
 
 def table(rulebook: str) -> World:
@@ -155,6 +155,38 @@ def test_withdrawing_a_main_wager_withdraws_what_needs_it() -> None:
     assert withdrawn.wagers == (main, side)
 
 
+# ---- taking back, and the differential ----
+
+
+def test_no_wager_is_taken_back_that_keeps_the_table_within_its_differential() -> None:
+    world = world_in(Phase.NONE)
+    world.must(SetLimits(transaction="s", differential=200))
+    world.open()
+    for seat, bet, stake in ((1, "banker", 200), (2, "player", 400), (3, "banker", 150)):
+        assert not place(world, WagerRequest(seat=seat, bet=bet, stake=stake))
+    assert world.state.coup is not None
+    first, player, last = (wager.id for wager in world.state.coup.wagers)
+    # Player 400 against Banker 350: without Player's, Banker is 350 ahead; without the first
+    # Banker's, Player is 250 ahead; without the last one's, Player is 200 ahead, as it may.
+    for wagers in ((player,), (first,), (first, last)):
+        assert code(world, WithdrawWager(transaction="w", wagers=wagers)) == "differential"
+    world.must(WithdrawWager(transaction="w", wagers=(last,)))
+    world.must(WithdrawWager(transaction="x", wagers=(first, player)))  # both sides at once
+    assert not world.state.coup.wagers
+
+
+def test_what_narrows_a_gap_may_always_be_taken_back() -> None:
+    world = table("au-commission")
+    for seat, bet, stake in ((1, "banker", 1000), (2, "banker", 900), (3, "player", 100)):
+        assert not place(world, WagerRequest(seat=seat, bet=bet, stake=stake))
+    # A log of before may stand beyond a limit; here it comes from the side.
+    world.state = replace(world.state, limits=LimitsSet(differential=200))
+    assert world.state.coup is not None
+    large, _, other = (wager.id for wager in world.state.coup.wagers)
+    assert code(world, WithdrawWager(transaction="w", wagers=(other,))) == "differential"
+    world.must(WithdrawWager(transaction="w", wagers=(large,)))
+
+
 # ---- the table's own limits ----
 
 
@@ -169,10 +201,10 @@ def test_a_tables_limits_lie_over_the_rulebooks() -> None:
         )
     )
     world.open()
-    for stake, code in ((400, "not_a_step"), (2500, "above_maximum"), (250, "not_a_step")):
+    for stake, why in ((400, "not_a_step"), (2500, "above_maximum"), (250, "not_a_step")):
         refusal = place(world, WagerRequest(seat=1, bet="player", stake=stake))
         assert refusal is not None
-        assert refusal.code == code
+        assert refusal.code == why
     assert not place(world, WagerRequest(seat=1, bet="player", stake=2000))
     refusal = place(world, WagerRequest(seat=2, bet="player", stake=500))
     assert refusal is not None
