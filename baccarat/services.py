@@ -12,11 +12,13 @@ import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Final
 
 import structlog
 
 from baccarat.config import TableConfig
+from baccarat.inspection import inspect_behind
 from events.clock import SystemClock
 from events.errors import OurBug, TableError
 from events.log import EventLog
@@ -63,7 +65,13 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             probe=probe,
         )
         service = TableService(
-            table, log, config.topics, config.bus_settings("table"), clock, probe=probe
+            table,
+            log,
+            config.topics,
+            config.bus_settings("table"),
+            clock,
+            probe=probe,
+            inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
         )
         await service.run(stop)
 

@@ -33,8 +33,10 @@ __all__ = ["Tail", "check"]
 
 _RIGHT: Final = "keep the file as it is and restore a verified backup"
 _REQUEST: Final = "SELECT position FROM request WHERE transaction_id = ?"
-_COLUMNS: Final = "position, type, version, at, bytes, hash"
-_EVENTS: Final = f"SELECT {_COLUMNS} FROM event WHERE position > ? ORDER BY position"
+_EVENTS: Final = (
+    "SELECT position, type, version, at, bytes, hash FROM event "
+    "WHERE position > ? ORDER BY position"
+)
 _CHECK_SUFFIX: Final = ".check"
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)

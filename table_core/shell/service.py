@@ -5,7 +5,7 @@ appended before anything is said about it. What is said comes from publishers be
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -35,7 +35,10 @@ from table_core.shell.table import Heard, Table, no_probe, parse_command, refuse
 from table_core.state import Alarm
 from table_core.view import encode_view, view
 
-__all__ = ["RESULT_OVERDUE_S", "SERVICE", "TableService"]
+__all__ = ["RESULT_OVERDUE_S", "SERVICE", "Inspection", "TableService"]
+
+Inspection = Callable[[], Awaitable[str | None]]
+"""Looks at all of the log, for as long as that takes: what is wrong in one line, or None."""
 
 SERVICE: Final = "table"
 _DRIVER: Final = "shoe"
@@ -62,6 +65,7 @@ class TableService:
         settings: how to reach the broker.
         clock: for time-outs and stamps.
         probe: told of each step; tests put their own in its place.
+        inspection: looks at the whole log beside the table, and says what is wrong with it.
     """
 
     def __init__(
@@ -73,7 +77,9 @@ class TableService:
         clock: Clock,
         *,
         probe: Callable[[str], None] = no_probe,
+        inspection: Inspection | None = None,
     ) -> None:
+        self._inspection = inspection
         self._table = table
         self._log = log
         self._topics = topics
@@ -138,6 +144,7 @@ class TableService:
                     self._acks.run(),
                     self._herald.beat(self._bus),
                     self._watch(),
+                    self._inspect(),
                 )
             ]
             await stop.wait()
@@ -302,6 +309,9 @@ class TableService:
         """What stands and cannot be in the log."""
         if self._unwritable:
             yield Alarm(name="log_unwritable", text=self._unwritable)
+        if self._table.fault:
+            text = f"{self._table.fault}; betting is stopped: keep the log, restore a backup"
+            yield Alarm(name="log_unsound", text=text)
         if self._driver_away:
             text = "the shoe driver is away: what the shoe says now is not heard"
             yield Alarm(name="driver_offline", text=text)
@@ -312,6 +322,14 @@ class TableService:
         presence = self._driver_presence
         return presence.status is not None and not presence.online(self._clock.utc_ns())
 
+    async def _inspect(self) -> None:
+        """What the opening of the log took on trust is looked at while the table is in play."""
+        fault = await self._inspection() if self._inspection else None
+        if fault is not None:
+            _log.error("log.unsound", reason=fault)
+            self._table.distrust(fault)
+            self._state.kick()
+
     async def _watch(self) -> None:
         """Notice what does not come: the device's result, the driver's heartbeat, its events."""
         while True:
@@ -320,6 +338,7 @@ class TableService:
             if self._shown_caught_up is not self.caught_up:
                 self._state.kick()
             self._tick(self._clock.mono_us())
+            self._appending(self._table.close_books)
 
     def _tick(self, now_us: int) -> None:
         if self._table.state.phase is not Phase.COMPLETE:
@@ -331,9 +350,13 @@ class TableService:
             self._report_overdue()
 
     def _report_overdue(self) -> None:
+        self._appending(lambda: self._table.report_overdue(RESULT_OVERDUE_S))
+
+    def _appending(self, act: Callable[[], None]) -> None:
+        """What the core does of itself, outside the course of the game."""
         position = self._table.state.position
         try:
-            self._table.report_overdue(RESULT_OVERDUE_S)
+            act()
         except LogUnwritable as error:
             self._disk_refuses(error)
         if self._table.state.position != position:
