@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from events.clock import Clock, rfc3339
-from events.codec import decode_data, decode_envelope, encode_envelope
+from events.codec import encode_envelope
 from events.commands import (
     ANSWER_ACCEPTED,
     ANSWER_EXISTS,
@@ -20,12 +20,15 @@ from events.commands import (
     COMMANDS,
     Answer,
     Command,
+    OpenBetting,
+    PlaceWager,
     Refusal,
 )
 from events.errors import ConfigError, InputError
+from events.integrity import CheckpointKeyChanged
 from events.log import EventLog, Pending, Recorded, Stored
 from events.shoe import ShoeAck, ShoeEvent
-from events.table import TableEvent
+from events.table import ShoeEnded, TableEvent
 from events.topics import Topics
 from table_core.authority import authorise
 from table_core.decide import adopt_rulebook, decide, result_overdue
@@ -33,11 +36,15 @@ from table_core.draft import Context
 from table_core.fold import fold_all
 from table_core.hear import hear
 from table_core.rulebook import Rulebook
-from table_core.state import TableState
+from table_core.shell.books import keep_snapshot, open_books
+from table_core.snapshot import books_at, encode_state
 
 __all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
 
 _NO_TRANSACTION: Final = ""
+
+# What brings new money to the table: none of it on a log that cannot be trusted.
+_NEW_MONEY: Final = (OpenBetting, PlaceWager)
 
 
 class Heard(Enum):
@@ -86,7 +93,9 @@ class Table:
             table=topics.table, rulebook=rulebook, result_required=result_required
         )
         self.rulebook = rulebook
-        self.state = fold_all(TableState(), (_event(stored) for stored in log.read()))
+        opened = open_books(log)
+        self.state = opened.state
+        self._owed, self._fault = opened.owed, opened.fault
         self._adopt()
 
     def hear(self, event: ShoeEvent) -> Heard:
@@ -126,6 +135,7 @@ class Table:
             return _answer_again(command, body, known)
         refusal = authorise(self.roles(user), command)
         context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
+        refusal = refusal or self._refuse_on_fault(command)
         decision = refusal or decide(self.state, command, context)
         if isinstance(decision, Refusal):
             return refused(command.transaction, decision)
@@ -156,6 +166,40 @@ class Table:
         events = result_overdue(self.state, waited_s)
         if events and self.state.coup:
             self._append(events, actor="core", cause=f"core/result_overdue/{self.state.coup.id}")
+
+    @property
+    def fault(self) -> str | None:
+        """Why the log cannot be trusted, in one line; None while it can."""
+        return self._fault
+
+    def distrust(self, why: str) -> None:
+        """The log is not what it should be: no new money from here on, whatever else goes on."""
+        self._fault = self._fault or why
+
+    def close_books(self) -> None:
+        """Append what a later start need not compute again, where a shoe has ended since.
+
+        Nothing on a log that is not trusted: its books would vouch for it.
+
+        Raises:
+            LogUnwritable: nothing was stored, and it is still to be done.
+        """
+        if self._owed is None or self._fault is not None:
+            return
+        encoded, log = encode_state(self.state), self._log
+        books = books_at(self.state, encoded, shoe=self._owed, chain=log.head, peaks=log.peaks)
+        self._append((books,), actor="core", cause=f"core/books/{books.size}")
+        self._owed = None
+        keep_snapshot(log.path, encoded)
+
+    def announce_key(self, key: str) -> None:
+        """From here on checkpoints are signed by `key`, a public key line.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        cause = f"core/checkpoint_key/{self.state.position + 1}"
+        self._append([CheckpointKeyChanged(key=key)], actor="core", cause=cause)
 
     def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
         """Stored events from position `start` on."""
@@ -202,6 +246,13 @@ class Table:
         self._log.append(self.state.position, pending, request)
         self._probe("append.after")
         self.state = state
+        ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
+        self._owed = ended[-1] if ended else self._owed
+
+    def _refuse_on_fault(self, command: Command) -> Refusal | None:
+        if self._fault is None or not isinstance(command, _NEW_MONEY):
+            return None
+        return Refusal(code="log_unsound", text=f"no more bets: {self._fault}")
 
 
 def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
@@ -254,7 +305,3 @@ def _answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
 def _correlation(event: TableEvent) -> str:
     """The coup's id of the events that name one, else empty."""
     return str(getattr(event, "coup", None) or "")
-
-
-def _event(stored: Stored) -> TableEvent:
-    return decode_data(decode_envelope(stored.stored))
