@@ -21,6 +21,7 @@ class HandsCorrected(TableEvent, frozen=True, kw_only=True):
         was_banker: Banker's.
         player: Player's cards.
         banker: Banker's.
+        counts_again: the coup was void after its settlement, and is not.
         reason: the person's.
     """
 
@@ -30,6 +31,7 @@ class HandsCorrected(TableEvent, frozen=True, kw_only=True):
     was_banker: tuple[Card, ...]
     player: tuple[Card, ...]
     banker: tuple[Card, ...]
+    counts_again: bool = False
     reason: str
 
 

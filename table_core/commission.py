@@ -25,7 +25,9 @@ __all__ = [
     "CommissionBook",
     "Seats",
     "amounts_of",
+    "correction_facts",
     "fold_commission",
+    "laid_anew",
     "laid_for",
     "settlement_facts",
 ]
@@ -33,6 +35,7 @@ __all__ = [
 Seats = Mapping[int, int]
 
 _AT_ONCE: Final = {CommissionTiming.DEDUCT: "deducted", CommissionTiming.PREPAID: "prepaid"}
+_AT_ONCE_WORDS: Final = frozenset(timing.value for timing in _AT_ONCE)
 
 
 class CommissionBook(Struct, frozen=True, kw_only=True):
@@ -113,6 +116,7 @@ def settlement_facts(
             CommissionReversed(
                 coup=settlement.coup,
                 settlement_id=reversed_.settlement_id,
+                timing=terms.timing.value,
                 amounts=taken_back,
             )
         )
@@ -138,6 +142,88 @@ def settlement_facts(
     return tuple(facts)
 
 
+def correction_facts(
+    was: Rulebook,
+    now: Rulebook,
+    book: CommissionBook,
+    settlement: Settlement,
+    *,
+    reversed_: Settlement | None,
+) -> tuple[TableEvent, ...]:
+    """What a correction means for the commission of a coup that is over.
+
+    All of it is reversed and accrued anew. Where commission is marked, what a seat had paid is
+    kept for what it owes now, and what was given up stays given up, so that no chip moves, and
+    nothing is asked for again, but by the difference.
+
+    Args:
+        was: the rulebook of the settlement that is taken back.
+        now: the rulebook of the new one.
+        book: as it stands before both.
+        settlement: the new one.
+        reversed_: the one that it takes back.
+    """
+    facts: list[TableEvent] = []
+    coup, timing = settlement.coup, now.commission and now.commission.timing
+    before = _by_seat(reversed_.lines) if reversed_ and was.commission else {}
+    owed = amounts_of(_by_seat(settlement.lines)) if timing else ()
+    if reversed_ and was.commission and (taken_back := amounts_of(before)):
+        facts.append(
+            CommissionReversed(
+                coup=coup,
+                settlement_id=reversed_.settlement_id,
+                timing=was.commission.timing.value,
+                amounts=taken_back,
+            )
+        )
+    if not owed or timing is None:
+        return tuple(facts)
+    if timing is CommissionTiming.PREPAID:
+        facts.append(CommissionPrepaid(coup=coup, amounts=owed))
+    facts.append(
+        CommissionAccrued(
+            coup=coup,
+            settlement_id=settlement.settlement_id,
+            timing=timing.value,
+            amounts=owed,
+        )
+    )
+    if timing in _AT_ONCE:
+        facts.append(CommissionCollected(coup=coup, method=_AT_ONCE[timing], amounts=owed))
+    elif was.commission and was.commission.timing not in _AT_ONCE:
+        facts += _kept(book, coup, before, owed)
+    return tuple(facts)
+
+
+def _kept(
+    book: CommissionBook, coup: str, before: Seats, owed: Sequence[SeatAmount]
+) -> list[TableEvent]:
+    """Of marked commission: what was paid for it, or given up of it, before the correction."""
+    paid: dict[int, int] = {}
+    given_up: dict[int, int] = {}
+    for each in owed:
+        taken = before.get(each.seat, 0)
+        taken -= min(taken, _of(book.outstanding, each.seat))
+        lost = min(taken, _of(book.uncollected, each.seat))
+        paid[each.seat] = min(each.amount, taken - lost)
+        given_up[each.seat] = min(each.amount - paid[each.seat], lost)
+    facts: list[TableEvent] = []
+    if kept := amounts_of(paid):
+        facts.append(CommissionCollected(coup=coup, method="paid", amounts=kept))
+    if lost_again := amounts_of(given_up):
+        reason = f"given up before the correction of coup {coup}"
+        facts.append(CommissionUncollected(amounts=lost_again, reason=reason))
+    return facts
+
+
+def laid_anew(
+    rulebook: Rulebook, before: Iterable[Wager], after: Iterable[Wager]
+) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
+    """What wagers that were corrected need laid in advance: more, and less, by seat."""
+    was, now = laid_for(rulebook, before), laid_for(rulebook, after)
+    return _minus(now, was), _minus(was, now)
+
+
 def fold_commission(book: CommissionBook, event: TableEvent) -> CommissionBook:
     """The book after one of the commission's events."""
     handler = _FOLDS.get(type(event))
@@ -155,14 +241,20 @@ def _accrued(book: CommissionBook, event: CommissionAccrued) -> CommissionBook:
 
 
 def _reversed(book: CommissionBook, event: CommissionReversed) -> CommissionBook:
-    """What is still owed is no longer; what was taken already goes back."""
-    owed = _minus(book.outstanding, event.amounts)
-    back = _sum(event.amounts) - (book.outstanding_total - _sum(owed))
+    """What is still owed or given up is no longer; what was taken already goes back."""
+    left, owed, given_up = event.amounts, book.outstanding, book.uncollected
+    if event.timing not in _AT_ONCE_WORDS:
+        owed, left = _minus(owed, left), _minus(left, owed)
+        given_up, left = _minus(given_up, left), _minus(left, given_up)
+    back = _sum(left)
+    recovered = max(0, back - book.collected)
     return replace(
         book,
         reversed_=book.reversed_ + _sum(event.amounts),
-        collected=book.collected - back,
+        collected=book.collected - (back - recovered),
+        recovered=book.recovered - recovered,
         outstanding=owed,
+        uncollected=given_up,
     )
 
 
@@ -212,6 +304,10 @@ def _by_seat(lines: Iterable[SettlementLine]) -> Seats:
 
 def _sum(amounts: Sequence[SeatAmount]) -> int:
     return sum(each.amount for each in amounts)
+
+
+def _of(amounts: Sequence[SeatAmount], seat: int) -> int:
+    return next((each.amount for each in amounts if each.seat == seat), 0)
 
 
 def _plus(amounts: Sequence[SeatAmount], more: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:

@@ -31,12 +31,17 @@ yet, and a first card that was lost shows by the position of the next.
 A face that a person enters, corrects or distrusts sends the coup back to ``dealing``, where it is
 judged again with what is known then; a first phase that was paid on other faces is taken back and
 settled again. A misaligned coup takes entered cards without being judged;
-only a person's realignment brings it back.
+only a person's realignment brings it back. A wager that is corrected moves no phase.
+
+A coup that is over stays so: what a correction after its settlement makes of it is no way from one
+phase to another, and is folded beside this table (`table_core.fold_correction`), whatever the coup
+in progress is doing meanwhile.
 """
 
 from enum import Enum
 from typing import Final
 
+from events.correction import HandsCorrected, WagerCorrected
 from events.irregularity import (
     CardCorrected,
     CardEntered,
@@ -93,6 +98,7 @@ _OPENED, _PLACED, _WITHDRAWN = BettingOpened.TYPE, WagersPlaced.TYPE, WagersWith
 _CLOSED, _DEALT, _DISCLOSED = BettingClosed.TYPE, CardDealt.TYPE, CardDisclosed.TYPE
 _UNREAD, _MARKED, _ENTERED = CardUnread.TYPE, CardMarkedUnreadable.TYPE, CardEntered.TYPE
 _CORRECTED, _REALIGNED = CardCorrected.TYPE, CoupRealigned.TYPE
+_HANDS, _WAGER = HandsCorrected.TYPE, WagerCorrected.TYPE
 _EXCESS, _RESOLVED = ExcessCardDrawn.TYPE, ExcessCardResolved.TYPE
 _UNSUPPORTED: Final = WagersVoided.TYPE
 _COMPLETED, _CONFIRMED = DealCompleted.TYPE, ResultConfirmed.TYPE
@@ -130,6 +136,21 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
             Phase.MISALIGNED,
         )
     },
+    **{
+        (phase, _FIRST_PHASE_SETTLED): phase
+        for phase in (Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)
+    },
+    **{(phase, _HANDS): Phase.DEALING for phase in (Phase.DEALING, Phase.COMPLETE, Phase.DISPUTED)},
+    **{
+        (phase, _WAGER): phase
+        for phase in (
+            Phase.CLOSED,
+            Phase.DEALING,
+            Phase.COMPLETE,
+            Phase.DISPUTED,
+            Phase.HELD,
+        )
+    },
     (Phase.DEALING, _COMPLETED): Phase.COMPLETE,
     (Phase.DEALING, _MISALIGNED): Phase.MISALIGNED,
     (Phase.DEALING, _VOIDED): Phase.VOIDED,
@@ -151,6 +172,7 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
     (Phase.HELD, _VOIDED): Phase.VOIDED,
     (Phase.MISALIGNED, _ENTERED): Phase.MISALIGNED,
     (Phase.MISALIGNED, _CORRECTED): Phase.MISALIGNED,
+    (Phase.MISALIGNED, _HANDS): Phase.MISALIGNED,
     (Phase.MISALIGNED, _REALIGNED): Phase.DEALING,
     (Phase.MISALIGNED, _VOIDED): Phase.VOIDED,
 }
