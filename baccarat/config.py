@@ -10,12 +10,22 @@ from msgspec import Meta, Struct
 
 from events.bus import BusSettings
 from events.errors import ConfigError, InputError
+from events.keys import load_signing_key
 from events.log_schema import OWN_ACTORS
 from events.topics import SEGMENT, Topics
 from table_core.authority import ROLES
+from table_core.shell.checkpoints import CheckpointKeys
 from table_core.stores import load_rulebook
 
-__all__ = ["DEFAULT_USERS", "BusConfig", "DataConfig", "ShoeConfig", "TableConfig", "load_config"]
+__all__ = [
+    "DEFAULT_USERS",
+    "BusConfig",
+    "CheckpointConfig",
+    "DataConfig",
+    "ShoeConfig",
+    "TableConfig",
+    "load_config",
+]
 
 DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
     "dealer": ("dealer",),
@@ -54,6 +64,20 @@ class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     journal: str = "journal"
 
 
+class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the log is signed with; relative paths count from the configuration file's folder.
+
+    Args:
+        key: the private key's file, as `baccarat keys new` made it; None signs nothing.
+        retiring: the key before it, while a rotation is going on.
+        every_s: how long events without money may wait for a checkpoint, seconds.
+    """
+
+    key: str | None = None
+    retiring: str | None = None
+    every_s: Annotated[int, Meta(ge=1, le=86_400)] = 300
+
+
 class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table.
 
@@ -64,6 +88,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         shoe: the shoe link.
         bus: the broker.
         data: log and journal.
+        checkpoints: what the log is signed with.
         users: user to roles.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
     """
@@ -74,6 +99,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     shoe: ShoeConfig
     bus: BusConfig = BusConfig()
     data: DataConfig = DataConfig()
+    checkpoints: CheckpointConfig = CheckpointConfig()
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
     pay_scale: str | None = None
     base: str = ""
@@ -102,6 +128,19 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def password_path(self) -> Path | None:
         """The file that holds the broker's password, where there is one."""
         return Path(self.base) / self.bus.password_file if self.bus.password_file else None
+
+    def checkpoint_keys(self) -> CheckpointKeys | None:
+        """What checkpoints are signed with; None where no key is configured.
+
+        Raises:
+            InputError: a key's file cannot be used.
+        """
+        given = self.checkpoints
+        if given.key is None:
+            return None
+        retiring = load_signing_key(Path(self.base) / given.retiring) if given.retiring else None
+        signing = load_signing_key(Path(self.base) / given.key)
+        return CheckpointKeys(signing, retiring, given.every_s)
 
     def bus_settings(self, service: str) -> BusSettings:
         """How `service` reaches the broker: one fixed client id a service and table."""

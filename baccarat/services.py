@@ -24,6 +24,7 @@ from events.errors import OurBug, TableError
 from events.log import EventLog
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.service import DriverConfig, DriverService
+from table_core.shell.checkpoints import Checkpoints
 from table_core.shell.service import TableService
 from table_core.shell.table import Table, no_probe
 from table_core.stores import load_rulebook
@@ -43,6 +44,8 @@ Probe = Callable[[str], None]
 # Our own errors, the machine's (a pipe, a disk, a port), and a database file's.
 _FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
+
+_log: Final = structlog.get_logger()
 
 
 async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
@@ -64,12 +67,16 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             result_required=profile.result == "required",
             probe=probe,
         )
+        keys = config.checkpoint_keys()
+        if keys is None:
+            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
         service = TableService(
             table,
             log,
             config.topics,
             config.bus_settings("table"),
             clock,
+            checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
         )

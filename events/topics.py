@@ -68,6 +68,11 @@ class Topics(Struct, frozen=True):
         return f"{self.root}/state"
 
     @property
+    def checkpoint(self) -> str:
+        """The newest signed checkpoint of the log, as text; retained."""
+        return f"{self.root}/checkpoint"
+
+    @property
     def alarm(self) -> str:
         """Alarms raised and cleared."""
         return f"{self.root}/alarm"

@@ -15,6 +15,7 @@ from baccarat.children import Child
 from baccarat.commands.run import service_command
 from baccarat.config import TableConfig, load_config
 from events.errors import InputError, TableError
+from events.keys import make_signing_key
 
 __all__ = ["DemoBroken", "DemoOptions", "Machine"]
 
@@ -34,7 +35,12 @@ profile = "{profile}"
 [bus]
 host = "{host}"
 port = {port}
+
+[checkpoints]
+key = "{key}"
 """
+_KEY: Final = "table.key"
+_PUBLIC_KEY: Final = "table.pub"
 # Lines of a service's log that are shown when it ends by itself.
 _LAST_WORDS: Final = 3
 
@@ -163,6 +169,10 @@ class Machine:
             ) from error
 
     def _write_config(self, port: int) -> TableConfig:
+        key = self.data / _KEY
+        if not key.exists():
+            made = make_signing_key(key, f"{_SITE}/{_TABLE}")
+            (self.data / _PUBLIC_KEY).write_text(f"{made.verifier}\n", encoding="utf-8")
         path = self.data / "table.toml"
         path.write_text(
             _CONFIG.format(
@@ -173,6 +183,7 @@ class Machine:
                 profile=self._options.profile,
                 host=LOOPBACK,
                 port=port,
+                key=_KEY,
             ),
             encoding="utf-8",
         )

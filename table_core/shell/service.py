@@ -28,6 +28,7 @@ from events.topics import Topics
 from table_core.coup import Phase
 from table_core.shell.bell import AlarmBell
 from table_core.shell.catching_up import DriverHead
+from table_core.shell.checkpoints import Checkpoints
 from table_core.shell.consumers import Consumers
 from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
 from table_core.shell.replays import Replays
@@ -64,6 +65,7 @@ class TableService:
         topics: where it listens and speaks.
         settings: how to reach the broker.
         clock: for time-outs and stamps.
+        checkpoints: of the log; None where no key is configured.
         probe: told of each step; tests put their own in its place.
         inspection: looks at the whole log beside the table, and says what is wrong with it.
     """
@@ -76,9 +78,11 @@ class TableService:
         settings: BusSettings,
         clock: Clock,
         *,
+        checkpoints: Checkpoints | None = None,
         probe: Callable[[str], None] = no_probe,
         inspection: Inspection | None = None,
     ) -> None:
+        self._checkpoints = checkpoints
         self._inspection = inspection
         self._table = table
         self._log = log
@@ -145,6 +149,7 @@ class TableService:
                     self._herald.beat(self._bus),
                     self._watch(),
                     self._inspect(),
+                    self._keep_checkpoints(),
                 )
             ]
             await stop.wait()
@@ -159,6 +164,8 @@ class TableService:
         self._herald.announce(self._bus)
         self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
         self._changed()
+        if self._checkpoints:
+            self._checkpoints.kick(again=True)
 
     def _on_disconnect(self) -> None:
         self._driver = DriverHead()
@@ -291,6 +298,14 @@ class TableService:
         self._settlements.kick()
         self._events.kick()
         self._state.kick()
+        if self._checkpoints:
+            self._checkpoints.kick()
+
+    async def _keep_checkpoints(self) -> None:
+        if self._checkpoints:
+            await self._checkpoints.run(
+                lambda note: self._bus.publish(self._topics.checkpoint, note, retain=True)
+            )
 
     def _render(self) -> bytes:
         self._shown_caught_up = self.caught_up
