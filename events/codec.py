@@ -1,7 +1,8 @@
 """The envelope: how an event is stored and sent. What is stored is the truth.
 
 Stored bytes are the envelope's JSON without `hash`; hashes are taken of those bytes and never of a
-re-encoding. Unknown types, newer versions and unknown fields are refused.
+re-encoding. Unknown types, newer versions and unknown fields are refused; older versions are read
+as what they would be today (`events.upcasting`).
 """
 
 import hashlib
@@ -11,8 +12,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from events.errors import UnreadableEvent
-from events.registry import TABLE_EVENTS
+from events.registry import KINDS, UPCASTS
 from events.table import TableEvent
+from events.upcasting import EventReader
 
 __all__ = [
     "MAX_EVENT_BYTES",
@@ -59,8 +61,7 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 _encoder: Final = msgspec.json.Encoder()
 _envelopes: Final = msgspec.json.Decoder(Envelope)
-_data: Final = {key: msgspec.json.Decoder(kind) for key, kind in TABLE_EVENTS.items()}
-_newest: Final = {name: max(v for n, v in TABLE_EVENTS if n == name) for name, _ in TABLE_EVENTS}
+_events: Final = EventReader(KINDS, UPCASTS)
 
 
 def event_id(cause: str, index: int) -> str:
@@ -109,23 +110,12 @@ def decode_envelope(stored: bytes) -> Envelope:
 
 
 def decode_data(envelope: Envelope) -> TableEvent:
-    """Read the event itself.
+    """Read the event itself; one of an older version is brought up to the newest.
 
     Raises:
-        UnreadableEvent: unknown type, newer version, or fields that are not the type's.
+        UnreadableEvent: unknown type, newer version, or fields that are not the version's.
     """
-    decoder = _data.get((envelope.type, envelope.v))
-    if decoder is None:
-        newest = _newest.get(envelope.type)
-        if newest is not None and envelope.v > newest:
-            raise UnreadableEvent(
-                f"{envelope.type} version {envelope.v} is newer than this build knows ({newest})"
-            )
-        raise UnreadableEvent(f"unknown event type {envelope.type!r} version {envelope.v}")
-    try:
-        return decoder.decode(envelope.data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableEvent(f"{envelope.type} version {envelope.v}: {error}") from error
+    return _events.read(envelope.type, envelope.v, envelope.data)
 
 
 def with_hash(stored: bytes, digest: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Every type of event that a log may hold, by name and version."""
+"""Every type of event that a log may hold, and how its older versions are brought up."""
 
 from typing import Final
 
@@ -13,10 +13,12 @@ from events import (
     wagering,
 )
 from events.table import TableEvent
+from events.upcasting import Upcast
 
-__all__ = ["TABLE_EVENTS"]
+__all__ = ["KINDS", "TABLE_EVENTS", "UPCASTS"]
 
-_KINDS: Final[tuple[type[TableEvent], ...]] = (
+# The newest class of each type.
+KINDS: Final[tuple[type[TableEvent], ...]] = (
     table.RulebookAdopted,
     table.ShoeLoaded,
     table.ShoeEnded,
@@ -65,5 +67,9 @@ _KINDS: Final[tuple[type[TableEvent], ...]] = (
 )
 
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
-    (kind.TYPE, kind.VERSION): kind for kind in _KINDS
+    (kind.TYPE, kind.VERSION): kind for kind in KINDS
 }
+
+# From every older version, which a log may hold as well. No type has one yet;
+# docs/changing-an-event.md says how it gets one.
+UPCASTS: Final[tuple[Upcast, ...]] = ()
