@@ -29,6 +29,10 @@ _COMMANDS: Final = {
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
     "log": ("baccarat.commands.log:log", "verify an event log"),
     "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),
+    "replay": (
+        "baccarat.commands.replay:replay_command",
+        "the table at any moment, a coup step by step, what if",
+    ),
     "roads": ("baccarat.commands.roads:roads", "the roads of a row of results"),
     "rulebook": ("baccarat.commands.rulebook:rulebook", "list, show or check rulebooks"),
     "run": ("baccarat.commands.run:run", "a controller's services from its TOML file"),

@@ -1,8 +1,15 @@
 """The draw rules in words, for screens and timelines. Every row of the draw table has some."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = ["DRAW_WORDS"]
+from events.cards import Card, Hand, total
+from events.table import DrawRule
+
+__all__ = ["DRAW_WORDS", "explain"]
+
+_TWO: Final = 2
+_INITIAL: Final = "initial"
 
 DRAW_WORDS: Final = {
     "initial": "two cards to each hand",
@@ -22,3 +29,33 @@ DRAW_WORDS: Final = {
     "banker_6_stands_on_0_5_8_9": "Banker 6 stands, Player's third is 0 to 5, 8 or 9",
     "banker_7_stands": "Banker stands on 7",
 }
+
+
+def explain(
+    rules: Iterable[DrawRule], player: Sequence[Card], banker: Sequence[Card]
+) -> tuple[str, ...]:
+    """Why each hand drew a third card or did not: the figures, and the row that they lead to.
+
+    Args:
+        rules: as they were applied; those of the first four cards are left out.
+        player: Player's cards.
+        banker: Banker's.
+    """
+    hands = {Hand.PLAYER: player, Hand.BANKER: banker}
+    return tuple(
+        f"{rule.hand.value.capitalize()} {'draws' if rule.draws else 'takes no third card'}: "
+        f"{_figures(rule, hands[rule.hand], player)}{_row(rule.rule)}"
+        for rule in rules
+        if rule.rule != _INITIAL
+    )
+
+
+def _figures(rule: DrawRule, own: Sequence[Card], player: Sequence[Card]) -> str:
+    had = f"{total(own[:_TWO])} on two cards"
+    if rule.hand is Hand.BANKER and rule.rule.startswith("banker_") and len(player) > _TWO:
+        had += f", and Player's third card counts {player[_TWO].points}"
+    return f"{had}. "
+
+
+def _row(rule: str) -> str:
+    return f"Rule: {DRAW_WORDS.get(rule, rule)}"

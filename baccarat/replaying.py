@@ -1,0 +1,145 @@
+"""A log file as the facts that a replay is made of, streamed: one event is held at a time."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from baccarat.commands.rulebook import named_rulebook
+from events.clock import rfc3339
+from events.codec import decode_data, decode_envelope
+from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log import Stored
+from events.log_read import LogReader
+from table_core.replay import Fact, Moment, moments
+from table_core.rulebook import Rulebook
+from table_core.state import TableState
+from table_core.stores import load_rulebook, shipped
+from table_core.view import StateView, view
+
+__all__ = [
+    "At",
+    "facts",
+    "known_rulebooks",
+    "missing_rulebook",
+    "parse_at",
+    "replay",
+    "state_at",
+    "view_of",
+]
+
+_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\Z"
+)
+_NANOSECONDS: Final = 9
+_BILLION: Final = 10**9
+
+At = int | str
+"""A position, or a time in the form in which the log has its own."""
+
+
+def facts(log: LogReader) -> Iterator[Fact]:
+    """Every event of the log, decoded, in order.
+
+    Raises:
+        LogRefused: an event is missing, is not what was hashed, or cannot be read by this build.
+    """
+    return map(_fact, log.read())
+
+
+def replay(log: LogReader) -> Iterator[Moment]:
+    """The table before and after every event of the log: the live table's own fold, no effects."""
+    return moments(facts(log))
+
+
+def known_rulebooks(files: Iterable[str]) -> dict[str, Rulebook]:
+    """By hash: the rulebooks that are shipped, and those in the files that a person names."""
+    books = [load_rulebook(name) for name in shipped()] + [named_rulebook(name) for name in files]
+    return {book.hash: book for book in books}
+
+
+def parse_at(text: str) -> At:
+    """Read a position, or a time by RFC 3339.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if text.isascii() and text.isdigit():
+        if int(text) < 1:
+            raise InputError("--at 0: positions begin at 1")
+        return int(text)
+    match = _TIME.match(text)
+    if match is None:
+        raise InputError(
+            f"--at {text!r}: write a position such as 120, or a time with its zone such as "
+            "2026-11-27T21:40:07Z or 2026-11-27T21:40:07.5+11:00"
+        )
+    day, clock, fraction, zone = match.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}{zone.upper().replace('Z', '+00:00')}")
+        seconds = int(moment.astimezone(UTC).timestamp())
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"--at {text!r}: no such time: {error}") from error
+    return rfc3339(seconds * _BILLION + int((fraction or "0").ljust(_NANOSECONDS, "0")))
+
+
+def state_at(log: LogReader, at: At) -> TableState:
+    """The table as of a position, or of the newest event that is not later than a time.
+
+    Raises:
+        InputError: the log does not reach there.
+        LogRefused: as `facts`.
+    """
+    if isinstance(at, int) and at > log.end:
+        raise InputError(f"--at {at}: the log ends at position {log.end}")
+    state, first = None, ""
+    for moment in replay(log):
+        fact = moment.fact
+        first = first or fact.at
+        if isinstance(at, int):
+            if fact.position == at:
+                return moment.after
+        elif fact.at <= at:  # one form with a fixed length: the order of texts is that of times
+            state = moment.after
+    if state is None:
+        begins = f"its first event is of {first}" if first else "it has no events"
+        raise InputError(f"--at {at}: the log is younger: {begins}")
+    return state
+
+
+def view_of(state: TableState, log: LogReader, books: Mapping[str, Rulebook]) -> StateView:
+    """The `state` message that the live table publishes there.
+
+    Raises:
+        InputError: the rulebook in force is not at hand.
+    """
+    book = books.get(state.rulebook_hash)
+    if book is None:
+        raise InputError(missing_rulebook(state.rulebook, state.rulebook_hash))
+    table = log.origin.partition("/")[2]
+    return view(state, table=table, rulebook=book, catching_up=False)
+
+
+def missing_rulebook(name: str, digest: str) -> str:
+    """What to say of a rulebook that is needed and not at hand."""
+    return (
+        f"rulebook {name or '(none)'} with hash {digest or '(none)'} is not shipped with this "
+        "build; name the site's own file with --rulebook FILE.toml"
+    )
+
+
+def _fact(stored: Stored) -> Fact:
+    try:
+        envelope = decode_envelope(stored.stored)
+        event = decode_data(envelope)
+    except UnreadableEvent as error:
+        raise LogRefused(f"position {stored.position}: {error}", stored.position) from error
+    return Fact(
+        position=stored.position,
+        at=envelope.at,
+        actor=envelope.actor,
+        cause=envelope.cause,
+        correlation=envelope.correlation,
+        digest=stored.hash.hex(),
+        event=event,
+    )
