@@ -68,10 +68,13 @@ def test_a_corrected_card_that_phase_one_used_reverses_and_reissues_it() -> None
     assert world.state.totals.staked == 1500
 
 
-def test_a_correction_that_changes_no_pair_changes_no_settlement() -> None:
+def test_a_correction_that_changes_no_payment_changes_the_face_on_record() -> None:
     world = table()
     world.must(CorrectCard(transaction="c", hand=B, number=1, face=Card.D4, reason="misread"))
-    assert len(settlements(world)) == 1
+    first, second = settlements(world)
+    assert (first.banker[0], second.banker[0]) == (Card.D2, Card.D4)
+    assert (second.reverses, second.lines) == (first.settlement_id, first.lines)
+    assert second.difference == ()
 
 
 def test_a_second_correction_of_the_same_coup_works() -> None:
