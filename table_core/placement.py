@@ -174,7 +174,7 @@ def _not_a_step(wager: Wager, so_far: _SoFar) -> str | None:
 def _above_maximum(wager: Wager, so_far: _SoFar) -> str | None:
     bet, stake = _bet(wager, so_far), wager.stake
     if bet.per == "spot":
-        stake += so_far.tally.spots(patron_of(wager)).get(wager.bet, {}).get(wager.seat, 0)
+        stake += so_far.tally.spots(patron_of(wager)).get(wager.bet, {}).get(str(wager.seat), 0)
     if bet.maximum is None or stake <= bet.maximum:
         return None
     return f"{stake} on {wager.bet} is above its maximum of {bet.maximum} for a {bet.per}"
@@ -246,7 +246,7 @@ def _main_wager_required(wager: Wager, so_far: _SoFar) -> Refusal | None:
         text = f"{wager.bet} needs Player, Banker or tie of the same patron beside it"
     else:
         spots = so_far.tally.spots(patron_of(wager))
-        if any(wager.seat in spots.get(side, {}) for side in _SIDES):
+        if any(str(wager.seat) in spots.get(side, {}) for side in _SIDES):
             return None
         text = f"{wager.bet} needs Player or Banker of the same patron in its box"
     return Refusal(code="main_wager_required", text=text)

@@ -20,8 +20,9 @@ __all__ = ["Standing", "Tally", "with_wagers", "without_wagers"]
 # amounts of up to sixteen digits.
 _LINE_BYTES: Final = 320
 
-_Spots = dict[str, dict[int, int]]  # bet -> seat -> stake
-_NONE: Final[Mapping[str, Mapping[int, int]]] = {}
+# Bet to seat to stake; seats as text, because that is what JSON has for keys.
+_Spots = dict[str, dict[str, int]]
+_NONE: Final[Mapping[str, Mapping[str, int]]] = {}
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -57,17 +58,18 @@ class Tally:
     def add(self, wager: Wager) -> None:
         """One wager more."""
         seats = self._own(patron_of(wager)).setdefault(wager.bet, {})
-        seats[wager.seat] = seats.get(wager.seat, 0) + wager.stake
+        seat = str(wager.seat)
+        seats[seat] = seats.get(seat, 0) + wager.stake
         self._new.add(wager.id)
         self._count(wager, 1)
 
     def remove(self, wager: Wager) -> None:
         """One of those that stand is taken away; a spot on which nothing is left is none."""
         spots = self._own(patron_of(wager))
-        seats = spots[wager.bet]
-        seats[wager.seat] -= wager.stake
-        if not seats[wager.seat]:
-            del seats[wager.seat]
+        seats, seat = spots[wager.bet], str(wager.seat)
+        seats[seat] -= wager.stake
+        if not seats[seat]:
+            del seats[seat]
         if not seats:
             del spots[wager.bet]
         self._gone.add(wager.id)
@@ -77,8 +79,8 @@ class Tally:
         """Whether a wager of this id stands."""
         return name in self._new or name in self._before.ids
 
-    def spots(self, patron: Patron) -> Mapping[str, Mapping[int, int]]:
-        """What a patron has: bet and seat to stake."""
+    def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
+        """What a patron has: bet and seat (as text) to stake."""
         own = self._spots.get(patron)
         return self._before.spots.get(patron, _NONE) if own is None else own
 
