@@ -1,8 +1,8 @@
 """The pure decoder: a journal's records, or bare bytes, into numbered shoe events.
 
-`framer -> check -> repeat filter -> code table`, with the link's happenings in between, in the
-order of the journal. Run it again over the same records and the same events come out under the
-same numbers: this is what lets the driver die at any instant and resend what was not acknowledged.
+`framer -> check -> listener (copies, resends, codes)`, and between them what happens on the link, in
+the journal's order. Run it again over the same records and the same events come out under the
+same numbers: this lets the driver die at any instant and resend what was not acknowledged.
 """
 
 from typing import Final
@@ -23,14 +23,13 @@ from events.shoe import (
     ShoeBooted,
     ShoeEvent,
     ShoeReady,
-    UnknownReport,
 )
-from shoe_driver.codes import Codes
-from shoe_driver.framing import RAW_LIMIT, Frame, Piece, make_framer
+from shoe_driver.framers.pieces import RAW_LIMIT, Frame, Piece
+from shoe_driver.framing import FramerOptions, make_framer
 from shoe_driver.link import LinkInput, LinkState, step
-from shoe_driver.profile import Profile
+from shoe_driver.listeners import Heard, make_listener
+from shoe_driver.profile import LineOptions, Profile
 from shoe_driver.records import Carried, Record, RecordKind, parse_carried
-from shoe_driver.repeat import RepeatFilter
 
 __all__ = ["RESTARTED", "STALE", "Decoder"]
 
@@ -51,7 +50,8 @@ class Decoder:
     Attributes:
         link: how the link stands.
         head: the number of the newest event.
-        in_deal: cards are out and no result has come: silence would be odd.
+        in_deal: cards are out and no result has come: silence would be odd. A profile without
+            results does not say when a deal is over, and is never in one.
         heard_us: monotonic arrival of the newest valid frame, or None.
         frames: valid frames, copies included.
         reports: reports accepted.
@@ -61,9 +61,14 @@ class Decoder:
     def __init__(self, profile: Profile, journal: str = "") -> None:
         self._profile = profile
         self._journal = journal
-        self._framer = make_framer(profile.framer, profile.check, profile.limits.data_bytes)
-        self._repeat = RepeatFilter(profile.repeat)
-        self._codes = Codes(profile.codes)
+        around = profile.line or LineOptions()
+        options = FramerOptions(
+            data_limit=profile.limits.data_bytes,
+            prefix=around.prefix.encode(),
+            suffix=around.suffix.encode(),
+        )
+        self._framer = make_framer(profile.framer, profile.check, options)
+        self._listener = make_listener(profile)
         self._events: list[ShoeEvent] = []
         self._mono_us: int | None = None
         self._utc = ""
@@ -77,9 +82,24 @@ class Decoder:
         self.rejected = 0
 
     @property
+    def copies(self) -> tuple[int, ...]:
+        """Reports of which one copy came, two, and so on; empty where none are sent."""
+        return self._listener.copies
+
+    @property
     def short_copies(self) -> int:
         """Reports of which fewer copies came than the profile sends."""
-        return self._repeat.short_copies
+        return sum(self._listener.copies[:-1])
+
+    @property
+    def resends(self) -> int:
+        """Reports that came again although they had been taken."""
+        return self._listener.resends
+
+    @property
+    def ought_to_speak(self) -> bool:
+        """Whether silence past the profile's limit is a stall."""
+        return self.in_deal or self._profile.has_beat
 
     @property
     def pending(self) -> bool:
@@ -96,14 +116,14 @@ class Decoder:
 
         In mid-deal, in mid-frame and while copies may come there is more to know than is told.
         """
-        if self.in_deal or self.pending or not self._repeat.settled(mono_us):
+        if self.in_deal or self.pending or not self._listener.settled(mono_us):
             return None
         return Carried(
             head=self.head,
             offset=self.offset,
             link=self.link.value,
             heard_us=self.heard_us,
-            memory=self._repeat.memory,
+            memory=self._listener.memory,
         )
 
     def feed(self, record: Record) -> list[ShoeEvent]:
@@ -124,19 +144,19 @@ class Decoder:
 
     def greeting(self) -> bytes:
         """What to tell the device once the port is open; empty where the profile never writes."""
-        return b""
+        return self._listener.greeting()
 
     def replies(self) -> bytes:
         """What to tell the device now that all it has been fed is in the journal, and once only.
 
         Empty where the profile never writes, or nothing is due.
         """
-        return b""
+        return self._listener.replies()
 
     def finish(self) -> list[ShoeEvent]:
         """The capture ends here: what waits for more is rejected."""
         self._pieces(self._framer.flush())
-        self._repeat.close_window()
+        self._heard(self._listener.finish())
         return self._taken()
 
     def _taken(self) -> list[ShoeEvent]:
@@ -145,8 +165,7 @@ class Decoder:
 
     def _carry_on(self, carried: Carried) -> None:
         """A segment begins. Whoever has decoded those before it stands there already."""
-        self._repeat.close_window()
-        self._repeat.recall(carried.memory)
+        self._listener.recall(carried.memory)
         self._base = carried.offset - self._framer.offset
         self.head, self.heard_us = carried.head, carried.heard_us
         self.link = LinkState(carried.link)
@@ -163,12 +182,14 @@ class Decoder:
             self.rejected += 1
             raw = record.payload[:RAW_LIMIT].hex().upper()
             self._tell(FrameRejected(reason=STALE, raw=raw, length=len(record.payload)), raw=raw)
-        elif record.kind is RecordKind.OPEN and self._moved(LinkInput.OPENED):
-            self._tell(LinkOpen(transport=text))
+        elif record.kind is RecordKind.OPEN:
+            self._listener.reopened()
+            if self._moved(LinkInput.OPENED):
+                self._tell(LinkOpen(transport=text))
         elif record.kind is RecordKind.CLOSE and self._moved(LinkInput.LOST):
             self._tell(LinkDown(reason=text))
         elif record.kind is RecordKind.START:
-            self._repeat.close_window()
+            self._listener.restarted()
             self.heard_us = None
             if self._moved(LinkInput.RESTARTED):
                 self._tell(LinkDown(reason=RESTARTED))
@@ -188,28 +209,26 @@ class Decoder:
                 raw = piece.raw.hex().upper()
                 report = FrameRejected(reason=piece.reason, raw=raw, length=piece.length)
                 self._tell(report, piece.offset, raw)
+                for besides in self._listener.rejected(piece):
+                    self._tell(besides, piece.offset, raw)
 
     def _frame(self, frame: Frame) -> None:
         self.frames += 1
         self.heard_us = self._mono_us
         if self.link is not LinkState.UP and self._moved(LinkInput.FRAME):
             self._tell(LinkUp(), frame.offset)
-        meaning = self._codes.meaning(frame.body)
-        booted = isinstance(meaning, ShoeBooted)
-        verdict = self._repeat.accept(frame.seq, frame.body, self._mono_us, booted=booted)
-        if not verdict.new and verdict.finding is None:
-            return
-        raw = frame.raw.hex().upper()
-        if verdict.finding is not None:
-            self._tell(verdict.finding, frame.offset, raw, frame.seq)
-        if verdict.new:
-            self.reports += 1
-            report = meaning or UnknownReport(raw=raw)
+        self._heard(self._listener.hear(frame, self._mono_us))
+
+    def _heard(self, heard: list[Heard]) -> None:
+        for each in heard:
+            report = each.report
+            self.reports += each.new
             if isinstance(report, _DEAL_GOES_ON):
-                self.in_deal = True
+                self.in_deal = self._profile.result == "required"
             elif isinstance(report, _DEAL_IS_OVER):
                 self.in_deal = False
-            self._tell(report, frame.offset, raw, frame.seq)
+            frame = each.frame
+            self._tell(report, frame.offset, frame.raw.hex().upper(), frame.seq or None)
 
     def _tell(
         self,

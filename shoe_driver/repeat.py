@@ -46,7 +46,7 @@ class RepeatFilter:
         policy: how the device repeats and numbers.
 
     Attributes:
-        short_copies: finished reports of which fewer copies came than are sent.
+        copies: finished reports of which one copy came, two, and so on.
     """
 
     def __init__(self, policy: RepeatPolicy) -> None:
@@ -60,7 +60,13 @@ class RepeatFilter:
         self._bodies: tuple[bytes, ...] = ()
         self._count = 0
         self._first_us: int | None = None
-        self.short_copies = 0
+        self._open = False  # the newest report is not among `copies` yet
+        self.copies = [0] * policy.copies
+
+    @property
+    def short_copies(self) -> int:
+        """Finished reports of which fewer copies came than are sent."""
+        return sum(self.copies[:-1])
 
     def accept(self, seq: str, body: bytes, mono_us: int | None, *, booted: bool) -> Verdict:
         """Judge a valid frame.
@@ -79,8 +85,8 @@ class RepeatFilter:
             told = tuple(known.hex().upper() for known in self._bodies)
             return Verdict(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
         due = self._next.get(self._seq) if self._seq is not None else None
-        if 0 < self._count < self._copies:
-            self.short_copies += 1
+        self._finish()
+        self._open = True
         self._seq, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
         if booted if seq == self._boot else due in (None, seq):
             return _NEW
@@ -89,8 +95,7 @@ class RepeatFilter:
 
     def close_window(self) -> None:
         """No copy of the newest report can come any more: the clock has been another since."""
-        if 0 < self._count < self._copies:
-            self.short_copies += 1
+        self._finish()
         self._count = self._copies
 
     @property
@@ -100,6 +105,7 @@ class RepeatFilter:
 
     def recall(self, memory: str | None) -> None:
         """Stand as one does that gave this memory."""
+        self._open = False
         self._seq, self._bodies, self._first_us = memory, (), None
         self._count = self._copies
 
@@ -107,6 +113,11 @@ class RepeatFilter:
         """Whether no copy of the newest report can come any more."""
         full = self._count >= self._copies
         return self._seq is None or full or not self._within(mono_us)
+
+    def _finish(self) -> None:
+        if self._open:
+            self.copies[self._count - 1] += 1
+            self._open = False
 
     def _within(self, mono_us: int | None) -> bool:
         if mono_us is None or self._first_us is None:

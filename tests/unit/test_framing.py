@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_driver.framing import RAW_LIMIT, RUN_LIMIT, Frame, Piece, Rejected, make_framer
+from shoe_driver.framers.pieces import RAW_LIMIT, RUN_LIMIT, Frame, Framer, Piece, Rejected
+from shoe_driver.framing import FramerOptions, make_framer
 from tests.support.shoe_bytes import NOISE, body, cut, frame, stream
 
 SEED = 20261127
@@ -36,8 +37,12 @@ MIXED = b"".join(
 )
 
 
+def enq() -> Framer:
+    return make_framer("enq", "xor-hex", FramerOptions(data_limit=DATA_LIMIT))
+
+
 def fed(*pieces: bytes) -> list[Piece]:
-    framer = make_framer("enq", "xor-hex", DATA_LIMIT)
+    framer = enq()
     found = [out for piece in pieces for out in framer.feed(piece)]
     assert framer.offset == sum(map(len, pieces))
     return found + framer.flush()
@@ -177,7 +182,7 @@ def walked(data: bytes) -> list[tuple[int, bytes]]:
     ids=["random", "begun for ever", "broken off for ever", "a line stuck at one"],
 )
 def test_a_megabyte_of_garbage_costs_few_rejects_and_no_memory(garbage: bytes) -> None:
-    framer = make_framer("enq", "xor-hex", DATA_LIMIT)
+    framer = enq()
     pieces = []
     for start in range(0, len(garbage), 4096):
         pieces += framer.feed(garbage[start : start + 4096])
@@ -189,14 +194,14 @@ def test_a_megabyte_of_garbage_costs_few_rejects_and_no_memory(garbage: bytes) -
 
 
 def test_a_valid_frame_after_a_megabyte_of_garbage_is_found() -> None:
-    framer = make_framer("enq", "xor-hex", DATA_LIMIT)
+    framer = enq()
     framer.feed(random.Random(SEED).randbytes(1_000_000))
     found = framer.feed(frame("1", b"D\x81\xb8"))
     assert [p.body for p in found if isinstance(p, Frame)] == [b"D\x81\xb8"]
 
 
 def test_pending_says_whether_bytes_are_held_back() -> None:
-    framer = make_framer("enq", "xor-hex", DATA_LIMIT)
+    framer = enq()
     seen = []
     for data in (frame("0", b"S"), b"\x05\x31", b"\x44\x03\x37\x36", b"\xff"):
         framer.feed(data)

@@ -1,4 +1,4 @@
-"""The code table: what the body of a frame means, by the profile's tables.
+"""The codes of `enq` frames: a kind and data bytes, by the profile's tables.
 
 A body that cannot be read under its kind has no meaning here, and the decoder tells it raw as an
 `unknown_report`: nothing is guessed. An error whose number has no word in the profile is still an
@@ -8,7 +8,6 @@ error (`error_12`), because errors are a set that keeps betting shut until each 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from events.cards import Card, Hand
@@ -26,6 +25,7 @@ from events.shoe import (
     FirstCard,
     RoundForcedEnd,
 )
+from shoe_driver.codes.always import always
 
 __all__ = ["CodeTable", "Codes", "DataElement", "KindSpec"]
 
@@ -95,8 +95,7 @@ class Codes:
     def __init__(self, table: CodeTable) -> None:
         self._table = table
         self._cards = _cards(table)
-        builders = {key: (spec, _builder(key, spec)) for key, spec in table.kinds.items()}
-        self._kinds = {ord(key): made for key, made in builders.items()}
+        self._kinds = _kinds(table)
         self._known: dict[bytes, AnyReport | None] = {}
 
     def meaning(self, body: bytes) -> AnyReport | None:
@@ -136,6 +135,20 @@ class Codes:
             number = byte & 63
             values.error = self._table.errors.get(number, f"error_{number}")
             values.latched = bool(byte & 64)
+
+
+def _kinds(table: CodeTable) -> dict[int, tuple[KindSpec, _Builder]]:
+    made: dict[int, tuple[KindSpec, _Builder]] = {}
+    wrong: list[str] = []
+    for key, spec in table.kinds.items():
+        try:
+            build = _builder(key, spec)
+            made[ord(key)] = spec, build
+        except ConfigError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConfigError("; ".join(wrong))
+    return made
 
 
 def _look_up(table: Mapping[int, _T], code: int) -> _T:
@@ -244,8 +257,5 @@ def _builder(key: str, spec: KindSpec) -> _Builder:
             wanted = f"data {sorted(data)} and fields {sorted(fields)}"
             raise ConfigError(f"{where}: {spec.report} is made of {wanted}")
         return build
-    try:
-        always = msgspec.convert({"kind": spec.report, **spec.fields}, AnyReport)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {error}") from error
-    return lambda _values, _fields: always
+    report = always(where, spec.report, spec.fields)
+    return lambda _values, _fields: report

@@ -1,0 +1,137 @@
+"""The codes of barcode and RFID readers: a line is one code, and a table says which card it is.
+
+    matches, and is in the table     the card
+    anything else                    a card that could not be read: never a card made up
+    two equal codes in a row         two cards: equal faces are legal in a shoe of many decks
+
+Only where each single card has a code of its own (`unique_codes`) can a code that comes again be
+the same card, read again. Soon after (`copy_ms`) it is a copy and says nothing. Later it is a
+finding, `copy_conflict`: one card does not leave a shoe twice. After `new_shoe_ms` without any scan
+another shoe may have been begun, and all is forgotten. A bare capture has no times: there a code is
+a copy of the scan just before it, and a finding otherwise.
+"""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from events.cards import Card
+from events.errors import ConfigError
+from events.shoe import AnyReport, CardDrawn, CardUnreadable, CopyConflict, ShoeBooted
+from shoe_driver.codes.always import Always, face_of, fixed_lines
+from shoe_driver.codes.patterns import checked_pattern
+
+__all__ = ["ScanCodes", "ScanTable"]
+
+# A shoe has 416 cards. Of more codes than four of them have, the oldest is forgotten.
+_REMEMBERED: Final = 4 * 416
+_SEPARATOR: Final = "\n"  # occurs in no line
+
+
+class ScanTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reader's codes.
+
+    Args:
+        variant: `scan`.
+        pattern: what a whole code looks like. Of a group named `face` the table is asked, else of
+            the whole code.
+        faces: which card a code is.
+        unique_codes: every single card has a code of its own.
+        copy_ms: the same unique code within this time is a copy.
+        new_shoe_ms: after this time without a scan codes may come again.
+        lines: lines that a site gives a meaning, whole.
+    """
+
+    variant: Literal["scan"]
+    pattern: str
+    faces: dict[str, str]
+    unique_codes: bool = False
+    copy_ms: int = 3_000
+    new_shoe_ms: int = 300_000
+    lines: dict[str, Always] = {}
+
+
+class ScanCodes:
+    """Reads codes.
+
+    Args:
+        table: the profile's table.
+
+    Raises:
+        ConfigError: the pattern or a face is none; a report does not exist.
+    """
+
+    def __init__(self, table: ScanTable) -> None:
+        self._pattern = checked_pattern("codes.pattern", table.pattern)
+        self._faces = _faces(table)
+        self._unique = table.unique_codes
+        self._copy_us = table.copy_ms * 1_000
+        self._new_shoe_us = table.new_shoe_ms * 1_000
+        self._fixed = fixed_lines(table.lines)
+        self._seen: dict[str, int | None] = {}  # unique code: when it came first
+        self._newest: str | None = None
+        self._newest_us: int | None = None
+
+    @property
+    def memory(self) -> str:
+        """The unique codes of this shoe; how long ago they came is not kept."""
+        return _SEPARATOR.join(self._seen)
+
+    def recall(self, memory: str) -> None:
+        """Stand as one does that gave this memory, some time later."""
+        self._seen = dict.fromkeys(memory.split(_SEPARATOR) if memory else ())
+        self._newest = None
+
+    def meaning(self, line: bytes, mono_us: int | None) -> list[AnyReport | None]:
+        """What a line says, in order; nothing for a copy.
+
+        Args:
+            line: printable ASCII.
+            mono_us: arrival, or None where there are no times.
+        """
+        if line in self._fixed:
+            report = self._fixed[line]
+            if isinstance(report, ShoeBooted):
+                self._seen.clear()
+            return [report]
+        text = line.decode("ascii")
+        found = self._pattern.fullmatch(text)
+        face = None
+        if found is not None:
+            face = self._faces.get(found["face"] if "face" in found.groupdict() else text)
+        if face is None:
+            return [CardUnreadable()]
+        return self._once(text, face, mono_us) if self._unique else [CardDrawn(face=face)]
+
+    def _once(self, code: str, face: Card, now: int | None) -> list[AnyReport | None]:
+        newest_us, self._newest_us = self._newest_us, now
+        newest, self._newest = self._newest, code
+        if now is not None and newest_us is not None and now - newest_us > self._new_shoe_us:
+            self._seen.clear()
+        if code not in self._seen:
+            if len(self._seen) == _REMEMBERED:
+                del self._seen[next(iter(self._seen))]
+            self._seen[code] = now
+            return [CardDrawn(face=face)]
+        if self._is_copy(code, newest, now):
+            return []
+        return [CopyConflict(device_seq=code, bodies=(code.encode().hex().upper(),))]
+
+    def _is_copy(self, code: str, newest: str | None, now: int | None) -> bool:
+        first = self._seen[code]
+        if now is None or first is None:
+            return code == newest
+        return now - first <= self._copy_us
+
+
+def _faces(table: ScanTable) -> dict[str, Card]:
+    faces = {code: face_of(face) for code, face in table.faces.items()}
+    wrong = [f"codes.faces.{code}: {table.faces[code]!r} is no card, such as 4S or TH"
+             for code, face in faces.items() if face is None]  # fmt: skip
+    if table.pattern.count("(?P<") > table.pattern.count("(?P<face>"):
+        wrong.append("codes.pattern: the one group that may have a name is `face`")
+    if not faces:
+        wrong.append("codes.faces is empty; no code would be a card")
+    if wrong:
+        raise ConfigError("; ".join(wrong))
+    return {code: face for code, face in faces.items() if face is not None}

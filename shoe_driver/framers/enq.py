@@ -1,0 +1,80 @@
+"""The framer `enq`: `05 seq kind data... 03 h h`.
+
+frame    05 seq kind data* 03 h h     seq '0'-'9', kind printable ASCII, data 80-FF, h 0-9A-F
+anew     05 occurs nowhere else in a frame, so it begins one wherever it comes
+check    a whole frame whose check fails is rejected by itself, at once
+rest     all other bytes are gathered into runs: `noise`, or `broken_frame` with a 05 in it
+"""
+
+import re
+from typing import Final
+
+from shoe_driver.framers.pieces import Check, Frame, Piece, Rejected, RejectedRun
+
+__all__ = ["EnqFramer"]
+
+_ENQ: Final = 0x05
+
+
+class EnqFramer:
+    """Cuts `05 seq kind data... 03 h h`.
+
+    Args:
+        check: what a whole frame must pass.
+        data_limit: most data bytes in a frame.
+    """
+
+    def __init__(self, check: Check, data_limit: int) -> None:
+        head, data = rb"[0-9]", rb"[\x80-\xff]{0,%d}" % data_limit
+        self._frames = re.compile(rb"\x05" + head + rb"[ -~]" + data + rb"\x03[0-9A-F]{2}")
+        self._begun = re.compile(
+            rb"\x05(?:" + head + rb"(?:[ -~](?:" + data + rb"(?:\x03[0-9A-F]?)?)?)?)?"
+        )
+        self._check = check
+        self._held = b""
+        self._fed = 0
+        self._run = RejectedRun(mark=bytes([_ENQ]))
+
+    @property
+    def pending(self) -> bool:
+        """See `Framer.pending`."""
+        return bool(self._held) or self._run.length > 0
+
+    @property
+    def offset(self) -> int:
+        """See `Framer.offset`."""
+        return self._fed
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """See `Framer.feed`."""
+        buffer = self._held + data
+        base = self._fed - len(self._held)
+        self._fed += len(data)
+        out: list[Piece] = []
+        done = 0
+        for match in self._frames.finditer(buffer):
+            start, end = match.span()
+            if start > done:
+                self._run.add(base + done, buffer[done:start], out)
+            self._run.end(out)
+            done = end
+            raw = buffer[start:end]
+            if self._check(raw):
+                out.append(Frame(base + start, raw, chr(raw[1]), raw[2:-3]))
+            else:
+                out.append(Rejected(base + start, raw, len(raw), "bad_check"))
+        # Only the last 05 can still become a frame, and only if nothing has spoilt it.
+        keep = buffer.rfind(_ENQ, done)
+        if keep < 0 or not self._begun.fullmatch(buffer, keep):
+            keep = len(buffer)
+        self._run.add(base + done, buffer[done:keep], out)
+        self._held = buffer[keep:]
+        return out
+
+    def flush(self) -> list[Piece]:
+        """See `Framer.flush`."""
+        out: list[Piece] = []
+        self._run.add(self._fed - len(self._held), self._held, out)
+        self._run.end(out)
+        self._held = b""
+        return out

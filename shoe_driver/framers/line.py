@@ -1,0 +1,102 @@
+"""The framer `line`: text that ends with CR, LF or CR LF.
+
+    frame    text without its line end, of which a prefix and a suffix are stripped
+    empty    a line of nothing is no line: so LF after CR says nothing, wherever it is split off
+    reject   `not_text` (a byte outside 20-7E), `no_prefix`, `no_suffix`, `too_long`
+    partial  broken off before its end, a line is `broken_line` and is never emitted. What comes
+             next may be its rest, and the rest of a line can look like another line (`52` of
+             `0052`): so it is rejected up to the line end. Not so where what was broken off is no
+             text (noise), or where a prefix tells a line from the rest of one
+
+There is no check: a flipped bit that leaves a line legible is not seen.
+"""
+
+import re
+from typing import Final
+
+from shoe_driver.framers.pieces import Frame, Piece, RejectedRun
+
+__all__ = ["LineFramer"]
+
+_TEXT: Final = re.compile(rb"[ -~]+")
+_BROKEN: Final = "broken_line"
+_TOO_LONG: Final = "too_long"
+
+
+class LineFramer:
+    """Cuts lines.
+
+    Args:
+        line_limit: most bytes in a line, with its prefix and its suffix.
+        prefix: what every line begins with.
+        suffix: what every line ends with, before the line end.
+    """
+
+    def __init__(self, line_limit: int, prefix: bytes = b"", suffix: bytes = b"") -> None:
+        self._limit = line_limit
+        self._prefix = prefix
+        self._suffix = suffix
+        self._held = b""
+        self._skip = ""  # why the rest of this line is rejected
+        self._fed = 0
+        self._run = RejectedRun()
+
+    @property
+    def pending(self) -> bool:
+        """See `Framer.pending`."""
+        return bool(self._held) or self._run.length > 0
+
+    @property
+    def offset(self) -> int:
+        """See `Framer.offset`."""
+        return self._fed
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """See `Framer.feed`."""
+        buffer = self._held + data
+        at = self._fed - len(self._held)
+        self._fed += len(data)
+        out: list[Piece] = []
+        *lines, rest = buffer.replace(b"\r", b"\n").split(b"\n")
+        for line in lines:
+            if self._skip:
+                self._run.add(at, line, out, self._skip)
+                self._skip = ""
+            elif line:
+                self._line(at, line, out)
+            at += len(line) + 1
+        if not self._skip and len(rest) > self._limit:
+            self._skip = _TOO_LONG
+        if self._skip:
+            self._run.add(at, rest, out, self._skip)
+            rest = b""
+        self._held = rest
+        return out
+
+    def flush(self) -> list[Piece]:
+        """See `Framer.flush`."""
+        out: list[Piece] = []
+        if not self._prefix and _TEXT.fullmatch(self._held):
+            self._skip = _BROKEN
+        self._run.add(self._fed - len(self._held), self._held, out, _BROKEN)
+        self._run.end(out)
+        self._held = b""
+        return out
+
+    def _line(self, at: int, line: bytes, out: list[Piece]) -> None:
+        body = line.removeprefix(self._prefix).removesuffix(self._suffix)
+        if reason := self._fault(line, body):
+            self._run.add(at, line, out, reason)
+        else:
+            if self._run.length:
+                self._run.end(out)
+            out.append(Frame(at, line, "", body))
+
+    def _fault(self, line: bytes, body: bytes) -> str:
+        if len(line) > self._limit:
+            return _TOO_LONG
+        if not line.startswith(self._prefix):
+            return "no_prefix"
+        if not line.endswith(self._suffix):
+            return "no_suffix"
+        return "" if _TEXT.fullmatch(body) else "not_text"
