@@ -13,6 +13,7 @@ from events.errors import ConfigError, InputError
 from events.keys import load_signing_key
 from events.log_schema import OWN_ACTORS
 from events.topics import SEGMENT, Topics
+from shoe_driver.edge.retention import Keep
 from table_core.authority import ROLES
 from table_core.shell.checkpoints import CheckpointKeys
 from table_core.stores import load_rulebook
@@ -36,16 +37,38 @@ DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long raw journals are kept; by default for ever. What is needed stays in any case.
+
+    Args:
+        days: files older than this may go.
+        megabytes: the oldest may go while all together are larger.
+        segment_megabytes: a file as large as this is followed by another, between coups.
+    """
+
+    days: Annotated[int, Meta(ge=1)] | None = None
+    megabytes: Annotated[int, Meta(ge=1)] | None = None
+    segment_megabytes: Annotated[int, Meta(ge=1, le=1024)] = 4
+
+    def policy(self) -> Keep:
+        """The same as the driver wants it."""
+        size = self.segment_megabytes * 1024 * 1024
+        return Keep(days=self.days, megabytes=self.megabytes, segment_bytes=size)
+
+
 class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The shoe link.
 
     Args:
-        url: `serial:///dev/serial/by-id/...?baud=4800` or `pty:/path/of/the/link`.
-        profile: id of the wire profile.
+        url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`,
+            `pty:/path/of/the/link` or `file:capture.raw`.
+        profile: id of the wire profile, or the path of a site's own.
+        keep: how long raw journals are kept.
     """
 
     url: str
     profile: str = "enq-bcc"
+    keep: KeepConfig = KeepConfig()
 
 
 class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -95,6 +95,7 @@ async def serve_shoe(config: TableConfig, stop: asyncio.Event, probe: Probe = no
             url=config.shoe.url,
             profile=config.shoe.profile,
             journal_dir=config.journal_path,
+            keep=config.shoe.keep.policy(),
         ),
         config.bus_settings("shoe"),
         SystemClock(),

@@ -263,12 +263,14 @@ class ShoeAck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     """The core has appended everything of `journal` up to and including `seq`.
 
     With `hello` the core has just connected, and wants a live `link/shoe` in answer: a retained one
-    may be older than the newest card.
+    may be older than the newest card. With `settled` it needs nothing of `journal` up to that
+    number, and nothing of older journals: no coup that is open or disputed began before it.
     """
 
     journal: str
     seq: int
     hello: bool = False
+    settled: int | None = None
 
 
 class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -286,6 +288,8 @@ class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         journal: id of the journal being written.
         head: the newest `seq` of that journal.
         reason: why the link is down, else empty.
+        hint: what a person could do or should know, else empty.
+        opened: how often the port was opened since the driver started.
     """
 
     state: str
@@ -299,3 +303,5 @@ class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     journal: str
     head: int
     reason: str
+    hint: str = ""
+    opened: int = 0

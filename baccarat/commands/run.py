@@ -15,7 +15,8 @@ from baccarat.config import TableConfig, load_config
 from baccarat.services import SERVICES, configure_logging, run_service
 from baccarat.supervision import supervise
 from shoe_driver.edge.catalogue import load_profile
-from shoe_driver.edge.transport import Port, parse_url
+from shoe_driver.edge.endpoint import parse_url
+from shoe_driver.edge.transport import try_port
 
 __all__ = ["run", "service_command"]
 
@@ -49,7 +50,7 @@ def _try_port(config: TableConfig) -> None:
         TableError: it does not exist, is in use, or may not be used: one line says which.
     """
     profile = load_profile(config.shoe.profile)
-    Port(parse_url(config.shoe.url, baud=profile.serial.baud)).close()
+    try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
 
 
 def service_command(config: Path, service: str) -> list[str | Path]:

@@ -3,8 +3,10 @@
 lock                   held by the running driver; says which process that is
 session                how often a driver was started here (births and Wills carry it)
 <journal>.journal      raw journals; the one with the highest number is the newest
+<journal>.0002.journal ... which go on in further files
 <journal>.acked        hint: what the core has acknowledged; stale is harmless, it is resent
 <journal>.journal.torn-<byte>   an unfinished tail that was cut off
+hold                   put there by a person: as long as it is there, nothing is ever dropped
 """
 
 import fcntl
@@ -20,7 +22,8 @@ from shoe_driver.edge.journal import SUFFIX, Journal, write_durably
 
 __all__ = ["JournalFolder"]
 
-_NAME: Final = re.compile(r"j\d{8}t\d{6}-(\d+)")
+_NAME: Final = re.compile(r"(?P<journal>j\d{8}t\d{6}-(?P<number>\d+))(?:\.(?P<segment>\d+))?")
+_HOLD: Final = "hold"
 
 
 class JournalFolder:
@@ -70,10 +73,33 @@ class JournalFolder:
             raise InputError(f"journal folder {self.path}: {error.strerror}") from error
         return session
 
-    def newest(self) -> Path | None:
-        """The newest journal's file, or None where there is none."""
-        numbered = self._numbered()
-        return numbered[max(numbered)] if numbered else None
+    def newest(self) -> list[Path]:
+        """The newest journal's files, in order; empty where there is none."""
+        files = self.files()
+        if not files:
+            return []
+        journal = _parts(files[-1])["journal"]
+        return [path for path in files if _parts(path)["journal"] == journal]
+
+    def files(self) -> list[Path]:
+        """All journals' files, the oldest first."""
+        found = [p for p in self.path.glob(f"*{SUFFIX}") if _NAME.fullmatch(p.stem)]
+        return sorted(found, key=_order)
+
+    @property
+    def on_hold(self) -> bool:
+        """Whether a person has said that nothing may be dropped."""
+        return (self.path / _HOLD).exists()
+
+    def drop(self, path: Path) -> None:
+        """Remove a journal's file, and the torn tail that was cut off it.
+
+        Raises:
+            OSError: the disk refused it.
+        """
+        for beside in self.path.glob(f"{path.name}.torn-*"):
+            beside.unlink()
+        path.unlink()
 
     def begin(self, profile: bytes, clock: Clock) -> Journal:
         """A new journal, newer than all others; its id is the time and a number.
@@ -82,7 +108,7 @@ class JournalFolder:
             LogUnwritable: the disk refused it.
         """
         second = re.sub(r"[-:]", "", rfc3339(clock.utc_ns())[:19]).lower()
-        number = max(self._numbered(), default=0) + 1
+        number = max((_order(path)[0] for path in self.files()), default=0) + 1
         return Journal.create(self.path, f"j{second}-{number}", profile, clock)
 
     def acked(self, journal: str) -> int:
@@ -96,12 +122,20 @@ class JournalFolder:
             fresh.write_bytes(b"%d\n" % seq)
             fresh.replace(self.path / f"{journal}.acked")
 
-    def _numbered(self) -> dict[int, Path]:
-        found = ((_NAME.fullmatch(p.stem), p) for p in self.path.glob(f"*{SUFFIX}"))
-        return {int(match[1]): path for match, path in found if match}
-
     def _number(self, name: str) -> int:
         try:
             return int((self.path / name).read_bytes())
         except (OSError, ValueError):
             return 0
+
+
+def _parts(path: Path) -> dict[str, str]:
+    """Journal, number and segment of a file's name."""
+    match = _NAME.fullmatch(path.stem)
+    assert match is not None  # noqa: S101 - only files of such names are listed
+    return match.groupdict(default="1")
+
+
+def _order(path: Path) -> tuple[int, int]:
+    parts = _parts(path)
+    return int(parts["number"]), int(parts["segment"])

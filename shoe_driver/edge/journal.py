@@ -1,4 +1,6 @@
-"""The raw journal on disk: one file of records, appended to and on disk before anything is decoded.
+"""The raw journal on disk: files of records, appended to and on disk before anything is decoded.
+
+A journal goes on in a new file, its next *segment*, when one is large; events are numbered through.
 
 A record is either whole on disk or was never acted upon. So an unfinished tail, left by a killed
 process or a power cut, is put aside and cut off; damage with whole records after it is another
@@ -16,6 +18,7 @@ from events.clock import Clock
 from events.errors import LogRefused, LogUnwritable
 from shoe_driver.records import (
     MAGIC,
+    Carried,
     JournalHeader,
     Record,
     RecordKind,
@@ -70,13 +73,41 @@ class Journal:
             LogUnwritable: the disk refused it.
         """
         header = JournalHeader(journal=journal, profile=profile.decode())
+        return cls._begin(folder / f"{journal}{SUFFIX}", header, (), clock)
+
+    def next_segment(self, carried: Carried, clock: Clock) -> tuple[Self, Record]:
+        """Begin the journal's next file; this one is not touched.
+
+        Args:
+            carried: where the journal stands.
+            clock: stamps the new file's first records.
+
+        Returns:
+            The file, and its second record: where the journal stood.
+
+        Raises:
+            LogUnwritable: the disk refused it.
+        """
+        number = self.header.segment + 1
+        path = self.path.with_name(f"{self.header.journal}.{number:04d}{SUFFIX}")
+        where = Record(
+            RecordKind.CARRIED, clock.mono_us(), clock.utc_ns(), msgspec.json.encode(carried)
+        )
+        header = msgspec.structs.replace(self.header, segment=number)
+        return self._begin(path, header, (where,), clock), where
+
+    @classmethod
+    def _begin(
+        cls, path: Path, header: JournalHeader, more: tuple[Record, ...], clock: Clock
+    ) -> Self:
         payload = msgspec.json.encode(header)
-        record = Record(RecordKind.HEADER, clock.mono_us(), clock.utc_ns(), payload)
-        path = folder / f"{journal}{SUFFIX}"
+        first = Record(RecordKind.HEADER, clock.mono_us(), clock.utc_ns(), payload)
         try:
-            write_durably(path, MAGIC + encode_record(record))
+            write_durably(path, MAGIC + b"".join(map(encode_record, (first, *more))))
         except OSError as error:
-            raise LogUnwritable(f"no journal can be begun in {folder}: {error.strerror}") from error
+            raise LogUnwritable(
+                f"no journal can be begun in {path.parent}: {error.strerror}"
+            ) from error
         return cls(path)
 
     def append(self, records: Iterable[Record]) -> None:

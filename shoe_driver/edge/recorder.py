@@ -14,19 +14,19 @@ import msgspec
 import structlog
 
 from events.clock import Clock
+from events.errors import LinkError
 from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
+from shoe_driver.edge.chain import JournalChain
 from shoe_driver.edge.folder import JournalFolder
-from shoe_driver.edge.journal import Journal
+from shoe_driver.edge.retention import Keep, drop_old_files
 from shoe_driver.link import LinkState
 from shoe_driver.outbox import Outbox
 from shoe_driver.profile import Profile, parse_profile
 from shoe_driver.records import Record, RecordKind
 
-__all__ = ["ROLL_BYTES", "Recorder"]
+__all__ = ["Recorder"]
 
-# A coup leaves 1 to 2 KB: days of play, which a start decodes again within two seconds (measured).
-ROLL_BYTES: Final = 4 * 1024 * 1024
 # How long a driver that is told to stop waits for a write under way. A disk may hang for ever.
 _DISK_PATIENCE_S: Final = 2.0
 
@@ -42,6 +42,7 @@ class Recorder:
             profile that it was begun with.
         clock: stamps what happens on the link.
         probe: told of each step.
+        keep: how large a file grows, and how long old ones are kept.
 
     Raises:
         LogRefused: the newest journal is damaged.
@@ -50,6 +51,7 @@ class Recorder:
     Attributes:
         decoder: of the newest journal.
         outbox: of the newest journal.
+        notes: what was found out about the journal and a person should know.
         told: called when there are new events.
     """
 
@@ -59,8 +61,13 @@ class Recorder:
         profile: bytes,
         clock: Clock,
         probe: Callable[[str], None],
+        keep: Keep | None = None,
     ) -> None:
         self.told: Callable[[], None] = lambda: None
+        self.notes: list[str] = []
+        self._keep = keep or Keep()
+        self._released: int | None = None
+        self._forsaken = False
         self._folder = folder
         self._wanted = profile
         self._clock = clock
@@ -69,10 +76,10 @@ class Recorder:
         self._encode = msgspec.json.Encoder().encode
         self._owed: list[Record] = []
         newest = folder.newest()
-        if newest is None:
-            self._adopt(folder.begin(profile, clock))
+        if not newest:
+            self._begin()
         else:
-            self._adopt(Journal(newest))
+            self._adopt(JournalChain(newest))
             self._owed.append(self._record(RecordKind.START))
         self._at_start = (self.decoder.reports, self.decoder.short_copies, self.decoder.rejected)
 
@@ -95,9 +102,8 @@ class Recorder:
 
     @property
     def wants_to_roll(self) -> bool:
-        """Whether a new journal should be begun: this one is large, or of another profile."""
-        other = self._journal.header.profile.encode() != self._wanted
-        return other or self._journal.size > ROLL_BYTES
+        """Whether a new journal should be begun: this one is of another profile, or forsaken."""
+        return self._forsaken or self._journal.header.profile.encode() != self._wanted
 
     @property
     def drained(self) -> bool:
@@ -112,15 +118,76 @@ class Recorder:
         Raises:
             LogUnwritable: the disk refused it; the old one goes on.
         """
-        if not (self.wants_to_roll and self.drained):
+        if not (self.wants_to_roll and (self.drained or self._forsaken)):
             return False
-        fresh = self._folder.begin(self._wanted, self._clock)
-        before = self.counts
-        _log.info("journal.rolled", old=self.journal, new=fresh.header.journal)
-        self._journal.close()
-        self._adopt(fresh)
+        before, old = self.counts, self._journal
+        self._begin()
+        old.close()
+        self._forsaken, self._released = False, None
+        self._owed.clear()  # the new journal begins with a link that is down
+        _log.info("journal.rolled", old=old.header.journal, new=self.journal)
         self._at_start = (-before[0], -before[1], -before[2])
         return True
+
+    async def go_on_in_a_new_segment(self) -> bool:
+        """Begin the journal's next file, if this one is large and nothing is in the midst.
+
+        The link may be up, and stays what it is: events and their numbers go on.
+
+        Raises:
+            LogUnwritable: the disk refused it; the old file goes on.
+        """
+        if self._owed or self._journal.size < self._keep.segment_bytes:
+            return False
+        where = await self._loop().run_in_executor(
+            self._disk, self._journal.go_on, self.decoder, self._clock
+        )
+        if where is None:
+            return False
+        self._queue(self.decoder.feed(where))
+        _log.info("journal.goes_on", file=self._journal.path.name)
+        return True
+
+    def forsake(self, seq: int) -> None:
+        """The core has events of this journal that are not here: the disk lost what it promised.
+
+        New events under their numbers would be taken for copies, so no more are given.
+        """
+        if not self._forsaken:
+            self._forsaken = True
+            self._note_lost(seq)
+
+    def remember(self, journal: str, seq: int) -> None:
+        """The core stands in an older journal. Of what is missing there it would never hear."""
+        acked = self._folder.acked(journal)
+        if acked > seq:
+            _log.error("journal.core_has_less", journal=journal, acked=acked, core=seq)
+            self._say(
+                f"the core has {seq} events of journal {journal} and once had {acked}: its log is "
+                "older than it should be"
+            )
+
+    def refuse_to_go_on_untrusted(self) -> None:
+        """End a link whose journal is forsaken; `roll` then begins another.
+
+        Raises:
+            LinkError: it is.
+        """
+        if self._forsaken:
+            raise LinkError(f"journal {self.journal} has lost events: another is begun")
+
+    def release(self, seq: int) -> None:
+        """The core needs nothing of this journal up to this number, and nothing of older ones."""
+        self._released = max(seq, self._released or 0)
+
+    async def drop_old_files(self) -> None:
+        """Drop what the site does not want to keep and nobody needs."""
+        if self._keep.days is None and self._keep.megabytes is None:
+            return
+        released = None if self._released is None else min(self._released, self.outbox.acked)
+        await self._loop().run_in_executor(
+            self._disk, drop_old_files, self._folder, self._journal, self._keep, released
+        )
 
     async def arrived(self, records: Iterable[Record]) -> None:
         """Bytes came from the device. Not undone by a cancellation.
@@ -160,7 +227,15 @@ class Recorder:
     async def refill(self) -> None:
         """Decode again what the outbox lacks."""
         outbox = self.outbox
-        if (start := outbox.lacks) is not None:
+        if (start := outbox.lacks) is None:
+            return
+        if start <= self._journal.floor:
+            # It was acknowledged, released, and dropped: a core that asks has an older log.
+            self._say(
+                f"the core asks for event {start} of journal {self.journal}, and those up to "
+                f"{self._journal.floor} were dropped: its log is older than it should be"
+            )
+        else:
             found = await self._loop().run_in_executor(
                 self._disk, self._reread, start, outbox.head, outbox.room
             )
@@ -178,34 +253,46 @@ class Recorder:
         self._disk.shutdown(wait=False)
         self._journal.close()
 
-    def _adopt(self, journal: Journal) -> None:
-        """Take a journal from its beginning."""
+    def _begin(self) -> None:
+        journal = self._folder.begin(self._wanted, self._clock)
+        journal.close()
+        self._adopt(JournalChain([journal.path]))
+
+    def _adopt(self, journal: JournalChain) -> None:
+        """Take a journal from the first event that is not acknowledged."""
         if journal.torn:
             _log.warning("journal.torn_tail", journal=journal.path.name, bytes=journal.torn)
+            self._say(
+                f"an unfinished tail of {journal.torn} bytes was cut off {journal.path.name} and "
+                "put aside: the last start followed a power cut or a kill"
+            )
         self._journal = journal
         self._profile = parse_profile(
             journal.header.profile.encode(), source=f"in {journal.path.name}"
         )
+        acked = max(self._folder.acked(self.journal), journal.floor)
         self.decoder = Decoder(self._profile, self.journal)
-        self.outbox = Outbox(acked=self._folder.acked(self.journal))
-        for record in journal.records():
+        self.outbox = Outbox(acked=acked)
+        for record in journal.records(acked):
             self._queue(self.decoder.feed(record))
-        if self.outbox.acked > self.decoder.head:
-            self._distrust(journal)
+        self.decoder.replies()  # of another life: the device asks again
+        if acked > self.decoder.head:
+            self._note_lost(acked)
+            journal.close()
+            self._begin()
 
-    def _distrust(self, journal: Journal) -> None:
-        """More was acknowledged than is there: the disk has lost what it had promised.
-
-        The core would take new events under those numbers for copies, so they are never given.
-        """
-        _log.error(
-            "journal.shorter_than_acknowledged",
-            journal=self.journal,
-            acked=self.outbox.acked,
-            head=self.decoder.head,
+    def _note_lost(self, acked: int) -> None:
+        """More was acknowledged than is there."""
+        lost = {"journal": self.journal, "acked": acked, "head": self.decoder.head}
+        _log.error("journal.shorter_than_acknowledged", **lost)
+        self._say(
+            f"the disk has lost events of journal {self.journal} ({self.decoder.head} of {acked} "
+            "are there): a new journal is begun. Look at the disk before the next shoe"
         )
-        journal.close()
-        self._adopt(self._folder.begin(self._wanted, self._clock))
+
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     async def _store(self, records: list[Record]) -> None:
         batch = [*self._owed, *records]
@@ -225,7 +312,7 @@ class Recorder:
     def _reread(self, start: int, head: int, room: int) -> list[tuple[int, bytes]]:
         decoder = Decoder(self._profile, self.journal)
         found: list[tuple[int, bytes]] = []
-        for record in self._journal.records():
+        for record in self._journal.records(start - 1):
             for event in decoder.feed(record):
                 if start <= event.seq <= head and len(found) < room:
                     found.append((event.seq, self._encode(event)))

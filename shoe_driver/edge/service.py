@@ -14,11 +14,12 @@ from events.clock import Clock
 from events.presence import Herald
 from events.topics import Topics
 from shoe_driver.edge.catalogue import profile_text
+from shoe_driver.edge.endpoint import parse_url
 from shoe_driver.edge.folder import JournalFolder
 from shoe_driver.edge.intake import Intake
 from shoe_driver.edge.recorder import Recorder
+from shoe_driver.edge.retention import Keep
 from shoe_driver.edge.teller import LinkView, Teller
-from shoe_driver.edge.transport import parse_url
 from shoe_driver.profile import parse_profile
 
 __all__ = ["SERVICE", "DriverConfig", "DriverService", "no_probe"]
@@ -26,6 +27,7 @@ __all__ = ["SERVICE", "DriverConfig", "DriverService", "no_probe"]
 SERVICE: Final = "shoe"
 
 _TICK_S: Final = 0.1
+_TIDY_S: Final = 60.0
 # To say goodbye, and to store that the link has ended. A disk that hangs must not keep us.
 _FAREWELL_S: Final = 3.0
 
@@ -37,15 +39,17 @@ class DriverConfig(Struct, frozen=True, kw_only=True):
 
     Args:
         topics: the table's.
-        url: where the shoe is: `serial:///dev/...?baud=4800` or `pty:/path`.
+        url: where the shoe is; see `endpoint`.
         profile: the wire profile's name, or the path of a site's own.
         journal_dir: the folder of its journals; one driver's alone.
+        keep: how large their files grow, and how long they are kept.
     """
 
     topics: Topics
     url: str
     profile: str
     journal_dir: Path
+    keep: Keep = Keep()
 
 
 def no_probe(_: str) -> None:
@@ -96,7 +100,7 @@ class DriverService:
         with JournalFolder(self._config.journal_dir) as folder:
             session = folder.next_session()
             recorder = await asyncio.to_thread(
-                Recorder, folder, self._profile, self._clock, self._probe
+                Recorder, folder, self._profile, self._clock, self._probe, self._config.keep
             )
             try:
                 await self._serve(recorder, session)
@@ -116,7 +120,9 @@ class DriverService:
                 herald.announce(bus)
 
         def view() -> LinkView:
-            return LinkView(intake.held, intake.reason, str(self._endpoint))
+            return LinkView(
+                intake.held, intake.reason, str(self._endpoint), intake.hint, intake.opened
+            )
 
         def post(topic: str, payload: bytes, retain: bool) -> bool:
             return bus.post(topic, payload, retain=retain)
@@ -137,6 +143,7 @@ class DriverService:
                 tasks.create_task(bus.run()),
                 tasks.create_task(herald.beat(bus)),
                 tasks.create_task(_tick(recorder, teller)),
+                tasks.create_task(_tidy(recorder)),
             ]
             try:
                 await intake.run()
@@ -151,6 +158,12 @@ async def _tick(recorder: Recorder, teller: Teller) -> None:
         await asyncio.sleep(_TICK_S)
         await recorder.refill()
         teller.tick()
+
+
+async def _tidy(recorder: Recorder) -> None:
+    while True:
+        await asyncio.sleep(_TIDY_S)
+        await recorder.drop_old_files()
 
 
 async def _farewell(bus: Bus, herald: Herald) -> None:

@@ -48,11 +48,15 @@ class LinkView(Struct, frozen=True):
         held: whether the port is held.
         reason: why it is not.
         transport: where the shoe is.
+        hint: what a person could do, or know.
+        opened: how often the port was opened.
     """
 
     held: bool
     reason: str
     transport: str
+    hint: str = ""
+    opened: int = 0
 
 
 class Teller:
@@ -143,9 +147,14 @@ class Teller:
         if message.retain:
             self._refuse("retained: it may be of any age")
         elif ack.journal == self._recorder.journal:
+            if ack.hello and ack.seq > self._recorder.decoder.head:
+                self._recorder.forsake(ack.seq)
             self._acknowledged(ack.seq, hello=ack.hello)
+            if ack.settled is not None:
+                self._recorder.release(ack.settled)
         elif ack.hello:
             # The core does not have this journal at all: it is told from the first event on.
+            self._recorder.remember(ack.journal, ack.seq)
             self._acknowledged(0, hello=True)
         else:
             self._refuse(f"of another journal: {ack.journal!r}")
@@ -223,6 +232,8 @@ class Teller:
             journal=self._recorder.journal,
             head=decoder.head,
             reason="" if link.held else link.reason,
+            hint="; ".join([*([link.hint] if link.hint else []), *self._recorder.notes]),
+            opened=link.opened,
         )
 
     def _refuse(self, reason: str) -> None:

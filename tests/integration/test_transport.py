@@ -1,18 +1,20 @@
 """Ports on real pseudo-terminals, with real second openers: exclusive, lost once, then closed."""
 
+import grp
 import os
 import select
 import subprocess
 import sys
 import tty
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from events.errors import InputError, LinkError
-from shoe_driver.edge.transport import Endpoint, Port, parse_url
+from events.errors import InputError, LinkError, OurBug
+from shoe_driver.edge.endpoint import Endpoint, parse_url
+from shoe_driver.edge.serial_port import SerialPort
 from tests.support.waiting import until_blocking
 
 NOBODY = 65534
@@ -55,15 +57,15 @@ def endpoint(path: Path | str, scheme: str = "pty") -> Endpoint:
 
 
 @contextmanager
-def opened(path: Path | str, scheme: str = "pty") -> Iterator[Port]:
-    port = Port(endpoint(path, scheme))
+def opened(path: Path | str, scheme: str = "pty") -> Iterator[SerialPort]:
+    port = SerialPort(endpoint(path, scheme))
     try:
         yield port
     finally:
         port.close()
 
 
-def read_ready(port: Port) -> bytes:
+def read_ready(port: SerialPort) -> bytes:
     """Wait until the port is ready, then read once."""
     ready, _, _ = select.select([port.fileno()], [], [], 10)
     assert ready, "the port never became ready"
@@ -122,23 +124,33 @@ def test_what_waited_before_the_port_was_opened_is_discarded(shoe: Shoe) -> None
     os.close(slave)
 
 
+def test_a_port_that_is_only_read_cannot_be_written(shoe: Shoe) -> None:
+    with opened(shoe.link) as port:
+        with pytest.raises(OurBug, match="to be read only"):
+            port.write(b"x")
+        assert select.select([shoe.master], [], [], 0)[0] == []
+    with closing(SerialPort(endpoint(shoe.link), writes=True)) as port:
+        port.write(b"acknowledged")
+        assert os.read(shoe.master, 99) == b"acknowledged"
+
+
 def test_a_port_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(LinkError, match=r"^port .*/shoe: does not exist$"):
-        Port(endpoint(tmp_path / "shoe"))
+    with pytest.raises(LinkError, match=r"^port .*/shoe: does not exist; look at cable, power"):
+        SerialPort(endpoint(tmp_path / "shoe"))
 
 
 def test_what_is_no_serial_port(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LinkError, match=r"^port .*/file: [^\n]+$"):
-        Port(endpoint(tmp_path / "file"))
+        SerialPort(endpoint(tmp_path / "file"))
 
 
 def test_a_port_in_use_says_by_whom(shoe: Shoe) -> None:
     """Rows 2 to 4 and 15: two readers would each get half of the bytes."""
     with another(HOLD_LOCKED, shoe.link) as said:
         assert said == "held"
-        with pytest.raises(LinkError, match=r"in use by process \d+ \(python[^)]*\)$"):
-            Port(endpoint(shoe.link))
+        with pytest.raises(LinkError, match=r"in use by process \d+ \(python[^)]*\); end the"):
+            SerialPort(endpoint(shoe.link))
     with opened(shoe.link) as port:  # the dead hold nothing
         assert port.fileno() >= 0
 
@@ -160,19 +172,26 @@ def test_on_a_serial_line_the_kernel_refuses_every_other_user(shoe: Shoe) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the kernel lets only root become another user")
-def test_permission_denied_says_what_to_do(shoe: Shoe) -> None:
+@pytest.mark.parametrize(
+    ("mode", "hint"),
+    [(0o660, "add this user to the group tty"), (0o600, "which may not either")],
+)
+def test_permission_denied_names_the_group_that_may(shoe: Shoe, mode: int, hint: str) -> None:
     path = os.path.realpath(shoe.link)
-    Path(path).chmod(0o600)
+    os.chown(path, -1, grp.getgrnam("tty").gr_gid)
+    Path(path).chmod(mode)
     program = (
         "import os, sys\n"
         "from events.errors import LinkError\n"
-        "from shoe_driver.edge.transport import Endpoint, Port\n"
+        "from shoe_driver.edge.endpoint import Endpoint\n"
+        "from shoe_driver.edge.serial_port import SerialPort\n"
         f"os.setuid({NOBODY})\n"
-        "try: Port(Endpoint(scheme='serial', path=sys.argv[1], baud=4800))\n"
+        "try: SerialPort(Endpoint(scheme='serial', path=sys.argv[1], baud=4800))\n"
         "except LinkError as error: print(error, flush=True)"
     )
     with another(program, path) as said:
-        assert said.startswith(f"port {path}: permission denied; this user must be in")
+        wanted = f"port {path}: permission denied; it belongs to group tty; {hint}"
+        assert said.startswith(wanted)
 
 
 def test_an_unplugged_port_is_lost_and_can_be_opened_again(shoe: Shoe) -> None:
@@ -184,7 +203,7 @@ def test_an_unplugged_port_is_lost_and_can_be_opened_again(shoe: Shoe) -> None:
         with pytest.raises(LinkError, match="port "):
             read_ready(port)
     with pytest.raises(LinkError, match="does not exist"):
-        Port(endpoint(shoe.link))
+        SerialPort(endpoint(shoe.link))
     shoe.plug_in()
     with opened(shoe.link) as port:
         shoe.say(b"two")
@@ -192,7 +211,7 @@ def test_an_unplugged_port_is_lost_and_can_be_opened_again(shoe: Shoe) -> None:
 
 
 def test_a_closed_port_is_really_closed(shoe: Shoe) -> None:
-    port = Port(endpoint(shoe.link))
+    port = SerialPort(endpoint(shoe.link))
     descriptor = port.fileno()
     port.close()
     port.close()
@@ -212,21 +231,30 @@ def test_a_pattern_must_mean_one_device(shoe: Shoe, tmp_path: Path) -> None:
     with opened(pattern) as port:
         assert port.fileno() >= 0
     (tmp_path / "shoe-2").symlink_to(shoe.link.readlink())
-    with pytest.raises(LinkError, match=r"2 devices match: .*/shoe, .*/shoe-2$"):
-        Port(endpoint(pattern))
+    with pytest.raises(LinkError, match=r"2 devices match: .*/shoe, .*/shoe-2; name one"):
+        SerialPort(endpoint(pattern))
     with pytest.raises(LinkError, match="does not exist"):
-        Port(endpoint(tmp_path / "none*"))
+        SerialPort(endpoint(tmp_path / "none*"))
 
 
 URLS = {
     "serial:///dev/serial/by-id/usb-x?baud=9600": ("serial", "/dev/serial/by-id/usb-x", 9600),
     "serial:///dev/ttyUSB0": ("serial", "/dev/ttyUSB0", 4800),
     "pty:/tmp/shoe": ("pty", "/tmp/shoe", 4800),  # noqa: S108 - a text, no file
+    "tcp://reader-7.lan:4001": ("tcp", "reader-7.lan", 4800),
+    "file:capture.raw?speed=0": ("file", "capture.raw", 4800),
 }
 WRONG_URLS = (
     "",
     "/dev/ttyUSB0",
-    "tcp://127.0.0.1:4001",
+    "tcp://127.0.0.1",
+    "tcp://127.0.0.1:70000",
+    "tcp://127.0.0.1:4001?baud=9600",
+    "tcp://[::1",
+    "file:",
+    "file:capture.raw?speed=fast",
+    "file:capture.raw?speed=-1",
+    "file:capture.raw?speed=inf",
     "serial://dev/ttyUSB0",
     "serial:",
     "pty:shoe",
@@ -260,6 +288,6 @@ def test_the_descriptor_count_stays_the_same(shoe: Shoe) -> None:
         assert said == "held"
         for _ in range(5):
             with pytest.raises(LinkError):
-                Port(endpoint(shoe.link))
+                SerialPort(endpoint(shoe.link))
     until_blocking(lambda: count() == before, "no descriptor is left behind")
     assert count() == before

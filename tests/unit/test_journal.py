@@ -209,13 +209,13 @@ def test_a_profile_is_small_enough_to_stand_in_a_journal() -> None:
 
 def test_the_newest_journal_is_that_of_the_highest_number(tmp_path: Path) -> None:
     with JournalFolder(tmp_path) as folder:
-        assert folder.newest() is None
+        assert folder.newest() == []
         names = []
         for _ in range(11):
             made = folder.begin(PROFILE, CLOCK)
             made.close()
             names.append(made.header.journal)
-            assert folder.newest() == made.path
+            assert folder.newest() == [made.path]
     assert [name.rpartition("-")[2] for name in names] == [str(n) for n in range(1, 12)]
     assert len(set(names)) == 11
 
