@@ -288,6 +288,9 @@ class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         journal: id of the journal being written.
         head: the newest `seq` of that journal.
         reason: why the link is down, else empty.
+        copies: finished reports of which one copy came, two, and so on; empty where none are sent.
+        resends: reports that came again although they had been taken: an acknowledgement was lost
+            or late.
         hint: what a person could do or should know, else empty.
         opened: how often the port was opened since the driver started.
     """
@@ -303,5 +306,7 @@ class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     journal: str
     head: int
     reason: str
+    copies: tuple[int, ...] = ()
+    resends: int = 0
     hint: str = ""
     opened: int = 0

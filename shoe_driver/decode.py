@@ -1,7 +1,7 @@
 """The pure decoder: a journal's records, or bare bytes, into numbered shoe events.
 
-`framer -> check -> listener (copies, resends, codes)`, and between them what happens on the link, in
-the journal's order. Run it again over the same records and the same events come out under the
+`framer -> check -> listener (copies, resends, codes)`, and between them what happens on the link,
+in the journal's order. Run it again over the same records and the same events come out under the
 same numbers: this lets the driver die at any instant and resend what was not acknowledged.
 """
 

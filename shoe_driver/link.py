@@ -6,15 +6,22 @@
     stalled  silent past the limit where the device ought to speak
 
 A transition that is not in the table is refused and changes nothing. Only a change of state is
-reported. What does not fit into a table: whether the device *ought* to speak (the decoder knows,
-from the deal) and for how long it has not (the driver's clock; it writes it into the journal).
+reported. What a state allows, and which transitions break continuity, are tables as well; the core
+judges by the reports, and by the same rules: after a break it takes nothing for a continuation, and
+a coup in progress is misaligned (which is the core's word, and no state of the link).
+
+What does not fit into a table: whether the device *ought* to speak (in a deal, or at any time where
+the profile has a beat: `Decoder.ought_to_speak`) and for how long it has not (the driver's clock;
+it writes the silence into its journal).
 """
 
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-__all__ = ["TRANSITIONS", "LinkInput", "LinkState", "step"]
+from msgspec import Struct
+
+__all__ = ["ALLOWS", "BREAKS", "TRANSITIONS", "Allowed", "LinkInput", "LinkState", "step"]
 
 
 class LinkState(Enum):
@@ -51,6 +58,35 @@ TRANSITIONS: Final[Mapping[tuple[LinkState, LinkInput], LinkState]] = {
     (LinkState.STALLED, LinkInput.LOST): LinkState.DOWN,
     (LinkState.STALLED, LinkInput.RESTARTED): LinkState.DOWN,
 }
+
+
+class Allowed(Struct, frozen=True, kw_only=True):
+    """What may happen in a state of the link.
+
+    Args:
+        betting: betting may be opened.
+        cards: a card may come. Where none may, the frame that brings one changes the state first.
+    """
+
+    betting: bool
+    cards: bool
+
+
+ALLOWS: Final[Mapping[LinkState, Allowed]] = {
+    LinkState.DOWN: Allowed(betting=False, cards=False),
+    LinkState.OPEN: Allowed(betting=True, cards=False),
+    LinkState.UP: Allowed(betting=True, cards=True),
+    LinkState.STALLED: Allowed(betting=False, cards=False),
+}
+
+# After these, what arrives continues nothing: reports may have gone by unheard. Silence is none,
+# and neither is its end: what comes then comes in order, late, and is told as what it is.
+BREAKS: Final[frozenset[tuple[LinkState, LinkInput]]] = frozenset(
+    (state, happening)
+    for state, happening in TRANSITIONS
+    if happening in (LinkInput.LOST, LinkInput.RESTARTED, LinkInput.OPENED)
+    and TRANSITIONS[state, happening] is not state
+)
 
 
 def step(state: LinkState, happening: LinkInput) -> LinkState | None:
