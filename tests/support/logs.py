@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -93,9 +93,9 @@ def forging(path: Path) -> Iterator[sqlite3.Connection]:
             db.execute(sql)
 
 
-def rehash(db: sqlite3.Connection) -> None:
+def rehash(db: sqlite3.Connection, origin: str = ORIGIN) -> None:
     """Make the chain anew over whatever is stored, as a thorough forger would."""
-    head = origin_hash(ORIGIN)
+    head = origin_hash(origin)
     for position, stored in db.execute(
         "SELECT position, bytes FROM event ORDER BY position"
     ).fetchall():
@@ -108,3 +108,22 @@ def replace_stored(path: Path, position: int, stored: bytes) -> None:
     with forging(path) as db:
         db.execute("UPDATE event SET bytes = ? WHERE position = ?", (stored, position))
         rehash(db)
+
+
+def keep(log: EventLog, events: Sequence[TableEvent]) -> None:
+    """Append what a table without a log has made, in one commit."""
+    first = log.position + 1
+    entries = []
+    for position, event in enumerate(events, start=first):
+        stored = encode_envelope(
+            event,
+            index=position - first,
+            stream=log.origin,
+            position=position,
+            at=AT,
+            actor="shoe",
+            cause=f"j/{first}",
+            correlation="",
+        )
+        entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
+    log.append(log.position, entries)
