@@ -14,7 +14,7 @@ from table_core.draw import due
 from table_core.outcome import judge
 from table_core.state import Coup
 
-__all__ = ["FIRST_PLACE", "Place", "completion", "contradiction", "due_places"]
+__all__ = ["FIRST_PLACE", "INITIAL_CARDS", "Place", "completion", "contradiction", "due_places"]
 
 
 class Place(Struct, frozen=True):
@@ -42,6 +42,8 @@ _INITIAL: Final = (
     (Hand.PLAYER, 2),
     (Hand.BANKER, 2),
 )
+INITIAL_CARDS: Final = len(_INITIAL)
+"""How many cards every deal has: two a hand."""
 # What may follow the initial deal when no face is known: by the number of Player's and Banker's
 # cards. Banker's third ends the deal whoever drew before (seed 3: "no more than one additional").
 _UNSEEN_THIRDS: Final = {

@@ -25,9 +25,10 @@ from events.table import TableEvent
 from table_core.coup import Phase, allows
 from table_core.dealing import due_places
 from table_core.draft import Context, Draft
-from table_core.judging import conclude, judge_cards
+from table_core.judging import EXCESS_MISMATCH, conclude, judge_cards
 from table_core.refusals import Decision, first_of, refuse
 from table_core.shoe_state import face_told, times_seen
+from table_core.shoes import is_aside, shoe_of_excess, shoe_of_place
 from table_core.state import Coup, DealtCard, TableState
 
 __all__ = [
@@ -173,11 +174,18 @@ def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Co
     if outcome is None:
         draft.void(context, command.reason)
         return tuple(draft.events)
+    gone = _gone(draft.state) if outcome != "burned" else None
     draft.emit(
         ExcessCardResolved(
-            coup=draft.coup.id, seen=command.seen, outcome=outcome, reason=command.reason
+            coup=draft.coup.id,
+            seen=command.seen,
+            outcome="burned" if gone else outcome,
+            reason=command.reason,
         )
     )
+    if gone:
+        reason = f"by the policy it was to be {_MEANT[outcome]}, and {gone}"
+        draft.emit(IrregularityRecorded(coup=draft.coup.id, kind=EXCESS_MISMATCH, reason=reason))
     conclude(draft, context)
     return tuple(draft.events)
 
@@ -189,6 +197,23 @@ _OUTCOMES: Final[dict[str, Callable[[bool], ExcessOutcome | None]]] = {
     "burn": lambda _: "burned",
     "void": lambda _: None,
 }
+
+
+_MEANT: Final[dict[ExcessOutcome, str]] = {
+    "carried": "carried over",
+    "dummy": "shown in a dummy coup",
+    "burned": "burned",
+}
+
+
+def _gone(state: TableState) -> str | None:
+    """Why the excess card cannot be any coup's first card; None where it can."""
+    if state.coup is not None and state.coup.excess == "taken_out":
+        return "the shoe has taken it out of play"
+    shoe = shoe_of_excess(state)
+    if state.shoe is not None and shoe.id != state.shoe.id:
+        return f"its shoe {shoe.id} was replaced"
+    return None
 
 
 def _judged(state: TableState, context: Context, event: TableEvent) -> Decision:
@@ -204,11 +229,12 @@ def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:
 
 
 def _too_many(state: TableState, command: EnterCard | CorrectCard) -> Refusal | None:
-    shoe, face = state.shoe, command.face
-    if shoe is None or times_seen(shoe, face) < shoe.decks:
+    face, place = command.face, (command.hand, command.number)
+    shoe = shoe_of_place(state, *place)
+    if times_seen(shoe, face) < shoe.decks or face_told(shoe, *place) is face:
         return None
-    if face_told(shoe, command.hand, command.number) is face:
-        return None
+    if is_aside(state, *place, face) and shoe.extra and shoe.extra.face is face:
+        return None  # it was counted when it was drawn outside the game
     return refuse("too_many_copies", f"all {shoe.decks} copies of {face} have been seen")
 
 

@@ -27,12 +27,7 @@ def load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decisio
             "shoe_in_play",
             f"end shoe {last.id if last else ''} before loading another",
         ),
-        *_shoe_faults(state, command),
-        (
-            owes_before(state, context, CommissionTiming.PER_SHOE),
-            "commission_outstanding",
-            "collect the last shoe's commission, or mark it uncollected",
-        ),
+        *_shoe_faults(state, command, context),
     )
     return refusal or (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
 
@@ -56,7 +51,7 @@ def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> D
     refusal = first_of(
         (last is None, "no_shoe", "there is no shoe to replace; load one"),
         (not command.reason.strip(), "reason_required", "say why the shoe is replaced"),
-        *_shoe_faults(state, command),
+        *_shoe_faults(state, command, context),
     )
     if refusal:
         return refusal
@@ -64,7 +59,8 @@ def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> D
     if state.in_progress and command.coup == "void":
         draft.void(context, command.reason)
     if not draft.shoe.ended:
-        draft.end_shoe(f"replaced: {command.reason}")
+        # The faces of a coup that goes on may still become known: its audit waits for its end.
+        draft.end_shoe(f"replaced: {command.reason}", audited=not draft.state.in_progress)
     draft.emit(ShoeLoaded(shoe=command.shoe, decks=command.decks))
     return tuple(draft.events)
 
@@ -112,7 +108,7 @@ def owes_before(state: TableState, context: Context, timing: CommissionTiming) -
 
 
 def _shoe_faults(
-    state: TableState, command: LoadShoe | ReplaceShoe
+    state: TableState, command: LoadShoe | ReplaceShoe, context: Context
 ) -> tuple[tuple[bool, str, str], ...]:
     """What can be wrong with a new shoe, whichever way it comes."""
     last = state.shoe
@@ -132,6 +128,11 @@ def _shoe_faults(
             command.decks not in DECKS,
             "invalid_decks",
             f"{command.decks} decks; a shoe has 4, 6 or 8",
+        ),
+        (
+            owes_before(state, context, CommissionTiming.PER_SHOE),
+            "commission_outstanding",
+            "collect the last shoe's commission, or mark it uncollected",
         ),
     )
 

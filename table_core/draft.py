@@ -1,7 +1,8 @@
 """One decision in the making: what it may know, and the events it has collected so far."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
-from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.commission import CommissionPrepaid, CommissionReturned
@@ -14,7 +15,6 @@ from events.table import (
     CoupVoided,
     Refund,
     Settlement,
-    SettlementLine,
     ShoeEnded,
     TableEvent,
     Wager,
@@ -22,16 +22,25 @@ from events.table import (
 from events.wagering import AggregateCapped, CappedWager, WagersVoided
 from table_core.audit import audit_shoe
 from table_core.commission import laid_for, settlement_facts
+from table_core.correcting import (
+    known_faces,
+    next_settlement,
+    outcome_for,
+    same_settlement,
+    voided_again,
+)
 from table_core.fold import fold
-from table_core.outcome import Outcome, judge
 from table_core.placement import unsupported
-from table_core.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.settlement import Capped, Result, settle_with_caps
+from table_core.rulebook import INITIAL_PHASE, Rulebook
+from table_core.settlement import Capped, settle_with_caps
 from table_core.shoe_life import BURN_ALARM
 from table_core.shoe_state import ShoeView
 from table_core.state import Coup, TableState
 
-__all__ = ["Context", "Draft"]
+__all__ = ["Context", "Draft", "Hands"]
+
+Hands = tuple[tuple[Card, ...], tuple[Card, ...]]
+"""Player's faces and Banker's."""
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -44,6 +53,8 @@ class Context(Struct, frozen=True, kw_only=True):
             transaction is one user's own.
         result_required: the wire profile brings the shoe's own result, and it is waited for.
         caught_up: everything the driver has numbered has been appended.
+        library: other rulebooks by which a settled coup can be judged again.
+        recalled: the table as it left a shoe of before, where a command is about a coup of that.
     """
 
     table: str
@@ -51,6 +62,8 @@ class Context(Struct, frozen=True, kw_only=True):
     user: str = ""
     result_required: bool = True
     caught_up: bool = True
+    library: tuple[Rulebook, ...] = ()
+    recalled: TableState | None = None
 
 
 class Draft:
@@ -98,70 +111,48 @@ class Draft:
             if all(alarm.name != BURN_ALARM for alarm in self.state.alarms):
                 self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
 
-    def settle(self, context: Context, phase: int) -> None:
-        """Settle one phase of the coup by the rulebook it pinned, or settle it again."""
+    def settle(self, context: Context, phase: int, *, hands: Hands | None = None) -> None:
+        """Settle one phase of the coup by the rulebook it pinned, or settle it again.
+
+        What is in force already is not issued again.
+
+        Args:
+            context: the table and its rulebook.
+            phase: which.
+            hands: the faces of Player and Banker, where not those that are known now.
+        """
         coup, rulebook = self.coup, context.rulebook
         if coup.rulebook_hash != rulebook.hash:
             raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, not {rulebook.hash}")
-        outcome = judge(_faces(coup, Hand.PLAYER), _faces(coup, Hand.BANKER))
+        player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
+        outcome = outcome_for(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
-        before = coup.settlement(phase)
-        if before is not None and lines == before.lines:
-            return  # a corrected face that changes nothing it pays
-        settlement = self._issue(context, phase, outcome, lines)
-        for cut in cuts:
-            self.emit(_capped(settlement, cut))
+        settlement = next_settlement(context.table, coup, phase, outcome, lines)
+        if same_settlement(coup.settlement(phase), settlement):
+            return
+        self._issue(context, settlement)
+        self.emit_caps(settlement, cuts)
         self._end_shoe_after_its_last_coup()
 
-    def _issue(
-        self, context: Context, phase: int, outcome: Outcome, lines: tuple[SettlementLine, ...]
-    ) -> Settlement:
-        """The settlement of a phase: its first, or the next revision, which takes the last back."""
-        coup, before = self.coup, self.coup.settlement(phase)
-        revision = before.revision + 1 if before else 1
-        settlement = Settlement(
-            settlement_id=f"{context.table}/{coup.id}/{phase}/{revision}",
-            coup=coup.id,
-            phase=phase,
-            revision=revision,
-            reverses=before.settlement_id if before else None,
-            rulebook=coup.rulebook,
-            rulebook_hash=coup.rulebook_hash,
-            player=outcome.player,
-            banker=outcome.banker,
-            player_total=outcome.player_total,
-            banker_total=outcome.banker_total,
-            winner=outcome.winner if phase == LAST_PHASE else None,
-            lines=lines,
-            staked=sum(line.stake for line in lines if line.kind != "promo"),
-            paid=sum(line.paid for line in lines),
-            commission=sum(line.commission for line in lines),
-        )
-        self.emit(CoupSettled(coup=coup.id, settlement=settlement))
+    def emit_caps(self, settlement: Settlement, cuts: Sequence[Capped]) -> None:
+        """Which aggregate maxima cut what of a settlement."""
+        for cut in cuts:
+            self.emit(_capped(settlement, cut))
+
+    def _issue(self, context: Context, settlement: Settlement) -> None:
+        before = self.coup.settlement(settlement.phase)
+        self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
         for fact in settlement_facts(context.rulebook, book, settlement, reversed_=before):
             self.emit(fact)
-        return settlement
 
     def _take_back_first_phase(self, context: Context) -> None:
         """A void that leaves nothing: the paid phase's stakes go back as well."""
-        before = self.coup.settlement(INITIAL_PHASE)
-        if before is None or context.rulebook.procedure.void_after_phase_one == "keep":
+        if context.rulebook.procedure.void_after_phase_one == "keep":
             return
-        lines = tuple(
-            replace(
-                line,
-                result=Result.VOID.value,
-                category=Result.VOID.value,
-                odds=None,
-                winnings=0,
-                commission=0,
-                paid=0 if line.kind == "promo" else line.stake,
-            )
-            for line in before.lines
-        )
-        outcome = judge(before.player, before.banker)
-        self._issue(context, INITIAL_PHASE, outcome, lines)
+        settlement = voided_again(context.table, self.coup, INITIAL_PHASE)
+        if settlement is not None:
+            self._issue(context, settlement)
 
     def close_betting(self, context: Context, *, by: str) -> None:
         """No more wagers; what the rulebook takes in advance lies beside them now."""
@@ -198,16 +189,25 @@ class Draft:
             self.emit(CommissionReturned(coup=coup.id, amounts=laid))
         self._end_shoe_after_its_last_coup()
 
-    def end_shoe(self, reason: str) -> None:
-        """No more coups come from the shoe; its audit goes with it."""
+    def end_shoe(self, reason: str, *, audited: bool = True) -> None:
+        """No more coups come from the shoe; its audit goes with it, or waits for its last coup."""
         shoe = self.shoe
         self.emit(ShoeEnded(shoe=shoe.id, reason=reason))
+        if audited:
+            self._audit(shoe)
+
+    def _audit(self, shoe: ShoeView) -> None:
         earlier = [each for each in self.state.orders if each[0] != shoe.id]
         self.emit(audit_shoe(shoe, earlier))
 
     def _end_shoe_after_its_last_coup(self) -> None:
+        if self.state.in_progress:
+            return
+        for replaced in self.state.replaced:
+            if not replaced.audited:
+                self._audit(replaced)
         shoe = self.shoe
-        if shoe.last_coup is None or self.state.in_progress or shoe.coups < shoe.last_coup:
+        if shoe.last_coup is None or shoe.coups < shoe.last_coup:
             return
         self.end_shoe("the cut card came, and the last coup has been played")
 
@@ -227,8 +227,3 @@ def _capped(settlement: Settlement, cut: Capped) -> AggregateCapped:
             for wager, before, after in cut.shares
         ),
     )
-
-
-def _faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:
-    """A hand's faces; a settlement is only asked for when all of them are known."""
-    return tuple(dealt.card for dealt in coup.hand(hand) if dealt.card is not None)

@@ -18,7 +18,9 @@ from events.commission import (
     CommissionReversed,
     CommissionUncollected,
 )
+from events.correction import HandsCorrected, WagerCorrected
 from events.errors import OurBug
+from events.integrity import CheckpointKeyChanged
 from events.irregularity import (
     CardCorrected,
     CardEntered,
@@ -29,19 +31,6 @@ from events.irregularity import (
     ExcessCardDrawn,
     ExcessCardResolved,
     IrregularityRecorded,
-)
-from events.shoe import (
-    DeviceResult,
-    ErrorCleared,
-    ErrorRaised,
-    LinkDown,
-    LinkOpen,
-    LinkStalled,
-    LinkUp,
-    LockChanged,
-    RoundForcedEnd,
-    ShoeBooted,
-    ShoeReady,
 )
 from events.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
 from events.table import (
@@ -67,7 +56,7 @@ from events.table import (
 )
 from events.wagering import AggregateCapped, LimitsSet, WagersVoided
 from table_core.commission import fold_commission
-from table_core.coup import COUP_EVENTS, OVER, Phase, allows, input_of
+from table_core.coup import COUP_EVENTS, Phase, allows, input_of
 from table_core.fold_cards import (
     on_card_dealt,
     on_card_disclosed,
@@ -78,18 +67,27 @@ from table_core.fold_cards import (
     on_deal_completed,
     on_excess_card_resolved,
 )
+from table_core.fold_correction import (
+    fold_past,
+    is_of_the_past,
+    on_hands_corrected,
+    on_wager_corrected,
+    remembered,
+)
+from table_core.fold_shoes import (
+    on_burn_recorded,
+    on_cut_card_came,
+    on_shoe_audited,
+    on_shoe_ended,
+    on_shoe_loaded,
+    on_shoe_reported,
+)
 from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.roads import bead
-from table_core.shoe_life import BURN_ALARM
-from table_core.shoe_state import (
-    ORDERS_KEPT,
-    ShoeView,
-    hear_card,
-    new_round,
-    put_aside,
-)
+from table_core.shoe_state import new_round, put_aside
+from table_core.shoes import shoe_of_coup, with_shoe
 from table_core.standing import with_wagers, without_wagers
-from table_core.state import Alarm, Coup, LinkView, TableState
+from table_core.state import Alarm, Coup, TableState
 
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
 
@@ -103,6 +101,8 @@ def fold(state: TableState, event: TableEvent) -> TableState:
     Raises:
         OurBug: the event could not have been decided in this state.
     """
+    if is_of_the_past(state, event):
+        return replace(fold_past(state, event), position=state.position + 1)
     if event.TYPE in COUP_EVENTS and not allows(state.phase, event):
         raise OurBug(
             f"position {state.position + 1}: {input_of(event)} in phase {state.phase.value}"
@@ -121,46 +121,6 @@ def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableStat
     return replace(state, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
 
 
-def _on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
-    # An overdrawn card of the shoe before is no card of this one.
-    link = replace(state.link, carried=False, dummy=False)
-    return replace(state, shoe=ShoeView(id=event.shoe, decks=event.decks), link=link)
-
-
-def _on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
-    shoe = current_shoe(state)
-    orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
-    return _forget_burn(replace(state, shoe=replace(shoe, ended=True), orders=orders))
-
-
-def _on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:
-    return _forget_burn(replace(state, shoe=replace(current_shoe(state), burn_recorded=True)))
-
-
-def _on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
-    return replace(state, shoe=replace(current_shoe(state), last_coup=event.last_coup))
-
-
-def _on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
-    source, report = event.source, event.source.report
-    link = state.link
-    if link.journal and link.journal != source.journal:
-        link = replace(link, past=link.past | {link.journal})
-    link = replace(link, journal=source.journal, seq=source.seq)
-    link = _LINK_FOLDS.get(type(report), _unchanged)(link, report)
-    state = replace(state, link=link)
-    if state.shoe:
-        between = not state.in_progress and not link.residue
-        state = replace(state, shoe=hear_card(state.shoe, report, between=between))
-    coup = state.coup
-    if coup is not None and isinstance(report, DeviceResult | RoundForcedEnd | ShoeBooted):
-        coup = replace(coup, round_over=True)
-        if isinstance(report, DeviceResult) and coup.phase not in {*OVER, Phase.BETTING}:
-            coup = replace(coup, device_result=report)
-        state = replace(state, coup=coup)
-    return state
-
-
 def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
     coup = Coup(
         id=event.coup,
@@ -170,10 +130,11 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
         wagerless=event.wagerless,
     )
     shoe = replace(current_shoe(state), coups=current_shoe(state).coups + 1)
-    if not event.wagerless and not state.link.residue:
+    # Its first card may have come already, or the rest of a void round may still come.
+    if not shoe.begun and not state.link.residue:
         shoe = new_round(shoe)
     link = replace(state.link, residue=False, dummy=False)
-    return replace(state, coup=coup, shoe=shoe, link=link)
+    return replace(state, coup=coup, shoe=replace(shoe, begun=False), replaced=(), link=link)
 
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced) -> TableState:
@@ -202,7 +163,9 @@ def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
 
 
 def _on_excess_card_drawn(state: TableState, event: ExcessCardDrawn) -> TableState:
-    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), event)
+    if current_coup(state).excess_open:
+        return with_coup(state, event)  # it was drawn outside the game, and is judged now
+    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), event, excess="drawn")
 
 
 def _on_nothing(state: TableState, _: TableEvent) -> TableState:
@@ -239,8 +202,10 @@ def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
     )
     state = replace(state, totals=totals)
     if state.shoe and coup.completed and state.phase is Phase.SETTLED:
-        roads = state.shoe.roads.add(bead(coup.completed))
-        state = replace(state, shoe=replace(state.shoe, roads=roads))
+        shoe = shoe_of_coup(state)
+        state = with_shoe(state, replace(shoe, roads=shoe.roads.add(bead(coup.completed))))
+    if not state.in_progress:
+        state = remembered(state)
     return _forget_coup_alarms(state)
 
 
@@ -254,9 +219,10 @@ def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
         carried=state.link.carried and not had_cards,
     )
     totals = replace(state.totals, voids=state.totals.voids + 1)
-    shoe = replace(current_shoe(state), voids=current_shoe(state).voids + 1)
-    state = replace(state, link=link, totals=totals, shoe=shoe)
-    state = with_coup(state, event, reason=event.reason)
+    shoe = shoe_of_coup(state)
+    state = with_shoe(state, replace(shoe, voids=shoe.voids + 1))
+    state = replace(state, link=link, totals=totals)
+    state = remembered(with_coup(state, event, reason=event.reason))
     return _forget_coup_alarms(state)
 
 
@@ -274,11 +240,6 @@ def _on_commission(state: TableState, event: TableEvent) -> TableState:
     return replace(state, commission=fold_commission(state.commission, event))
 
 
-def _forget_burn(state: TableState) -> TableState:
-    """A burn that is known, or whose shoe is over, is missed no more."""
-    return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
-
-
 def _forget_coup_alarms(state: TableState) -> TableState:
     """A coup that is over takes its own alarms with it."""
     if state.in_progress:
@@ -286,32 +247,14 @@ def _forget_coup_alarms(state: TableState) -> TableState:
     return replace(state, alarms=tuple(alarm for alarm in state.alarms if alarm.coup is None))
 
 
-def _unchanged(link: LinkView, _: object) -> LinkView:
-    return link
-
-
-_LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
-    LinkOpen: lambda link, _: replace(link, state="open"),
-    LinkUp: lambda link, _: replace(link, state="up"),
-    LinkDown: lambda link, _: replace(link, state="down"),
-    LinkStalled: lambda link, _: replace(link, state="stalled"),
-    ShoeBooted: lambda link, _: replace(link, errors=frozenset(), residue=False),
-    ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),
-    ErrorCleared: lambda link, report: replace(link, errors=link.errors - {report.code}),
-    LockChanged: lambda link, report: replace(link, locked=report.locked),
-    DeviceResult: lambda link, _: replace(link, residue=False),
-    RoundForcedEnd: lambda link, _: replace(link, residue=False),
-    ShoeReady: lambda link, _: replace(link, residue=False),
-}
-
 _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
     RulebookAdopted: _on_rulebook_adopted,
-    ShoeLoaded: _on_shoe_loaded,
-    ShoeEnded: _on_shoe_ended,
-    BurnRecorded: _on_burn_recorded,
-    CutCardCame: _on_cut_card_came,
-    ShoeAudited: _on_nothing,
-    ShoeReported: _on_shoe_reported,
+    ShoeLoaded: on_shoe_loaded,
+    ShoeEnded: on_shoe_ended,
+    BurnRecorded: on_burn_recorded,
+    CutCardCame: on_cut_card_came,
+    ShoeAudited: on_shoe_audited,
+    ShoeReported: on_shoe_reported,
     BettingOpened: _on_betting_opened,
     WagersPlaced: _on_wagers_placed,
     WagersWithdrawn: _on_wagers_withdrawn,
@@ -337,6 +280,8 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CardMarkedUnreadable: on_card_marked_unreadable,
     CardEntered: on_card_set_by_hand,
     CardCorrected: on_card_set_by_hand,
+    HandsCorrected: on_hands_corrected,
+    WagerCorrected: on_wager_corrected,
     CoupRealigned: on_coup_realigned,
     ExcessCardDrawn: _on_excess_card_drawn,
     ExcessCardResolved: on_excess_card_resolved,
@@ -346,4 +291,5 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     LimitsSet: _on_limits_set,
     AggregateCapped: _on_nothing,
     BooksClosed: _on_nothing,
+    CheckpointKeyChanged: _on_nothing,
 }

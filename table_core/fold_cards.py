@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from events.cards import Card, Hand
 from events.irregularity import (
     CardCorrected,
     CardEntered,
@@ -13,8 +14,10 @@ from events.irregularity import (
     ExcessCardResolved,
 )
 from events.table import CardDealt, CardDisclosed, DealCompleted
+from table_core.dealing import due_places
 from table_core.fold_tools import current_coup, current_shoe, with_coup
-from table_core.shoe_state import add_by_hand, place_last, set_face
+from table_core.shoe_state import place_last, set_face
+from table_core.shoes import add_card, shoe_of_excess, shoe_of_place, with_shoe
 from table_core.state import DealtCard, TableState
 
 __all__ = [
@@ -51,20 +54,24 @@ def on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
 
 def on_card_marked_unreadable(state: TableState, event: CardMarkedUnreadable) -> TableState:
     """A face counts as unknown again."""
-    state = replace(state, shoe=set_face(current_shoe(state), event.hand, event.number, None))
+    state = _face_in_shoe(state, event.hand, event.number, None)
     return _with_face(state, event, card=None, rule=None, source="unread")
 
 
 def on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -> TableState:
     """A person has entered or corrected a face, or a card that was never told of."""
-    place, shoe = (event.hand, event.number), current_shoe(state)
+    place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
-        state = replace(state, shoe=set_face(shoe, *place, event.card))
+        state = _face_in_shoe(state, *place, event.card)
         return _with_face(state, event, card=event.card, source="manual")
-    link = replace(state.link, carried=False)
-    state = replace(state, shoe=add_by_hand(shoe, *place, event.card), link=link)
+    state = add_card(state, *place, event.card)
+    state = replace(state, link=replace(state.link, carried=False))
     card = DealtCard(event.hand, event.number, event.card, None, "manual")
     return with_coup(state, event, cards=(*current_coup(state).cards, card))
+
+
+def _face_in_shoe(state: TableState, hand: Hand, number: int, face: Card | None) -> TableState:
+    return with_shoe(state, set_face(shoe_of_place(state, hand, number), hand, number, face))
 
 
 def _with_face(
@@ -87,14 +94,20 @@ def on_deal_completed(state: TableState, event: DealCompleted) -> TableState:
 
 
 def on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
-    """The coup goes on from its cards as they stand."""
-    return with_coup(state, event, reason="", completed=None)
+    """The coup goes on from its cards as they stand.
+
+    A card drawn outside the game while one was due is vouched for with them: it is no hand's.
+    """
+    coup = current_coup(state)
+    known = all(dealt.card is not None for dealt in coup.cards)
+    excess = "" if coup.excess_open and known and due_places(coup) else coup.excess
+    return with_coup(state, event, reason="", completed=None, excess=excess)
 
 
 def on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
     """The excess card has its fate."""
     carried, dummy = event.outcome == "carried", event.outcome == "dummy"
-    link, shoe = replace(state.link, carried=carried or dummy, dummy=dummy), current_shoe(state)
+    link, shoe = replace(state.link, carried=carried or dummy, dummy=dummy), shoe_of_excess(state)
     if event.outcome == "burned":
-        shoe = replace(shoe, discarded=shoe.discarded + 1)
-    return with_coup(replace(state, link=link, shoe=shoe), event, excess=event.outcome)
+        state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
+    return with_coup(replace(state, link=link), event, excess=event.outcome)

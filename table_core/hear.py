@@ -38,11 +38,20 @@ from events.table import (
     TableEvent,
 )
 from table_core.coup import OVER, Phase, allows
-from table_core.dealing import FIRST_PLACE, Place, due_places
+from table_core.dealing import FIRST_PLACE, INITIAL_CARDS, Place, due_places
 from table_core.draft import Context, Draft
-from table_core.judging import conclude, judge_cards, misalign, raise_alarm
+from table_core.judging import (
+    EXCESS_MISMATCH,
+    conclude,
+    hold_for_excess,
+    judge_cards,
+    misalign,
+    raise_alarm,
+    tell_of_excess,
+)
 from table_core.shoe_life import burn_of_the_shoe, cut_card, place_of
 from table_core.shoe_state import times_seen
+from table_core.shoes import DRAWN_OUTSIDE, shoe_of_excess, shoe_told_of
 from table_core.state import TableState
 
 __all__ = ["hear"]
@@ -57,6 +66,8 @@ def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEv
     """What the table makes of one shoe event; the first of the events records it whole."""
     draft = Draft(state)
     draft.emit(ShoeReported(source=event))
+    if state.link.carried and not draft.state.link.carried:
+        _awaited_card_taken_out(draft)
     too_many = _too_many_copies(draft, event.report)
     if too_many:
         _hold_for_copies(draft, context, too_many)
@@ -68,8 +79,11 @@ def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEv
 
 def _too_many_copies(draft: Draft, report: Report) -> str | None:
     """What is to be said of a face that comes more often than the shoe can hold it."""
-    shoe, face = draft.state.shoe, getattr(report, "face", None)
-    if shoe is None or face is None or times_seen(shoe, face) <= shoe.decks:
+    face = getattr(report, "face", None)
+    if draft.state.shoe is None or face is None:
+        return None
+    shoe = shoe_told_of(draft.state, report)
+    if times_seen(shoe, face) <= shoe.decks:
         return None
     return f"a face has come more often than {shoe.decks} decks hold it"
 
@@ -110,12 +124,18 @@ def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
     if draft.state.phase is Phase.MISALIGNED:
         return
     place = Place(report.hand, report.number) if report.hand and report.number else None
-    if draft.state.link.carried and draft.state.phase in _BEFORE_CARDS:
-        _begin(draft, context, first=True, what=f"card drawn to {place}")
-        text = "a card was drawn from the shoe where the carried-over card was due"
-        misalign(draft, "carried_card_missing", text)
-        return
-    _take_card(draft, place, report.face, context)
+    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+        _take_card(draft, place, report.face, context)
+
+
+def _carried_card_missing(draft: Draft, context: Context, what: str) -> bool:
+    """A card from the shoe where the carried-over one is due begins a coup nobody vouches for."""
+    if not draft.state.link.carried or draft.state.phase not in _BEFORE_CARDS:
+        return False
+    _begin(draft, context, first=True, what=what)
+    text = "a card was drawn from the shoe where the carried-over card was due"
+    misalign(draft, "carried_card_missing", text)
+    return True
 
 
 def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Context) -> None:
@@ -123,6 +143,10 @@ def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Co
     first = place is None or _same(place, FIRST_PLACE)
     hidden = face is None
     if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
+        return
+    if draft.coup.excess_open and draft.state.phase in {Phase.CLOSED, Phase.DEALING}:
+        detail = f"a card was drawn outside the game, and behind it one to {place}"
+        misalign(draft, "excess_card_was_due", detail)
         return
     fitting = _fitting(draft, place)
     if fitting is None:
@@ -168,7 +192,7 @@ def _card_not_due(draft: Draft, place: Place | None, context: Context) -> None:
         draft.close_betting(context, by="break")
     phase = draft.state.phase
     if allows(phase, ExcessCardDrawn.TYPE) and place is not None and place.number > 1:
-        _excess_card(draft, f"a card was drawn to {place}")
+        hold_for_excess(draft)
         return
     due = due_places(draft.coup) if phase in {Phase.CLOSED, Phase.DEALING} else ()
     where = " or ".join(str(p) for p in due) or "no card"
@@ -213,8 +237,10 @@ def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> 
     if draft.state.phase is Phase.MISALIGNED:
         return
     place = Place(report.hand, report.number) if report.hand and report.number else None
-    first = place is None or _same(place, FIRST_PLACE)
-    if not _begin(draft, context, first=first, what="a card that could not be read"):
+    first, what = place is None or _same(place, FIRST_PLACE), "a card that could not be read"
+    if _carried_card_missing(draft, context, what):
+        return
+    if not _begin(draft, context, first=first, what=what):
         return
     fitting = _fitting(draft, place)
     if fitting is None:
@@ -225,23 +251,45 @@ def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> 
     raise_alarm(draft, "unreadable_card", text, draft.coup.id)
 
 
-def _excess_card(draft: Draft, what: str) -> None:
-    """A card when none was due: the coup is held until a person says whether it was seen."""
-    draft.emit(ExcessCardDrawn(coup=draft.coup.id))
-    text = f"coup {draft.coup.id}: {what} when none was due; say whether the table has seen it"
-    raise_alarm(draft, "excess_card", text, draft.coup.id)
-
-
 def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> None:
-    """Behind a complete deal it is the excess card itself, or the shoe's evidence of its end."""
-    phase, excess = draft.state.phase, draft.coup.excess if draft.state.coup else ""
-    if phase is Phase.COMPLETE and report.reason == "drawn_outside_game":
-        _excess_card(draft, "a card was drawn")
-    elif phase is Phase.COMPLETE and excess and excess != "burned":
-        text = f"coup {draft.coup.id}: the shoe took out the excess card that was to be {excess}"
-        raise_alarm(draft, "excess_card_mismatch", text, draft.coup.id)
-    elif phase is not Phase.HELD and not (phase is Phase.COMPLETE and excess):
+    """Behind a complete deal it is the excess card itself, or the shoe's evidence of its end.
+
+    Where a face is not known yet nobody can say whether the deal is complete: the card is
+    remembered, and judged when all are. The fold has kept what the shoe says of it.
+    """
+    phase = draft.state.phase
+    excess = draft.coup.excess if draft.state.coup else ""
+    if report.reason != DRAWN_OUTSIDE:
+        told = excess == "taken_out" and phase in {Phase.CLOSED, Phase.DEALING, Phase.HELD}
+        if told:
+            tell_of_excess(draft)
+        elif not (excess and phase in {Phase.COMPLETE, Phase.DISPUTED, Phase.HELD}):
+            _break(draft, report, context)
+    elif phase is Phase.COMPLETE and excess == "drawn":
+        hold_for_excess(draft)
+    elif excess == "drawn" and _deal_may_be_complete(draft):
+        if phase is Phase.BETTING:
+            draft.close_betting(context, by="break")
+        tell_of_excess(draft)
+    else:
         _break(draft, report, context)
+
+
+def _deal_may_be_complete(draft: Draft) -> bool:
+    """The first four cards lie there, and not every face is known."""
+    if draft.state.phase not in {Phase.BETTING, Phase.CLOSED, Phase.DEALING}:
+        return False
+    dealt = draft.coup.cards
+    return len(dealt) >= INITIAL_CARDS and any(card.card is None for card in dealt)
+
+
+def _awaited_card_taken_out(draft: Draft) -> None:
+    """The shoe burns a card that was to be carried over: no coup waits for it any more."""
+    shoe = shoe_of_excess(draft.state).id
+    text = f"the shoe {shoe} took out of play the excess card that was to be carried over"
+    coup = draft.coup.id if draft.state.in_progress else None
+    draft.emit(IrregularityRecorded(coup=coup, kind=EXCESS_MISMATCH, reason=text))
+    raise_alarm(draft, EXCESS_MISMATCH, text, coup)
 
 
 def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) -> None:

@@ -7,6 +7,7 @@ however its cards became known.
 from typing import Final
 
 from events.cards import Winner
+from events.irregularity import ExcessCardDrawn
 from events.shoe import DeviceResult
 from events.table import (
     AlarmRaised,
@@ -16,13 +17,23 @@ from events.table import (
     ResultDisputed,
 )
 from table_core.coup import Phase, allows
-from table_core.dealing import completion, contradiction
+from table_core.dealing import INITIAL_CARDS, completion, contradiction, due_places
 from table_core.draft import Context, Draft
 from table_core.rulebook import INITIAL_PHASE, LAST_PHASE
 
-__all__ = ["conclude", "judge_cards", "misalign", "raise_alarm"]
+__all__ = [
+    "EXCESS_MISMATCH",
+    "conclude",
+    "hold_for_excess",
+    "judge_cards",
+    "misalign",
+    "raise_alarm",
+    "settle_first_phase",
+    "tell_of_excess",
+]
 
-_INITIAL_CARDS: Final = 4
+EXCESS_MISMATCH: Final = "excess_card_mismatch"
+"""The shoe has done something else with an excess card than the house's policy says."""
 _TWO_CARDS: Final = 2
 _BANKER_SIX: Final = 6
 
@@ -35,11 +46,15 @@ def judge_cards(draft: Draft, context: Context) -> None:
     if wrong:
         misalign(draft, "position_contradicts_draw_table", wrong)
         return
-    _settle_first_phase(draft, context)
+    settle_first_phase(draft, context)
     completed = completion(draft.coup)
     if completed is None:
+        _misalign_if_the_excess_was_due(draft)
         return
     draft.emit(completed)
+    if draft.coup.excess_open:
+        hold_for_excess(draft)
+        return
     conclude(draft, context)
 
 
@@ -70,6 +85,25 @@ def conclude(draft: Draft, context: Context) -> None:
     draft.settle(context, LAST_PHASE)
 
 
+def hold_for_excess(draft: Draft) -> None:
+    """A card was drawn when none was due: held until a person says whether the table saw it."""
+    draft.emit(ExcessCardDrawn(coup=draft.coup.id))
+    tell_of_excess(draft)
+
+
+def tell_of_excess(draft: Draft) -> None:
+    """The alarm of a card in excess, with what is known of it now."""
+    coup = draft.coup
+    if coup.phase is Phase.HELD:
+        then = "say whether the table has seen it"
+    else:
+        then = "put it aside; when the faces are known it is judged whether one was due"
+    text = f"coup {coup.id}: a card was drawn outside the game; {then}"
+    if coup.excess == "taken_out":
+        text = f"{text} (the shoe has taken it out of play: it is burned)"
+    raise_alarm(draft, "excess_card", text, coup.id)
+
+
 def misalign(draft: Draft, reason: str, detail: str) -> None:
     """The coup cannot be vouched for, where it is in a phase in which that can be."""
     if allows(draft.state.phase, CoupMisaligned.TYPE):
@@ -81,13 +115,23 @@ def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> 
     draft.emit(AlarmRaised(alarm=name, text=text, coup=coup))
 
 
-def _settle_first_phase(draft: Draft, context: Context) -> None:
+def _misalign_if_the_excess_was_due(draft: Draft) -> None:
+    """A card drawn outside the game that our draw table wants in a hand is no overdraw."""
+    coup = draft.coup
+    places = due_places(coup)
+    if coup.excess_open and places and all(dealt.card is not None for dealt in coup.cards):
+        detail = f"a card was drawn outside the game where {places[0]} was due"
+        misalign(draft, "excess_card_was_due", detail)
+
+
+def settle_first_phase(draft: Draft, context: Context) -> None:
     """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
     coup = draft.coup
     first_cards = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
-    if len(first_cards) < _INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
+    if len(first_cards) < INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
         return
-    if any(context.rulebook.phase_of(wager.bet) == INITIAL_PHASE for wager in coup.wagers):
+    paid = coup.settlement(INITIAL_PHASE) is not None
+    if paid or any(context.rulebook.phase_of(w.bet) == INITIAL_PHASE for w in coup.wagers):
         draft.settle(context, INITIAL_PHASE)
 
 

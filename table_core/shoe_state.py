@@ -4,6 +4,8 @@ Every card that left the shoe is counted once, and its face once, however often 
 face may be disclosed again, or entered by hand and then disclosed; an overdrawn card is told of up
 to three times (drawn outside the game, disclosed, carried over). So the shoe remembers the cards of
 the round in progress by their places, and what is told of a place again is the same card.
+
+A shoe that is replaced in mid-coup keeps its own cards: `table_core.shoes` finds whose a card is.
 """
 
 from collections.abc import Callable
@@ -31,9 +33,13 @@ __all__ = [
     "ShoeView",
     "Told",
     "add_by_hand",
+    "can_be_aside",
     "face_told",
+    "has_placed",
+    "has_told",
     "hear_card",
     "new_round",
+    "place_aside",
     "place_last",
     "put_aside",
     "set_face",
@@ -73,6 +79,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
         cards: how many cards have left it.
         order: the faces that are known, as they became known, two letters a card.
         told: the cards of the round in progress.
+        begun: a round has begun with a card, and no coup has taken it for its own yet.
         restarted: the device has lost its power in the round: its places are its own from there.
         exposed: the first card.
         burned: how many cards the shoe has reported burned.
@@ -82,6 +89,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
         extra: the overdrawn card that lies beside the table, if one does.
         last_coup: the number of its last coup, once the cut card has come.
         ended: no more coups come from it.
+        audited: its audit is on record.
         roads: of its coups.
     """
 
@@ -92,6 +100,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
     cards: int = 0
     order: str = ""
     told: tuple[Told, ...] = ()
+    begun: bool = False
     restarted: bool = False
     exposed: Card | None = None
     burned: int = 0
@@ -101,6 +110,7 @@ class ShoeView(Struct, frozen=True, kw_only=True):
     extra: Told | None = None
     last_coup: int | None = None
     ended: bool = False
+    audited: bool = False
     roads: Roads = Roads()
 
 
@@ -114,7 +124,7 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
     """
     hearer = _HEARERS.get(type(report))
     if between and isinstance(report, CardDrawn | CardUnreadable | CardCarriedOver):
-        shoe = new_round(shoe)
+        shoe = replace(new_round(shoe), begun=True)
     if isinstance(report, ShoeBooted) and shoe.told and not between:
         return replace(shoe, restarted=True)
     return hearer(shoe, report) if hearer else shoe
@@ -122,7 +132,7 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
 
 def new_round(shoe: ShoeView) -> ShoeView:
     """What is told from here on is told of other cards."""
-    return replace(shoe, told=(), restarted=False)
+    return replace(shoe, told=(), begun=False, restarted=False)
 
 
 def times_seen(shoe: ShoeView, face: Card) -> int:
@@ -137,10 +147,25 @@ def face_told(shoe: ShoeView, hand: Hand, number: int) -> Card | None:
     return known.face if known else None
 
 
+def has_placed(shoe: ShoeView, hand: Hand, number: int) -> bool:
+    """Whether the shoe has told of a card at this very place in the round in progress."""
+    return _placed(shoe, hand, number) is not None
+
+
+def has_told(shoe: ShoeView, hand: Hand, number: int) -> bool:
+    """Whether the card at a place came from this shoe: it, or one behind it, was told of."""
+    place = _dealing_order(hand, number)
+    later = any(
+        each.hand is not None and _dealing_order(each.hand, each.number or 0) > place
+        for each in shoe.told
+    )
+    return later or _find(shoe, hand, number) is not None
+
+
 def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> ShoeView:
     """What is now known of a card that was told of; None when its face is not trusted.
 
-    A card that this shoe has not told of is another shoe's, which it replaced in mid-coup.
+    A card that this shoe has not told of is no card of this one.
     """
     known = _find(shoe, hand, number)
     if known is None:
@@ -158,6 +183,18 @@ def add_by_hand(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView
     if alike is None:
         shoe = _left(shoe, face)
     return replace(shoe, told=(*told, Told(hand, number, face)))
+
+
+def can_be_aside(shoe: ShoeView, face: Card) -> bool:
+    """Whether the overdrawn card can have this face, and no card without a place has it."""
+    alike = any(each.hand is None and each.face is face for each in shoe.told)
+    return shoe.extra is not None and shoe.extra.face in {None, face} and not alike
+
+
+def place_aside(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView:
+    """The overdrawn card lies at a place after all."""
+    shoe = _extra(shoe, face, again=True)
+    return replace(shoe, told=(*shoe.told, Told(hand, number, face)), extra=None)
 
 
 def place_last(shoe: ShoeView, hand: Hand, number: int) -> ShoeView:
@@ -243,6 +280,10 @@ def _find(shoe: ShoeView, hand: Hand, number: int) -> Told | None:
 
 def _placed(shoe: ShoeView, hand: Hand, number: int | None) -> Told | None:
     return next((each for each in shoe.told if (each.hand, each.number) == (hand, number)), None)
+
+
+def _dealing_order(hand: Hand, number: int) -> int:
+    return 2 * number + (hand is Hand.BANKER)
 
 
 def _with(order: str, face: Card | None) -> str:

@@ -10,6 +10,7 @@ from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
 from table_core.shoe_state import ShoeView
 from table_core.standing import Standing
+from table_core.trail import Trail
 
 __all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
 
@@ -48,7 +49,9 @@ class Coup(Struct, frozen=True, kw_only=True):
         reason: why it is disputed, misaligned or void.
         settlements: those in force, one a phase.
         round_over: the shoe has said that its round is over.
-        excess: what became of an excess card; empty where there was none or it is open.
+        excess: what became of an excess card: `drawn` outside the game and to be judged or
+            resolved, `several` of them, `taken_out` of play by the shoe itself; and in the end
+            `carried`, `dummy` or `burned`. Empty where there was none.
         device_result: what the shoe says came out, once it has said so.
     """
 
@@ -66,6 +69,11 @@ class Coup(Struct, frozen=True, kw_only=True):
     round_over: bool = False
     excess: str = ""
     device_result: DeviceResult | None = None
+
+    @property
+    def excess_open(self) -> bool:
+        """Whether a card lies outside the game of which a person must say what becomes of it."""
+        return self.excess in {"drawn", "several", "taken_out"}
 
     def settlement(self, phase: int) -> Settlement | None:
         """The settlement in force of a phase."""
@@ -143,9 +151,12 @@ class TableState(Struct, frozen=True, kw_only=True):
         rulebook: id of the rulebook in force, empty before the first.
         rulebook_hash: SHA-256 of its file.
         shoe: the shoe on the table.
+        replaced: shoes before it whose cards may still be told of: those of the coup in progress,
+            or of the last one until the next begins.
         orders: id and order of the shoes before it, the newest last.
         link: the shoe link.
         coup: in progress, or the last one.
+        past: the coups that are over since the shoe was loaded, as they stand now.
         limits: the table's own, where it has set some.
         dealer: who deals, an opaque reference.
         supervisor: who answers for it.
@@ -158,9 +169,11 @@ class TableState(Struct, frozen=True, kw_only=True):
     rulebook: str = ""
     rulebook_hash: str = ""
     shoe: ShoeView | None = None
+    replaced: tuple[ShoeView, ...] = ()
     orders: tuple[tuple[str, str], ...] = ()
     link: LinkView = LinkView()
     coup: Coup | None = None
+    past: Trail[Coup] = Trail()
     limits: LimitsSet = LimitsSet()
     dealer: str | None = None
     supervisor: str | None = None

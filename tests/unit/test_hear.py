@@ -115,8 +115,8 @@ report_lost     -        !        m:report_lost m:report_lost m:report_lost m:re
 copy_conflict   -        !        m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict - - -
 reversed        -        !        m:card_reversed m:card_reversed m:card_reversed m:card_reversed m:card_reversed - - -
 forced_end      -        !        m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end - - -
-out_of_game     -        !        m:card_out_of_game m:card_out_of_game m:card_out_of_game m:card_out_of_game - - - -
-drawn_outside   -        !        m:card_out_of_game m:card_out_of_game e! m:card_out_of_game - - - -
+out_of_game     -        !        m:card_out_of_game m:card_out_of_game m:card_out_of_game m:card_out_of_game ! - - -
+drawn_outside   -        !        m:card_out_of_game m:card_out_of_game e! m:card_out_of_game m:card_out_of_game - - -
 carried_over    -        !        m:card_carried_over m:card_carried_over m:card_carried_over m:card_carried_over m:card_carried_over - - -
 cut_card        u        u        u       u        u         u         u     u           u       u
 """  # noqa: E501 - a row a report
@@ -135,14 +135,14 @@ LETTERS: dict[type[TableEvent], str] = {
 }
 
 
-def _letters(events: list[TableEvent]) -> str:
+def letters(events: list[TableEvent], named: dict[type[TableEvent], str] = LETTERS) -> str:
     """The events behind the recording, as the table writes them; confirmation goes with payment."""
     written = ""
     for event in events:
         if isinstance(event, CoupMisaligned):
             written += f"m:{event.reason}"
         else:
-            written += LETTERS.get(type(event), "")
+            written += named.get(type(event), "")
     return written or "-"
 
 
@@ -161,7 +161,7 @@ def test_every_phase_times_every_report(phase: str, name: str, outcome: str) -> 
     world = world_in(Phase(phase))
     recorded, *events = world.say(REPORTS[name])
     assert isinstance(recorded, ShoeReported)
-    assert _letters(events) == outcome
+    assert letters(events) == outcome
 
 
 @pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.CONFIRMED])

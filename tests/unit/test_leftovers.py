@@ -12,7 +12,7 @@ from events.commands import (
     ResolveIrregularity,
     VoidCoup,
 )
-from events.shoe import BurnCard, CardOutOfGame, DeviceResult, FirstCard, ShoeBooted
+from events.shoe import BurnCard, DeviceResult, FirstCard, ShoeBooted
 from table_core.coup import Phase
 from table_core.shoe_state import times_seen
 from tests.support.coups import World, drawn, world_in
@@ -21,9 +21,9 @@ P, B = Hand.PLAYER, Hand.BANKER
 
 
 def carried_card_missing() -> World:
-    """The shoe burned a card that was to be the dummy coup's first, and deals from itself."""
+    """A card was to be the dummy coup's first, and the shoe deals from itself."""
     world = world_in(Phase.HELD)
-    world.say(CardOutOfGame(reason="overdrawn", face=Card.D4), DeviceResult(winner="player"))
+    world.say(DeviceResult(winner="player"))
     world.must(
         ResolveIrregularity(transaction="r", kind="excess_card", seen=True, reason="face up")
     )

@@ -1,0 +1,151 @@
+"""The fold of what the shoe says and of a shoe's life: loaded, heard, ended, audited."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from events.shoe import (
+    CardOutOfGame,
+    DeviceResult,
+    ErrorCleared,
+    ErrorRaised,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
+    LockChanged,
+    Report,
+    RoundForcedEnd,
+    ShoeBooted,
+    ShoeReady,
+)
+from events.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.table import ShoeEnded, ShoeLoaded, ShoeReported
+from table_core.coup import OVER, Phase
+from table_core.fold_tools import current_shoe
+from table_core.shoe_life import BURN_ALARM
+from table_core.shoe_state import ORDERS_KEPT, ShoeView
+from table_core.shoes import DRAWN_OUTSIDE, hear_shoes, shoe_of_excess, with_shoe
+from table_core.state import Coup, LinkView, TableState
+from table_core.trail import Trail
+
+__all__ = [
+    "on_burn_recorded",
+    "on_cut_card_came",
+    "on_shoe_audited",
+    "on_shoe_ended",
+    "on_shoe_loaded",
+    "on_shoe_reported",
+]
+
+
+def on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
+    """A new shoe; of the one before cards may still be told, and a coup may go on."""
+    before = (*state.replaced, state.shoe) if state.shoe else ()
+    kept = tuple(shoe for shoe in before if state.in_progress or shoe.told or shoe.extra)
+    # An overdrawn card of the shoe before is no card of this one.
+    link = replace(state.link, carried=False, dummy=False)
+    shoe = ShoeView(id=event.shoe, decks=event.decks)
+    return replace(state, shoe=shoe, replaced=kept, link=link, past=Trail())
+
+
+def on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
+    """No more coups come from the shoe."""
+    shoe = current_shoe(state)
+    orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
+    return _forget_burn(replace(state, shoe=replace(shoe, ended=True), orders=orders))
+
+
+def on_shoe_audited(state: TableState, event: ShoeAudited) -> TableState:
+    """All that will be known of its cards is known."""
+    shoe = next((s for s in (state.shoe, *state.replaced) if s and s.id == event.shoe), None)
+    if shoe is None:
+        return state
+    orders = tuple((name, shoe.order if name == shoe.id else o) for name, o in state.orders)
+    return with_shoe(replace(state, orders=orders), replace(shoe, audited=True))
+
+
+def on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:
+    """The burn is known."""
+    return _forget_burn(replace(state, shoe=replace(current_shoe(state), burn_recorded=True)))
+
+
+def on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
+    """The last coup is known."""
+    return replace(state, shoe=replace(current_shoe(state), last_coup=event.last_coup))
+
+
+def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
+    """What the shoe says, as far as it is a fact by itself: the link, the cards, the evidence."""
+    source, report = event.source, event.source.report
+    link, awaited = state.link, state.link.carried
+    if link.journal and link.journal != source.journal:
+        link = replace(link, past=link.past | {link.journal})
+    link = replace(link, journal=source.journal, seq=source.seq)
+    link = _LINK_FOLDS.get(type(report), _unchanged)(link, report)
+    state = replace(state, link=link)
+    if state.shoe:
+        between = not state.in_progress and not link.residue
+        state = hear_shoes(state, report, between=between)
+        if awaited and not link.carried:
+            shoe = shoe_of_excess(state)
+            state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
+    return replace(state, coup=_told_of(state.coup, report)) if state.coup else state
+
+
+def _told_of(coup: Coup, report: Report) -> Coup:
+    """The coup with the evidence that the shoe gives of it."""
+    if isinstance(report, DeviceResult | RoundForcedEnd | ShoeBooted):
+        coup = replace(coup, round_over=True)
+    if isinstance(report, DeviceResult) and coup.phase not in {*OVER, Phase.BETTING}:
+        coup = replace(coup, device_result=report)
+    if isinstance(report, CardOutOfGame):
+        coup = replace(coup, excess=_excess(coup, report))
+    return coup
+
+
+def _excess(coup: Coup, report: CardOutOfGame) -> str:
+    """A card outside the game is remembered until it is judged and resolved; so is its end."""
+    if report.reason != DRAWN_OUTSIDE:
+        return _TAKEN_OUT.get(coup.excess, coup.excess)
+    if coup.phase in OVER or (coup.phase is Phase.BETTING and not coup.cards):
+        return coup.excess
+    return "several" if coup.excess_open else "drawn"
+
+
+# What becomes of an excess card that the shoe takes out of play: a person has still to say so
+# where nobody has, and what was to be carried over is burned.
+_TAKEN_OUT: Final = {"drawn": "taken_out", "carried": "burned", "dummy": "burned"}
+
+
+def _out_of_game(link: LinkView, report: CardOutOfGame) -> LinkView:
+    """A card that the shoe has taken out of play is not awaited as the next coup's first."""
+    if report.reason == DRAWN_OUTSIDE:
+        return link
+    return replace(link, carried=False, dummy=False)
+
+
+def _forget_burn(state: TableState) -> TableState:
+    """A burn that is known, or whose shoe is over, is missed no more."""
+    return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
+
+
+def _unchanged(link: LinkView, _: object) -> LinkView:
+    return link
+
+
+_LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
+    LinkOpen: lambda link, _: replace(link, state="open"),
+    LinkUp: lambda link, _: replace(link, state="up"),
+    LinkDown: lambda link, _: replace(link, state="down"),
+    LinkStalled: lambda link, _: replace(link, state="stalled"),
+    ShoeBooted: lambda link, _: replace(link, errors=frozenset(), residue=False),
+    CardOutOfGame: _out_of_game,
+    ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),
+    ErrorCleared: lambda link, report: replace(link, errors=link.errors - {report.code}),
+    LockChanged: lambda link, report: replace(link, locked=report.locked),
+    DeviceResult: lambda link, _: replace(link, residue=False),
+    RoundForcedEnd: lambda link, _: replace(link, residue=False),
+    ShoeReady: lambda link, _: replace(link, residue=False),
+}

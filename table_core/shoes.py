@@ -1,0 +1,120 @@
+"""Whose a card is, where a shoe was replaced in mid-coup. Pure.
+
+The coup goes on from the new shoe's cards, but those that lie on the table came from the shoe
+before: their faces count there however late they become known, and so do the coup, its mark on the
+roads and its void, because the coup's id names its shoe. So a shoe that was replaced stays in the
+state until the next coup begins, and its audit waits for the end of the coup.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from events.cards import Card, Hand
+from events.errors import OurBug
+from events.shoe import CardOutOfGame, CardRevealed, Report, ShoeBooted
+from table_core.shoe_state import (
+    ShoeView,
+    add_by_hand,
+    can_be_aside,
+    has_placed,
+    has_told,
+    hear_card,
+    place_aside,
+)
+from table_core.state import TableState
+
+__all__ = [
+    "DRAWN_OUTSIDE",
+    "add_card",
+    "hear_shoes",
+    "is_aside",
+    "shoe_of_coup",
+    "shoe_of_excess",
+    "shoe_of_place",
+    "shoe_told_of",
+    "with_shoe",
+]
+
+DRAWN_OUTSIDE: Final = "drawn_outside_game"
+"""The reason by which a card that leaves the shoe outside the game is a card of its own; by any
+other the shoe tells what became of one."""
+
+
+def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeView:
+    """The shoe that the card at a place of the coup came from."""
+    shoe = _current(state)
+    if has_placed(shoe, hand, number):
+        return shoe
+    before = (each for each in reversed(state.replaced) if has_told(each, hand, number))
+    return next(before, shoe)
+
+
+def shoe_of_excess(state: TableState) -> ShoeView:
+    """The shoe that the overdrawn card came from."""
+    shoe = _current(state)
+    if shoe.extra is not None:
+        return shoe
+    return next((each for each in reversed(state.replaced) if each.extra is not None), shoe)
+
+
+def shoe_of_coup(state: TableState) -> ShoeView:
+    """The shoe that the coup's id names."""
+    shoe = _current(state)
+    name = state.coup.id.partition("/")[0] if state.coup else shoe.id
+    return next((each for each in state.replaced if each.id == name), shoe)
+
+
+def shoe_told_of(state: TableState, report: Report) -> ShoeView:
+    """The shoe whose card a report tells of."""
+    if isinstance(report, CardRevealed):
+        return shoe_of_place(state, report.hand, report.number)
+    if isinstance(report, CardOutOfGame) and report.reason != DRAWN_OUTSIDE:
+        return shoe_of_excess(state)
+    return _current(state)
+
+
+def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
+    """Whether a card of which no shoe told at its place is the one that was drawn in excess.
+
+    It is where that one waits to be judged or to be this coup's first card, and can be this one.
+    """
+    shoe = _current(state)
+    if not can_be_aside(shoe_of_excess(state), face) or has_placed(shoe, hand, number):
+        return False
+    if state.link.carried:
+        return (hand, number) == (Hand.PLAYER, 1)
+    told = any(has_told(each, hand, number) for each in (shoe, *state.replaced))
+    return state.coup is not None and state.coup.excess_open and not told
+
+
+def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableState:
+    """A person says that this card lies at a place: it is counted once, in the shoe it is of."""
+    if not is_aside(state, hand, number, face):
+        shoe = shoe_of_place(state, hand, number)
+        return with_shoe(state, add_by_hand(shoe, hand, number, face))
+    state = with_shoe(state, place_aside(shoe_of_excess(state), hand, number, face))
+    return replace(state, coup=replace(state.coup, excess="")) if state.coup else state
+
+
+def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
+    """The table after a report, as far as it tells of cards: see `hear_card`."""
+    shoe = shoe_told_of(state, report)
+    if isinstance(report, ShoeBooted) and state.replaced and not between:
+        # The new shoe's device counts its own places, though the coup has cards already.
+        return with_shoe(state, replace(shoe, restarted=True))
+    return with_shoe(state, hear_card(shoe, report, between=between))
+
+
+def with_shoe(state: TableState, shoe: ShoeView) -> TableState:
+    """The table with a shoe moved on: the one on it, or one that was replaced."""
+    if state.shoe is None or state.shoe.id == shoe.id:
+        return replace(state, shoe=shoe)
+    replaced = tuple(shoe if each.id == shoe.id else each for each in state.replaced)
+    return replace(state, replaced=replaced)
+
+
+def _current(state: TableState) -> ShoeView:
+    if state.shoe is None:
+        raise OurBug("a card was asked for before the first shoe")
+    return state.shoe
