@@ -26,6 +26,7 @@ EXIT_INTERRUPTED: Final = 130
 _COMMANDS: Final = {
     "bench": ("baccarat.commands.bench:bench", "measured figures, each beside its floor"),
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
+    "evidence": ("baccarat.commands.evidence:evidence", "prove one coup, or verify its proof"),
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
     "log": ("baccarat.commands.log:log", "verify an event log"),
     "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),

@@ -1,0 +1,186 @@
+"""Gather the evidence for one coup from a log, which stays as it is and may be in use.
+
+What is gathered is verified before it is given out, by the code that will verify it elsewhere, with
+the key that the log itself announces.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from events.checkpoint import parse_checkpoint
+from events.codec import decode_data, decode_envelope
+from events.errors import InputError
+from events.integrity import CheckpointKeyChanged
+from events.log_read import LogReader, reading
+from events.note import VerifierKey, parse_verifier_key
+from events.table import BettingOpened
+from events.tree import inclusion_proofs, leaf_hash
+from table_core.evidence import (
+    FORM,
+    Evidence,
+    Proved,
+    ends_coup,
+    expected_result,
+    parsed_rulebooks,
+    sealed,
+    verify_evidence,
+    written,
+)
+from table_core.evidence_judge import Fault, Recorded
+from table_core.stores import shipped, shipped_source
+
+__all__ = ["NoEvidence", "Progress", "gather"]
+
+Progress = Callable[[int, int], None]
+_PROGRESS_EVERY: Final = 10_000
+
+
+class NoEvidence(Exception):  # noqa: N818 - the answer is no
+    """The coup is in the log, but cannot be proved from it now."""
+
+
+def gather(
+    path: Path,
+    coup: str,
+    *,
+    build: str,
+    rulebooks: Sequence[Path] = (),
+    progress: Progress | None = None,
+) -> bytes:
+    """The evidence for a coup, as the bytes of its file.
+
+    Args:
+        path: the log.
+        coup: the coup's id.
+        build: what to say made it.
+        rulebooks: files of rulebooks that this build does not ship.
+        progress: called with the events read and the events in all.
+
+    Raises:
+        InputError: there is no such log, coup or rulebook.
+        LogRefused: the log is damaged; names the position.
+        NoEvidence: the coup is not over, no checkpoint covers it, or its record contradicts itself.
+    """
+    with reading(path) as log:
+        collector = _Collector(log.origin, coup)
+        for stored in log.read():
+            collector.take(stored.position, stored.stored)
+            if progress and (stored.position % _PROGRESS_EVERY == 0 or stored.position == log.end):
+                progress(stored.position, log.end)
+        records = collector.finished(path)
+        checkpoint = _checkpoint(log, collector)
+    texts = _rulebooks(records, rulebooks)
+    size = parse_checkpoint(checkpoint)[0].size
+    indices = [record.position - 1 for record, _ in records]
+    proofs = inclusion_proofs(collector.leaves[:size], indices)
+    try:
+        expected = expected_result(log.origin, coup, [record for record, _ in records], texts)
+    except Fault as fault:
+        raise NoEvidence(f"coup {coup} contradicts itself: {fault}") from fault
+    evidence = Evidence(
+        form=FORM,
+        build=build,
+        origin=log.origin,
+        coup=coup,
+        expected=expected,
+        checkpoint=checkpoint.decode(),
+        rulebooks=texts,
+        events=tuple(
+            Proved(
+                position=record.position,
+                stored=stored.decode(),
+                proof=tuple(each.hex() for each in proof),
+            )
+            for (record, stored), proof in zip(records, proofs, strict=True)
+        ),
+    )
+    data = written(sealed(evidence))
+    verdict = verify_evidence(data, collector.keys)
+    if not verdict.ok:
+        raise NoEvidence(f"coup {coup} cannot be proved: {verdict.part}: {verdict.reason}")
+    return data
+
+
+class _Collector:
+    """Takes the events of a log one by one, and keeps those of one coup."""
+
+    def __init__(self, origin: str, coup: str) -> None:
+        self._origin = origin
+        self._coup = coup
+        self._commit: list[tuple[Recorded, bytes]] = []
+        self._kept: list[tuple[Recorded, bytes]] = []
+        self._begun = False
+        self._over = False
+        self.leaves: list[bytes] = []
+        self.keys: list[VerifierKey] = []
+
+    def take(self, position: int, stored: bytes) -> None:
+        self.leaves.append(leaf_hash(stored))
+        envelope = decode_envelope(stored)
+        record = Recorded(position, envelope, decode_data(envelope))
+        if isinstance(record.event, CheckpointKeyChanged):
+            self.keys.append(parse_verifier_key(record.event.key))
+        if self._commit and self._commit[-1][0].envelope.cause != envelope.cause:
+            self._commit = []
+        self._commit.append((record, stored))
+        if isinstance(record.event, BettingOpened) and record.event.coup == self._coup:
+            self._begun = True
+            self._kept = list(self._commit)  # with the shoe's report that began it, if one did
+        elif self._begun and (not self._over or envelope.correlation == self._coup):
+            self._kept.append((record, stored))
+        self._over = self._over or ends_coup(record, self._coup)
+
+    def finished(self, path: Path) -> list[tuple[Recorded, bytes]]:
+        if not self._begun:
+            raise InputError(f"--coup {self._coup}: no such coup in {path}; one is <shoe>/<number>")
+        if not self._over:
+            raise NoEvidence(f"coup {self._coup} is not over yet")
+        return self._kept
+
+
+def _checkpoint(log: LogReader, collector: _Collector) -> bytes:
+    """The first checkpoint that covers the coup and all that was said of it later."""
+    last = collector.finished(Path())[-1][0].position
+    newest = 0
+    for size, note in log.checkpoints():
+        if size >= last:
+            return note
+        newest = size
+    told = f"the newest covers {newest} events" if newest else "the log has none"
+    raise NoEvidence(
+        f"no checkpoint covers the coup's last event, at {last}; {told}: "
+        "a table with a signing key makes one behind every settlement"
+    )
+
+
+def _rulebooks(records: Iterable[tuple[Recorded, bytes]], files: Sequence[Path]) -> tuple[str, ...]:
+    """The files of the rulebooks that the coup was played and judged by."""
+    wanted = {
+        digest: str(getattr(record.event, "rulebook", ""))
+        for record, _ in records
+        if (digest := getattr(record.event, "rulebook_hash", None))
+    }
+    known: dict[str, str] = {}
+    for source in (*map(shipped_source, shipped()), *map(_read, files)):
+        text = source.decode("utf-8", "replace")
+        try:
+            known |= dict.fromkeys(parsed_rulebooks((text,)), text)
+        except Fault as fault:
+            raise InputError(f"--rulebook: {fault.reason}") from fault
+    missing = [
+        f"{name} (SHA-256 {digest})" for digest, name in wanted.items() if digest not in known
+    ]
+    if missing:
+        raise InputError(
+            f"the coup was judged by {' and '.join(missing)}, which this build does not ship; "
+            "give its file with --rulebook"
+        )
+    return tuple(known[digest] for digest in wanted)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"--rulebook {path}: {error.strerror}") from error
