@@ -30,6 +30,7 @@ from table_core.shell.bell import AlarmBell
 from table_core.shell.catching_up import DriverHead
 from table_core.shell.checkpoints import Checkpoints
 from table_core.shell.consumers import Consumers
+from table_core.shell.driver_journal import DriverJournal
 from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
 from table_core.shell.replays import Replays
 from table_core.shell.table import Heard, Table, no_probe, parse_command, refused
@@ -90,6 +91,7 @@ class TableService:
         self._clock = clock
         self._probe = probe
         self._driver = DriverHead()
+        self._driver_journal = DriverJournal()
         self._driver_presence = Presence()
         self._shown_away = False
         self._complete_since: int | None = None
@@ -223,9 +225,20 @@ class TableService:
             return
         before = self.caught_up
         self._driver = self._driver.told(status, retained=message.retain)
+        if not message.retain:
+            self._mind_journal(status)
         # A head that runs ahead has its events right behind it, and they are not to wait for a
         # state that they outdate; when they do not come, the watch notices.
         if self.caught_up and not before:
+            self._state.kick()
+
+    def _mind_journal(self, status: LinkStatus) -> None:
+        """The driver's disk may have lost what the table has: it is told, and so are people."""
+        before, now = self._driver_journal.lost, self._clock.mono_us()
+        if self._driver_journal.told(status, self._table.shoe_ack, now):
+            self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
+        if self._driver_journal.lost != before:
+            _log.error("shoe_journal.lost", reason=self._driver_journal.lost or "over")
             self._state.kick()
 
     async def _on_request(self, message: Message) -> None:
@@ -282,7 +295,9 @@ class TableService:
 
     def _ack(self, *, hello: bool = False) -> bytes:
         """All that was appended, in one number: what comes in a burst is acknowledged once."""
-        return msgspec.json.encode(msgspec.structs.replace(self._table.shoe_ack, hello=hello))
+        settled = self._driver_journal.settled(self._table.state)
+        ack = msgspec.structs.replace(self._table.shoe_ack, hello=hello, settled=settled)
+        return msgspec.json.encode(ack)
 
     async def _acknowledge(self, document: bytes) -> bool:
         self._probe("ack.before")
@@ -327,6 +342,8 @@ class TableService:
         if self._table.fault:
             text = f"{self._table.fault}; betting is stopped: keep the log, restore a backup"
             yield Alarm(name="log_unsound", text=text)
+        if self._driver_journal.lost:
+            yield Alarm(name="shoe_journal_lost", text=self._driver_journal.lost)
         if self._driver_away:
             text = "the shoe driver is away: what the shoe says now is not heard"
             yield Alarm(name="driver_offline", text=text)
