@@ -40,6 +40,8 @@ def plain(says: Callable[[Any], str], tone: Tone = "plain") -> Words:
 
 def fields_of(event: TableEvent, _: Moment, __: str) -> Told:
     """Words for an event that has none of its own: its name and all its fields."""
-    fields = msgspec.to_builtins(event)
-    details = tuple(f"{name.replace('_', ' ')}: {value}" for name, value in fields.items())
+    details = tuple(
+        f"{name.replace('_', ' ')}: {msgspec.to_builtins(getattr(event, name))}"
+        for name in event.__struct_fields__
+    )
     return Told(f"{event.TYPE.replace('_', ' ').capitalize()}.", details)

@@ -101,7 +101,7 @@ CATEGORY_WORDS: Final = {
     "lucky_8": "a Lucky 8",
     "natural_win": "won by a natural",
     "natural_tie": "a tie of naturals: the stake goes back",
-    **{f"win_by_{points}": f"won by {points}" for points in range(4, 10)},
+    **{f"win_by_{points}": f"won by {points}" for points in range(1, 10)},
     "one": "one hand has a perfect pair",
     "both": "both hands have a perfect pair",
     "lose": "lost",
