@@ -28,7 +28,7 @@ _COMMANDS: Final = {
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
     "evidence": ("baccarat.commands.evidence:evidence", "prove one coup, or verify its proof"),
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
-    "log": ("baccarat.commands.log:log", "verify an event log"),
+    "log": ("baccarat.commands.log:log", "verify, show, count, back up and restore event logs"),
     "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),
     "replay": (
         "baccarat.commands.replay:replay_command",

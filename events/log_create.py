@@ -1,17 +1,20 @@
 """Make a new, empty log: whole and under its name, or not at all. Or bring an older one up."""
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from events.errors import LogRefused
+from events.log_disk import remove_database, sync_folder
 from events.log_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, SCHEMAS
 
-__all__ = ["create", "upgrade"]
+__all__ = ["RESTORING_SUFFIX", "create", "upgrade"]
 
 _NEW_SUFFIX: Final = ".new"
+
+RESTORING_SUFFIX: Final = ".restoring"
+"""What a restore adds to the log's name until the copy is verified and takes its place."""
 
 
 def create(path: Path, origin: str) -> None:
@@ -21,7 +24,8 @@ def create(path: Path, origin: str) -> None:
     either no log or a whole one.
 
     Raises:
-        LogRefused: a WAL without its log lies there; SQLite would throw away what it holds.
+        LogRefused: a WAL without its log lies there; SQLite would throw away what it holds. Or a
+            restore was cut off when the log that it replaces was out of the way already.
         OSError, sqlite3.Error: the disk refused.
     """
     for suffix in ("-wal", "-journal"):
@@ -31,8 +35,14 @@ def create(path: Path, origin: str) -> None:
                 f"{path}: missing, but {left.name} is there and may hold events; "
                 "put the two together again, or restore a verified backup"
             )
+    restoring = path.with_name(path.name + RESTORING_SUFFIX)
+    if restoring.exists():
+        raise LogRefused(
+            f"{path}: missing, and {restoring.name} is there: "
+            "restore it once more, or remove that file for an empty log"
+        )
     new = path.with_name(path.name + _NEW_SUFFIX)
-    _remove(new)  # what a creation that was cut off left
+    remove_database(new)  # what a creation that was cut off left
     try:
         with closing(sqlite3.connect(new, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode=WAL")
@@ -46,9 +56,9 @@ def create(path: Path, origin: str) -> None:
             db.execute("COMMIT")
         # The last connection that closes moves the WAL into the file and syncs it.
         new.rename(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     finally:
-        _remove(new)
+        remove_database(new)
 
 
 def upgrade(db: sqlite3.Connection, version: int) -> None:
@@ -60,16 +70,3 @@ def upgrade(db: sqlite3.Connection, version: int) -> None:
         if name not in SCHEMAS[version]:
             db.execute(statement)
     db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-
-def _remove(database: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

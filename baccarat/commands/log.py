@@ -8,6 +8,9 @@ import click
 import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
+from baccarat.commands.log_copies import backup_command, restore_command
+from baccarat.commands.log_show import show
+from baccarat.commands.log_stats import stats
 from events.checkpoint_check import Held
 from events.errors import InputError
 from events.keys import given_key
@@ -78,3 +81,7 @@ def _told(log: Path, verdict: Verdict, *, keyed: bool) -> str:
 
 def _progress(done: int, events: int) -> None:
     click.echo(f"\r{done:,} of {events:,} events", nl=done >= events, err=True)
+
+
+for _command in (backup_command, restore_command, show, stats):
+    log.add_command(_command)

@@ -22,7 +22,7 @@ from events.log import EventLog, Stored
 from events.log_read import reading
 from events.table import ShoeEnded, TableEvent
 from events.tree import Tree
-from events.verify import verify
+from events.verify import Progress, verify
 from table_core.fold import fold
 from table_core.snapshot import comparable, decode_state, encode_state, state_hash
 from table_core.state import TableState
@@ -84,7 +84,7 @@ def keep_snapshot(log: Path, encoded: bytes) -> None:
             new.unlink(missing_ok=True)
 
 
-def inspect(path: Path) -> str | None:
+def inspect(path: Path, progress: Progress | None = None) -> str | None:
     """Verify a log in full and fold it again from its first event; it may be in use.
 
     Beyond `events.verify` it holds every `books_closed` against what the events before it come to:
@@ -92,6 +92,7 @@ def inspect(path: Path) -> str | None:
 
     Args:
         path: the log's file.
+        progress: told of the verification's, which is half of the way.
 
     Returns:
         What is wrong, in one line; None where nothing is.
@@ -99,7 +100,7 @@ def inspect(path: Path) -> str | None:
     Raises:
         InputError: there is no such log.
     """
-    verdict = verify(path)
+    verdict = verify(path, progress)
     if not verdict.ok:
         where = "" if verdict.first_bad is None else f"position {verdict.first_bad}: "
         return f"{where}{verdict.reason}"

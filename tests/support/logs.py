@@ -123,7 +123,7 @@ def keep(log: EventLog, events: Sequence[TableEvent]) -> None:
             at=AT,
             actor="shoe",
             cause=f"j/{first}",
-            correlation="",
+            correlation=str(getattr(event, "coup", None) or ""),
         )
         entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
     log.append(log.position, entries)
