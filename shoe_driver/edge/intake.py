@@ -132,7 +132,8 @@ class Intake:
         """
         await self._recorder.settle()
         self._recorder.roll()
-        writes = self._recorder.profile.loss_detection == "full"  # nothing else is acknowledged
+        # Only a profile that is acknowledged may write: it is the one that can resend.
+        writes = self._recorder.profile.resend is not None
         port = await open_port(self._endpoint, writes=writes)
         try:
             await self._listen(port)

@@ -76,15 +76,10 @@ class Proof:
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
         if silent_ms <= limits.silence_ms:
             return
-        if (decoder.in_deal or self._beats) and decoder.link in _TO_SPEAK:
+        if decoder.ought_to_speak and decoder.link in _TO_SPEAK:
             await self._recorder.happened(RecordKind.SILENCE, str(silent_ms))
-        if self._beats and silent_ms > _GIVE_UP * limits.silence_ms:
+        if self._recorder.profile.has_beat and silent_ms > _GIVE_UP * limits.silence_ms:
             raise PortError(
                 f"no heartbeat for {silent_ms // 1_000} s",
                 "look at the shoe's power and cable; behind a device server, at its far side",
             )
-
-    @property
-    def _beats(self) -> bool:
-        """Whether the device speaks all the time."""
-        return self._recorder.profile.loss_detection == "full"

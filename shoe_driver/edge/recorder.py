@@ -6,6 +6,7 @@ the same events under the same numbers, of which those above the acknowledged on
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -68,6 +69,7 @@ class Recorder:
         self._keep = keep or Keep()
         self._released: int | None = None
         self._forsaken = False
+        self._before: Counter[str | int]
         self._folder = folder
         self._wanted = profile
         self._clock = clock
@@ -81,7 +83,8 @@ class Recorder:
         else:
             self._adopt(JournalChain(newest))
             self._owed.append(self._record(RecordKind.START))
-        self._at_start = (self.decoder.reports, self.decoder.short_copies, self.decoder.rejected)
+        self._before = Counter()
+        self._before.subtract(_counted(self.decoder))
 
     @property
     def journal(self) -> str:
@@ -96,9 +99,25 @@ class Recorder:
     @property
     def counts(self) -> tuple[int, int, int]:
         """Reports, reports short of copies, and rejects since the driver's start."""
-        now = (self.decoder.reports, self.decoder.short_copies, self.decoder.rejected)
-        reports, short, rejected = (a - b for a, b in zip(now, self._at_start, strict=True))
-        return reports, short, rejected
+        now = self._counted
+        return now["reports"], now["short_copies"], now["rejected"]
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Finished reports of which one copy came, two, and so on, since the driver's start."""
+        now = self._counted
+        return tuple(now[copies] for copies, _ in enumerate(self.decoder.copies, start=1))
+
+    @property
+    def resends(self) -> int:
+        """Reports that came again although they had been taken, since the driver's start."""
+        return self._counted["resends"]
+
+    @property
+    def _counted(self) -> Counter[str | int]:
+        now = _counted(self.decoder)
+        now.update(self._before)
+        return now
 
     @property
     def wants_to_roll(self) -> bool:
@@ -120,13 +139,13 @@ class Recorder:
         """
         if not (self.wants_to_roll and (self.drained or self._forsaken)):
             return False
-        before, old = self.counts, self._journal
+        before, old = self._counted, self._journal
         self._begin()
         old.close()
         self._forsaken, self._released = False, None
         self._owed.clear()  # the new journal begins with a link that is down
         _log.info("journal.rolled", old=old.header.journal, new=self.journal)
-        self._at_start = (-before[0], -before[1], -before[2])
+        self._before = before
         return True
 
     async def go_on_in_a_new_segment(self) -> bool:
@@ -324,6 +343,18 @@ class Recorder:
     @staticmethod
     def _loop() -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
+
+
+def _counted(decoder: Decoder) -> Counter[str | int]:
+    """What a decoder has counted; copies by their number."""
+    found: Counter[str | int] = Counter(dict(enumerate(decoder.copies, start=1)))
+    found.update(
+        reports=decoder.reports,
+        short_copies=decoder.short_copies,
+        rejected=decoder.rejected,
+        resends=decoder.resends,
+    )
+    return found
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:

@@ -232,6 +232,8 @@ class Teller:
             journal=self._recorder.journal,
             head=decoder.head,
             reason="" if link.held else link.reason,
+            copies=self._recorder.copies,
+            resends=self._recorder.resends,
             hint="; ".join([*([link.hint] if link.hint else []), *self._recorder.notes]),
             opened=link.opened,
         )
