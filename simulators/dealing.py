@@ -66,7 +66,8 @@ class Coup(Struct, frozen=True, kw_only=True):
         last: the shoe is over after it.
         fault: what went wrong, if anything.
         excess: a card too many that left the shoe.
-        carried: it lies face down, and is the next coup's first card.
+        carried: it is the next coup's first card.
+        excess_seen: the table has seen its face.
         result_comes: the device says how it came out.
     """
 
@@ -78,6 +79,7 @@ class Coup(Struct, frozen=True, kw_only=True):
     fault: str | None = None
     excess: Card | None = None
     carried: bool = False
+    excess_seen: bool = False
     result_comes: bool = True
 
 
@@ -161,8 +163,8 @@ class DealingShoe:
     def can_have(self, fault: str) -> bool:
         """Whether this may go wrong with the next coup.
 
-        Not with a shoe's last coup, nor where a card that the shoe has burned is still awaited; and
-        a face too many needs one of which none is left.
+        Not with a shoe's last coup, nor with a dummy coup, which has no wagers; and a face too many
+        needs one of which none is left.
         """
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         return not (self._dummy_is_due or last) and (
@@ -209,7 +211,7 @@ class DealingShoe:
         if script.cut_after is not None:
             self.deck.cut(self.deck.left + len(script.cards) - script.cut_after)
         self._carried = script.excess if script.carries else None
-        self._dummy_is_due = script.excess is not None and not script.carries
+        self._dummy_is_due = script.carries and script.excess_seen
         self._errors = (*self._errors, *script.errors)
         self._coups += script.switched_after is None
         self._over = last
@@ -222,6 +224,7 @@ class DealingShoe:
             fault=woven,
             excess=script.excess,
             carried=script.carries,
+            excess_seen=script.excess_seen,
             result_comes=script.result_comes,
         )
 

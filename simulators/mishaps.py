@@ -209,9 +209,13 @@ def _no_result(script: Script, _: random.Random) -> None:
 
 
 def _overdraw_carried(script: Script, whims: random.Random) -> None:
-    """`E82 d e I... G`: a card too many stays face down and is the next coup's first."""
+    """`E82 d e I... G`: a card too many is the next coup's first.
+
+    It stays face down, or somebody turns it up: then the next coup is a dummy, without wagers.
+    """
     script.overdraw()
     script.carries = True
+    script.excess_seen = whims.random() < 0.5  # noqa: PLR2004 - either
     outside = Say(kind="d", report=EnqBccDevice.drawn_outside, pause=1.0)
     acts: list[Act] = [_raised("overdraw"), outside, _cleared("overdraw")]
     _overdrawn(script, acts, whims)
@@ -223,6 +227,7 @@ def _overdraw_burned(script: Script, whims: random.Random) -> None:
     Two errors stand and one is cleared: the other keeps betting shut until the dealer clears it.
     """
     card = script.overdraw()
+    script.excess_seen = True
     script.errors = ("draw_timeout",)
     outside = Say(kind="d", report=EnqBccDevice.drawn_outside, pause=1.0)
     disclosed = Say(kind="i", report=partial(EnqBccDevice.out_of_play, card=card), pause=1.0)

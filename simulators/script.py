@@ -102,6 +102,7 @@ class Script:
         acts: in order.
         excess: a card that was drawn when none was due.
         carries: it is the next coup's first card.
+        excess_seen: its face is shown to the table.
         cut_after: so many cards before the cut card came; None where it did not.
         switched_after: so many cards before another shoe took over; None where none did.
         result_comes: the device will say how the coup came out.
@@ -125,6 +126,7 @@ class Script:
         self.spent = tuple(spent)
         self.excess: Card | None = None
         self.carries = False
+        self.excess_seen = False
         self.cut_after: int | None = None
         self.switched_after: int | None = None
         self.result_comes = outcome is not None

@@ -40,7 +40,7 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
             was handed to the line; the settlement's latency counts from here.
         fault: what went wrong with it, if anything.
         excess: a card too many that left the shoe.
-        carried: it lies face down, and is the next coup's first card.
+        carried: it is the next coup's first card.
         result_comes: the device says how the coup came out.
     """
 
@@ -134,7 +134,7 @@ class ShoeSimulator:
         """
         happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
         self.lying = []
-        self.excess_is_seen = coup.excess is not None and not coup.carried
+        self.excess_is_seen = coup.excess_seen
         decided_ns = await self._play(happenings, call)
         return DealtCoup(
             shoe=coup.shoe,

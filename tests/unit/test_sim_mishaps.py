@@ -77,8 +77,19 @@ def test_the_coup_after_a_fault_is_whole_again(fault: str) -> None:
         assert set(kinds(reports)[1:]) == {CardDrawn, DeviceResult}
 
 
-def test_nothing_goes_wrong_with_a_shoes_last_coup_or_with_one_that_awaits_a_burned_card() -> None:
-    dealing, _, _ = deal("overdraw_burned", 1)
+def test_an_overdrawn_card_is_carried_over_unseen_or_seen_and_one_that_is_burned_is_seen() -> None:
+    seen = [deal("overdraw_carried", seed)[2].excess_seen for seed in SEEDS]
+    assert 5 < sum(seen) < len(seen) - 5
+    assert all(deal("overdraw_burned", seed)[2].excess_seen for seed in SEEDS)
+    assert deal("overdraw_burned", 1)[0].can_have("noise"), "the next coup is like any other"
+
+
+def test_nothing_goes_wrong_with_a_shoes_last_coup_or_with_a_dummy_coup() -> None:
+    dealing = next(
+        dealing
+        for dealing, _, coup in (deal("overdraw_carried", seed) for seed in SEEDS)
+        if coup.excess_seen
+    )
     assert not dealing.can_have("noise")
     assert dealing.coup("noise")[1].fault is None
     assert dealing.can_have("noise")
