@@ -172,13 +172,19 @@ def settled_again(
 ) -> Iterator[tuple[Settlement, tuple[Capped, ...]]]:
     """What a corrected coup's settlements must be: those that are not in force as they should be.
 
+    A wager that moves to another phase leaves the one before it comes to the other.
+
     Args:
         table: the table's id.
         coup: as corrected, with the settlements in force until now.
         rulebook: the one that it pins now.
     """
     player, banker = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
-    for phase in (INITIAL_PHASE, LAST_PHASE):
+    last = coup.settlement(LAST_PHASE)
+    moved = {line.wager for line in last.lines} if last else set()
+    first = (wager for wager in coup.wagers if rulebook.phase_of(wager.bet) == INITIAL_PHASE)
+    to_first = any(wager.id in moved for wager in first)
+    for phase in (LAST_PHASE, INITIAL_PHASE) if to_first else (INITIAL_PHASE, LAST_PHASE):
         outcome = outcome_for(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
         before = coup.settlement(phase)

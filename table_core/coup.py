@@ -140,7 +140,8 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
         (phase, _FIRST_PHASE_SETTLED): phase
         for phase in (Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)
     },
-    **{(phase, _HANDS): Phase.DEALING for phase in (Phase.DEALING, Phase.COMPLETE, Phase.DISPUTED)},
+    **{(phase, _HANDS): Phase.DEALING
+        for phase in (Phase.DEALING, Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)},
     **{
         (phase, _WAGER): phase
         for phase in (

@@ -16,6 +16,9 @@ from events.commands import (
     Command,
     ConfirmResult,
     CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
     CutCard,
     EndShoe,
     EnterCard,
@@ -57,6 +60,12 @@ from table_core.decide_commission import (
     mark_uncollected,
     recover_commission,
 )
+from table_core.decide_correction import (
+    correct_hands,
+    correct_past_card,
+    correct_rulebook,
+    void_past_coup,
+)
 from table_core.decide_shoe import (
     burn,
     end_shoe,
@@ -65,8 +74,10 @@ from table_core.decide_shoe import (
     replace_shoe,
     report_cut_card,
 )
+from table_core.decide_wager_correction import correct_wager
 from table_core.decide_wagers import place_wager, set_limits, withdraw_wager
 from table_core.draft import Context, Draft
+from table_core.past_coups import in_progress
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import LAST_PHASE, CommissionTiming, Rulebook
 from table_core.shoe_life import BURN_ALARM
@@ -206,7 +217,15 @@ def _confirm_result(state: TableState, command: ConfirmResult, context: Context)
     return tuple(draft.events)
 
 
+def _correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
+    if command.coup is not None and in_progress(state, command.coup) is None:
+        return correct_past_card(state, command, context)
+    return correct_card(state, command, context)
+
+
 def _void_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:
+    if command.coup is not None and in_progress(state, command.coup) is None:
+        return void_past_coup(state, command, context)
     if state.coup is None or not allows(state.phase, CoupVoided.TYPE):
         return refuse("nothing_to_void", f"no coup can be voided in phase {state.phase.value}")
     if not command.reason.strip():
@@ -231,7 +250,10 @@ _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decisi
     FreeHand: _free_hand,
     MarkUnreadable: mark_unreadable,
     EnterCard: enter_card,
-    CorrectCard: correct_card,
+    CorrectCard: _correct_card,
+    CorrectHands: correct_hands,
+    CorrectWager: correct_wager,
+    CorrectRulebook: correct_rulebook,
     Realign: realign,
     ResolveIrregularity: resolve_irregularity,
     ReplaceShoe: replace_shoe,

@@ -21,6 +21,7 @@ from events.commission import (
     CommissionUncollected,
     SeatAmount,
 )
+from events.correction import RulebookCorrected, WagerCorrected
 from events.table import (
     CoupSettled,
     CoupVoided,
@@ -43,13 +44,14 @@ class Auditor:
     """Counts chips. Tokens are no chips: they come from nowhere and go nowhere.
 
     Args:
-        rulebook: what is played by; its payouts round up.
+        rulebooks: what is played by, and what coups may be judged again by; payouts round up.
     """
 
-    def __init__(self, rulebook: Rulebook) -> None:
-        terms = rulebook.commission
-        self.timing = terms.timing.value if terms else None
-        self.unit = rulebook.unit
+    def __init__(self, *rulebooks: Rulebook) -> None:
+        self.books = {book.hash: book for book in rulebooks}
+        self.methods = {
+            method for book in rulebooks for method in _METHODS.get(_timing(book), set())
+        }
         self.purse: Counter[int] = Counter()
         self.tray = 0
         self.layout: dict[str, Wager] = {}
@@ -57,7 +59,10 @@ class Auditor:
         self.owed: Counter[int] = Counter()
         self.given_up: Counter[int] = Counter()
         self.standing: dict[str, Settlement] = {}  # settlements that were not taken back
-        self.settled: dict[str, Wager] = {}  # wagers of the coup that a settlement has taken
+        self.settled: dict[str, Wager] = {}  # wagers that a settlement has taken
+        self.over: set[str] = set()  # coups that were settled to their end, or void
+        self.changed: dict[str, Wager | None] = {}  # wagers corrected, not yet taken back
+        self.taken_back: set[str] = set()  # settlements whose wagers a correction has lifted
         self.won: Counter[tuple[str, int]] = Counter()  # by the house, of coup and seat
         self.cut: dict[tuple[str, str], int] = {}  # settlement and wager to winnings before a cap
 
@@ -107,13 +112,8 @@ class Auditor:
                 paid[settlement.coup, line.seat] += line.paid
                 commission += line.commission
                 won = self.cut.get((name, line.wager), line.winnings)
-                assert won == self._exact(line)
+                assert won == _exact(line, self.books[settlement.rulebook_hash].unit)
         return staked, paid, commission
-
-    def _exact(self, line: SettlementLine) -> int:
-        """Stake times odds, up to the next payable amount."""
-        units = line.stake * Fraction(line.odds or 0) / self.unit
-        return math.ceil(units) * self.unit
 
     def _check_purses(self) -> None:
         """What a seat has lost is in the tray, but for commission that it still owes."""
@@ -142,7 +142,8 @@ class Auditor:
             assert refund == Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
             self._back(wager)
         if isinstance(event, CoupVoided):
-            self.settled.clear()
+            assert event.coup not in self.over or not event.refunds
+            self.over.add(event.coup)
 
     def _back(self, wager: Wager) -> None:
         self.purse[wager.seat] += _chips(wager)
@@ -151,8 +152,11 @@ class Auditor:
 
     def settle(self, event: CoupSettled) -> None:
         settlement = event.settlement
-        if settlement.reverses is not None:
-            self._take_back(self.standing.pop(settlement.reverses))
+        before = self.standing.pop(settlement.reverses or "", None)
+        assert (before is None) is (settlement.reverses is None)
+        if before is not None and before.settlement_id not in self.taken_back:
+            self._take_back(before)
+        self._compare(before, settlement, corrected=settlement.coup in self.over)
         assert settlement.settlement_id not in self.standing
         for line in settlement.lines:
             wager = self.layout.pop(line.wager)
@@ -164,22 +168,37 @@ class Auditor:
                 wager.stake,
             )
             self.settled[wager.id] = wager
-            self._pay(settlement.coup, line, 1)
+            self._pay(settlement, line, 1)
         assert settlement.staked == sum(_chips(line) for line in settlement.lines)
         assert settlement.paid == sum(line.paid for line in settlement.lines)
         assert settlement.commission == sum(line.commission for line in settlement.lines)
         self.standing[settlement.settlement_id] = settlement
         if settlement.phase == _LAST:
-            self.settled.clear()
+            self.over.add(settlement.coup)
 
     def _take_back(self, settlement: Settlement) -> None:
         for line in settlement.lines:
             self.layout[line.wager] = self.settled.pop(line.wager)
-            self._pay(settlement.coup, line, -1)
+            self._pay(settlement, line, -1)
+            if line.wager in self.changed:
+                self._change(line.wager, self.changed.pop(line.wager))
 
-    def _pay(self, coup: str, line: SettlementLine, sign: int) -> None:
+    def _compare(self, before: Settlement | None, after: Settlement, *, corrected: bool) -> None:
+        """The difference that a revision names is what its lines come to, seat by seat."""
+        sums: dict[int, list[int]] = {}
+        if before is not None or corrected:
+            for sign, lines in ((-1, before.lines if before else ()), (1, after.lines)):
+                for line in lines:
+                    amounts = sums.setdefault(line.seat, [0, 0, 0])
+                    for index, amount in enumerate((_chips(line), line.paid, line.commission)):
+                        amounts[index] += sign * amount
+        named = {each.seat: [each.staked, each.paid, each.commission] for each in after.difference}
+        assert named == {seat: amounts for seat, amounts in sums.items() if any(amounts)}
+
+    def _pay(self, settlement: Settlement, line: SettlementLine, sign: int) -> None:
         """The stake to the tray, and out of it what the seat gets; commission as it is taken."""
-        handed = line.paid + (0 if self.timing == "deduct" else line.commission)
+        coup, timing = settlement.coup, _timing(self.books[settlement.rulebook_hash])
+        handed = line.paid + (0 if timing == "deduct" else line.commission)
         self.tray += sign * (_chips(line) - handed)
         self.purse[line.seat] += sign * handed
         self.won[coup, line.seat] += sign * _won_by_house(line)
@@ -195,23 +214,57 @@ class Auditor:
             assert lines[share.wager].kind != "toke"
             self.cut[event.settlement_id, share.wager] = share.winnings
 
+    # ---- corrections ----
+
+    def wager_corrected(self, event: WagerCorrected) -> None:
+        """The chips follow at once, or when the settlement that took the wager is taken back."""
+        if event.was is None:
+            assert event.wager is not None
+            assert event.wager.id not in self.layout
+            self.layout[event.wager.id] = event.wager
+            self.purse[event.wager.seat] -= _chips(event.wager)
+        elif event.was.id in self.layout:
+            self._change(event.was.id, event.wager)
+        else:
+            assert self.settled[event.was.id] == event.was
+            self.changed[event.was.id] = event.wager
+
+    def _change(self, name: str, wager: Wager | None) -> None:
+        self._back(self.layout.pop(name))
+        if wager is not None:
+            assert wager.id == name
+            self.layout[name] = wager
+            self.purse[wager.seat] -= _chips(wager)
+
+    def rulebook_corrected(self, event: RulebookCorrected) -> None:
+        """Wagers may move from one phase to another: all of them are lifted first."""
+        for settlement in self.standing.values():
+            if settlement.coup == event.coup:
+                self._take_back(settlement)
+                self.taken_back.add(settlement.settlement_id)
+
     # ---- commission ----
 
     def accrued(self, event: CommissionAccrued) -> None:
-        assert event.timing == self.timing
+        settlement = self.standing[event.settlement_id]
+        assert event.timing == _timing(self.books[settlement.rulebook_hash])
         assert _by_seat(event.amounts) == _commission(self.standing[event.settlement_id])
         self.owed.update(_by_seat(event.amounts))
 
     def reversed(self, event: CommissionReversed) -> None:
-        """What is owed falls away; what was taken out of hand goes back."""
+        """What is owed or given up falls away; what was taken out of hand goes back."""
         for each in event.amounts:
-            owed = min(each.amount, self.owed[each.seat])
-            self.owed[each.seat] -= owed
-            if self.timing != "deduct":
-                self._move(self.purse, each.seat, each.amount - owed)
+            back = each.amount
+            if event.timing in {"per_coup", "per_shoe"}:
+                for account in (self.owed, self.given_up):
+                    off = min(back, account[each.seat])
+                    account[each.seat] -= off
+                    back -= off
+            if event.timing != "deduct":
+                self._move(self.purse, each.seat, back)
 
     def collected(self, event: CommissionCollected) -> None:
-        assert event.method in _METHODS[self.timing]
+        assert event.method in self.methods
         for each in event.amounts:
             self.owed[each.seat] -= each.amount
             if event.method != "deducted":
@@ -253,6 +306,15 @@ _METHODS: Final[dict[str | None, set[str]]] = {
 }
 
 
+def _timing(rulebook: Rulebook) -> str | None:
+    return rulebook.commission.timing.value if rulebook.commission else None
+
+
+def _exact(line: SettlementLine, unit: int) -> int:
+    """Stake times odds, up to the next payable amount."""
+    return math.ceil(line.stake * Fraction(line.odds or 0) / unit) * unit
+
+
 def _chips(wager: Wager | SettlementLine) -> int:
     return 0 if wager.kind == "promo" else wager.stake
 
@@ -283,6 +345,8 @@ _MOVERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {
     WagersVoided: Auditor.refunded,
     CoupVoided: Auditor.refunded,
     CoupSettled: Auditor.settle,
+    WagerCorrected: Auditor.wager_corrected,
+    RulebookCorrected: Auditor.rulebook_corrected,
     AggregateCapped: Auditor.capped,
     CommissionAccrued: Auditor.accrued,
     CommissionReversed: Auditor.reversed,

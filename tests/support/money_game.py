@@ -32,10 +32,11 @@ from table_core.shoe_state import times_seen
 from table_core.stores import load_rulebook, shipped
 from tests.support.auditor import Auditor
 from tests.support.books import book
+from tests.support.corrections import check_past, correct_at_random
 from tests.support.coups import SHOE
 from tests.support.whole_shoe import CardTable, device_result
 
-__all__ = ["BOOKS", "ENDS", "Asked", "Game", "Played", "random_coup"]
+__all__ = ["BOOKS", "ENDS", "LIBRARY", "Asked", "Game", "Played", "random_coup"]
 
 # The shipped rulebooks, and what a site may make of them: other timings, coarse chips, pairs paid
 # after the initial deal, a maximum that is often reached, a void that takes the first phase back.
@@ -70,6 +71,9 @@ BOOKS: Final[dict[str, Callable[[], Rulebook]]] = {
     "opposite": lambda: book("ez", "options.allow_opposite=true", "unit=25"),
 }
 
+# What a coup may turn out to have been played by.
+LIBRARY = ("au-commission", "nz-scale-one", "prepaid pairs", "per_coup", "per_shoe", "pairs first")
+
 # A wager as it is asked for, what it stands on chosen among the rulebook's bets by number.
 Asked = tuple[int, int, int, str, str | None]
 
@@ -94,6 +98,7 @@ class Played(Struct, frozen=True):
     closed_by_card: bool
     end: str
     owing: str
+    corrections: int = 0
 
 
 class Game:
@@ -102,9 +107,10 @@ class Game:
     def __init__(self, rulebook: Rulebook, seed: int) -> None:
         self.rulebook = rulebook
         self.rng = random.Random(seed)
-        self.table = CardTable(Context(table="t1", rulebook=rulebook))
+        library = tuple(BOOKS[name]() for name in LIBRARY)
+        self.table = CardTable(Context(table="t1", rulebook=rulebook, library=library))
         self.world = self.table.world
-        self.auditor = Auditor(rulebook)
+        self.auditor = Auditor(rulebook, *library)
         self.shoe = SHOE
         self.table.load(self.shoe, shuffled(seed))
         self._heard = 0
@@ -141,11 +147,16 @@ class Game:
         else:
             if not coup.closed_by_card:
                 self.world.must(CloseBetting(transaction=self.t()))
-            self._deal(coup.end)
+            self._deal(coup.end, corrections=coup.corrections)
         self.audit()
+        self._finish("corrected beyond the device's result")
         assert not self.world.state.in_progress
         self._settle_what_is_owed(coup.owing)
         self.audit()
+        for _ in range(coup.corrections):
+            self._correct_a_coup_of_the_shoe()
+            self._settle_what_is_owed(coup.owing)
+            self.audit()
 
     def _wager(self, asked: Asked) -> WagerRequest:
         seat, bet, stake, kind, patron = asked
@@ -158,10 +169,12 @@ class Game:
             patron=patron,
         )
 
-    def _deal(self, end: str) -> None:
+    def _deal(self, end: str, *, corrections: int) -> None:
         called = self.table.deal(squeeze=self.rng.random() < 0.25)
         if end == "corrected" and self.world.state.phase is Phase.COMPLETE:
             self._correct_twice()
+        if corrections and self.world.state.in_progress:
+            self._correct_before_the_result()
         result = device_result(called)
         if end == "lost":
             self.world.say(ReportLost(expected="1", got="3"))
@@ -171,9 +184,34 @@ class Game:
         elif end != "void":
             self.world.say(result)
         if end == "disputed":
-            self.world.must(ConfirmResult(transaction=self.t(), reason="looked"))
+            self.ask(ConfirmResult(transaction=self.t(), reason="looked"))
+        self._finish(end)
+
+    def _finish(self, why: str) -> None:
         if self.world.state.in_progress:
-            self.world.must(VoidCoup(transaction=self.t(), reason=end))
+            self.world.must(VoidCoup(transaction=self.t(), reason=why))
+
+    def _correct_before_the_result(self) -> None:
+        """Cards and wagers of the coup in progress are put right, whatever is refused."""
+        coup = self.world.state.coup
+        assert coup is not None
+        correct_at_random(self.world, self.rng, coup)
+        self.audit()
+
+    def _correct_a_coup_of_the_shoe(self) -> None:
+        """Any coup of the shoe, also one that was corrected or void; at times in mid-coup."""
+        past = list(self.world.state.past)
+        if not past:
+            return
+        between = not self.world.state.in_progress
+        if between and not self.table.over and self.rng.random() < 0.1:
+            self.ask(OpenBetting(transaction=self.t()))
+        correct_at_random(self.world, self.rng, self.rng.choice(past))
+        self.audit()
+        check_past(self.world)
+        if self.world.state.in_progress:
+            self.world.must(VoidCoup(transaction=self.t(), reason="a correction came between"))
+            self.audit()
 
     def _correct_twice(self) -> None:
         """A face is taken for another and back: a first phase is taken back and issued again."""
@@ -227,4 +265,5 @@ def random_coup(rng: random.Random) -> Played:
         closed_by_card=rng.random() < 0.2,
         end=rng.choice(("settled",) * 9 + ENDS),
         owing=rng.choice(("collect", "one", "give up", "recover")),
+        corrections=rng.choice((0, 0, 0, 1, 2)),
     )

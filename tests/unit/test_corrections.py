@@ -320,7 +320,7 @@ def test_wagers_move_to_the_phase_in_which_the_right_rulebook_settles_them() -> 
     world = played(context, player=cards("9S 9H"), banker=cards("2D 5C"), bets=bets)
     assert [each.phase for each in settlements(world)] == [2]
     world.must(other(first))
-    one, two = settlements(world)[1:]
+    two, one = settlements(world)[1:]  # it leaves the last phase, and comes to the first
     assert [(each.phase, each.revision) for each in (one, two)] == [(1, 1), (2, 2)]
     assert [line.bet for line in (*one.lines, *two.lines)] == ["player_pair", "player"]
     assert one.difference == (SeatDifference(seat=1, staked=100, paid=1200),)

@@ -15,6 +15,9 @@ from events.commands import (
     Command,
     ConfirmResult,
     CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
     CutCard,
     EndShoe,
     EnterCard,
@@ -58,6 +61,22 @@ COMMANDS: dict[str, Command] = {
     "mark_unreadable": MarkUnreadable(transaction="x", hand=P, number=1, reason="smudged"),
     "enter_card": EnterCard(transaction="x", hand=B, number=1, face=Card.D4, reason="missed"),
     "correct_card": CorrectCard(transaction="x", hand=P, number=1, face=Card.D4, reason="misread"),
+    "correct_hands": CorrectHands(
+        transaction="x",
+        coup=COUP,
+        player=(Card.S8, Card.HK),
+        banker=(Card.D2, Card.C3),
+        reason="camera",
+    ),
+    "correct_wager": CorrectWager(
+        transaction="x",
+        coup=COUP,
+        to=WagerRequest(seat=5, bet="player", stake=100),
+        reason="left out",
+    ),
+    "correct_rulebook": CorrectRulebook(
+        transaction="x", coup=COUP, rulebook="ez", rulebook_hash="0" * 64, reason="sign"
+    ),
     "realign": Realign(transaction="x", reason="looked"),
     "resolve_irregularity": ResolveIrregularity(
         transaction="x", kind="excess_card", seen=False, reason="face down"
@@ -87,6 +106,9 @@ cut_card             wrong_place + + + + + + + wrong_place wrong_place
 mark_unreadable      nothing_to_mark nothing_to_mark nothing_to_mark + + + nothing_to_mark nothing_to_mark nothing_to_mark nothing_to_mark
 enter_card           nothing_to_enter nothing_to_enter nothing_to_enter + nothing_to_enter nothing_to_enter nothing_to_enter + nothing_to_enter nothing_to_enter
 correct_card         nothing_to_correct nothing_to_correct nothing_to_correct + + + nothing_to_correct + nothing_to_correct nothing_to_correct
+correct_hands        unknown_coup nothing_to_correct nothing_to_correct + + + + + + coup_void
+correct_wager        unknown_coup betting_open + + + + + coup_misaligned + coup_void
+correct_rulebook     unknown_coup coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress unknown_rulebook coup_void
 realign              nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign + nothing_to_realign nothing_to_realign
 resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve + nothing_to_resolve nothing_to_resolve nothing_to_resolve
 replace_shoe         + + + + + + + + + +

@@ -36,6 +36,7 @@ COUPS = st.lists(
         closed_by_card=st.booleans(),
         end=st.sampled_from(ENDS),
         owing=st.sampled_from(["collect", "one", "give up", "recover"]),
+        corrections=st.integers(0, 3),
     ),
     min_size=1,
     max_size=5,
@@ -82,7 +83,7 @@ def test_every_wager_is_settled_in_exactly_one_of_the_two_phases(name: str) -> N
     phases = set()
     for _ in range(40):
         begun = len(game.world.log)
-        game.play(replace(random_coup(rng), end="settled"))
+        game.play(replace(random_coup(rng), end="settled", corrections=0))
         coup = game.world.state.coup
         assert coup is not None
         taken = [
@@ -176,7 +177,7 @@ def test_the_auditor_finds_what_must_not_be(how: str) -> None:
         game.play(random_coup(rng))
 
     def audited(log: Sequence[TableEvent]) -> None:
-        auditor = Auditor(game.rulebook)
+        auditor = Auditor(game.rulebook, *game.world.context.library)
         auditor.hear(log)
         auditor.check(game.world.state)
 

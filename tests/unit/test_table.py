@@ -23,6 +23,9 @@ from events.commands import (
     Command,
     ConfirmResult,
     CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
     CutCard,
     EndShoe,
     EnterCard,
@@ -235,6 +238,11 @@ ONE_OF_EACH: dict[type[Command], Command] = {
         MarkUnreadable(transaction="x", hand=P, number=1, reason="smudged"),
         EnterCard(transaction="x", hand=P, number=1, face=Card.D4, reason="missed"),
         CorrectCard(transaction="x", hand=P, number=1, face=Card.D4, reason="misread"),
+        CorrectHands(transaction="x", coup="c/1", player=(), banker=(), reason="camera"),
+        CorrectWager(transaction="x", coup="c/1", reason="left out"),
+        CorrectRulebook(
+            transaction="x", coup="c/1", rulebook="ez", rulebook_hash="0" * 64, reason="sign"
+        ),
         Realign(transaction="x", reason="looked"),
         ResolveIrregularity(transaction="x", kind="other", reason="a drink was spilt"),
         ReplaceShoe(transaction="x", shoe=SHOE, reason="broken"),
