@@ -136,8 +136,11 @@ class Checkpoints:
 
     async def _offer(self, publish: Publish) -> None:
         newest = self._newest
-        if newest is not None and newest is not self._published and await publish(newest):
-            self._published = newest
+        if newest is None or newest is self._published:
+            return
+        self._published = newest  # before it is sent: the broker may be lost and back meanwhile
+        if not await publish(newest):
+            self._published = None
 
     def _due(self) -> bool:
         if self._log.position == self._size or self._table.fault is not None:

@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.tree import Tree, leaf_hash, node_hash, root_of
+from events.tree import (
+    Tree,
+    consistency_proof,
+    inclusion_proofs,
+    leaf_hash,
+    node_hash,
+    root_of,
+    verify_consistency,
+    verify_inclusion,
+)
+from tests.support.evidence import mth, path_of, proof_of
 
 # The reference leaves and roots of certificate-transparency's merkle tree tests.
 LEAVES = [
@@ -90,3 +100,74 @@ def test_a_leaf_that_looks_like_a_node_is_none() -> None:
 def test_peaks_that_do_not_fit_the_size_are_refused(size: int, peaks: int) -> None:
     with pytest.raises(ValueError, match="peaks do not make a tree"):
         Tree(size, [bytes(32)] * peaks)
+
+
+# ---- proofs: the oracle is RFC 6962's recursion, the reader RFC 9162's loop ----
+
+
+def _leaves(size: int) -> list[bytes]:
+    return [f"event {number}".encode() for number in range(size)]
+
+
+@pytest.mark.parametrize("size", range(1, 34))
+def test_every_inclusion_proof_is_that_of_the_recursion_and_verifies(size: int) -> None:
+    leaves = _leaves(size)
+    hashes = [leaf_hash(leaf) for leaf in leaves]
+    root = mth(leaves)
+    proofs = inclusion_proofs(hashes, range(size))
+    for index, proof in enumerate(proofs):
+        assert list(proof) == path_of(index, leaves)
+        assert verify_inclusion(hashes[index], index, size, proof, root)
+
+
+@pytest.mark.parametrize("size", range(1, 18))
+def test_an_inclusion_proof_proves_nothing_else(size: int) -> None:
+    hashes = [leaf_hash(leaf) for leaf in _leaves(size)]
+    root, other = mth(_leaves(size)), leaf_hash(b"other")
+    for index, proof in enumerate(inclusion_proofs(hashes, range(size))):
+        for elsewhere in range(-1, size + 2):
+            claimed = verify_inclusion(hashes[index], elsewhere, size, proof, root)
+            assert claimed is (elsewhere == index)
+        assert not verify_inclusion(other, index, size, proof, root)
+        assert not verify_inclusion(hashes[index], index, size, proof, other)
+        assert not verify_inclusion(hashes[index], index, size, (*proof, other), root)
+        assert not verify_inclusion(hashes[index], index, 0, proof, root)
+        for place in range(len(proof)):
+            changed = (*proof[:place], other, *proof[place + 1 :])
+            assert not verify_inclusion(hashes[index], index, size, changed, root)
+            shorter = (*proof[:place], *proof[place + 1 :])
+            assert not verify_inclusion(hashes[index], index, size, shorter, root)
+
+
+@pytest.mark.parametrize("new", range(1, 34))
+def test_every_consistency_proof_is_that_of_the_recursion_and_verifies(new: int) -> None:
+    leaves = _leaves(new)
+    hashes = [leaf_hash(leaf) for leaf in leaves]
+    root, other = mth(leaves), leaf_hash(b"other")
+    for old in range(1, new + 1):
+        proof, old_root = consistency_proof(hashes, old), mth(leaves[:old])
+        assert list(proof) == proof_of(old, leaves)
+        assert verify_consistency(old, new, proof, old_root, root)
+        assert not verify_consistency(old, new, proof, other, root)
+        assert not verify_consistency(old, new, proof, old_root, other)
+        assert not verify_consistency(old, new, (*proof, other), old_root, root)
+        for place in range(len(proof)):
+            changed = (*proof[:place], other, *proof[place + 1 :])
+            assert not verify_consistency(old, new, changed, old_root, root)
+            assert not verify_consistency(old, new, proof[:place], old_root, root)
+
+
+def test_proofs_of_what_cannot_be_are_not_made_and_not_believed() -> None:
+    hashes = [leaf_hash(leaf) for leaf in _leaves(3)]
+    for index in (-1, 3):
+        with pytest.raises(ValueError, match="leaves"):
+            inclusion_proofs(hashes, [index])
+    for old in (0, 4):
+        with pytest.raises(ValueError, match="leaves"):
+            consistency_proof(hashes, old)
+        assert not verify_consistency(old, 3, (), hashes[0], mth(_leaves(3)))
+
+
+@pytest.mark.parametrize("size", range(9))
+def test_the_oracle_agrees_with_the_reference_vectors(size: int) -> None:
+    assert mth(LEAVES[:size]).hex() == ROOTS[size]
