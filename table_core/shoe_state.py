@@ -37,6 +37,7 @@ __all__ = [
     "face_told",
     "has_placed",
     "has_told",
+    "has_told_behind",
     "hear_card",
     "new_round",
     "place_aside",
@@ -153,13 +154,14 @@ def has_placed(shoe: ShoeView, hand: Hand, number: int) -> bool:
 
 
 def has_told(shoe: ShoeView, hand: Hand, number: int) -> bool:
-    """Whether the card at a place came from this shoe: it, or one behind it, was told of."""
+    """Whether the shoe has told of the card at a place, or of one without place and face."""
+    return _find(shoe, hand, number) is not None
+
+
+def has_told_behind(shoe: ShoeView, hand: Hand, number: int) -> bool:
+    """Whether the shoe has told of a card that was dealt behind this place."""
     place = _dealing_order(hand, number)
-    later = any(
-        each.hand is not None and _dealing_order(each.hand, each.number or 0) > place
-        for each in shoe.told
-    )
-    return later or _find(shoe, hand, number) is not None
+    return any(each.hand and _dealing_order(each.hand, each.number) > place for each in shoe.told)
 
 
 def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> ShoeView:
@@ -282,8 +284,8 @@ def _placed(shoe: ShoeView, hand: Hand, number: int | None) -> Told | None:
     return next((each for each in shoe.told if (each.hand, each.number) == (hand, number)), None)
 
 
-def _dealing_order(hand: Hand, number: int) -> int:
-    return 2 * number + (hand is Hand.BANKER)
+def _dealing_order(hand: Hand, number: int | None) -> int:
+    return 2 * (number or 0) + (hand is Hand.BANKER)
 
 
 def _with(order: str, face: Card | None) -> str:

@@ -19,6 +19,7 @@ from table_core.shoe_state import (
     can_be_aside,
     has_placed,
     has_told,
+    has_told_behind,
     hear_card,
     place_aside,
 )
@@ -46,8 +47,9 @@ def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeView:
     shoe = _current(state)
     if has_placed(shoe, hand, number):
         return shoe
-    before = (each for each in reversed(state.replaced) if has_told(each, hand, number))
-    return next(before, shoe)
+    told = [each for each in reversed(state.replaced) if has_told(each, hand, number)]
+    behind = [each for each in state.replaced if has_told_behind(each, hand, number)]
+    return next(iter((*told, *behind)), shoe)
 
 
 def shoe_of_excess(state: TableState) -> ShoeView:
@@ -84,7 +86,10 @@ def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
         return False
     if state.link.carried:
         return (hand, number) == (Hand.PLAYER, 1)
-    told = any(has_told(each, hand, number) for each in (shoe, *state.replaced))
+    told = any(
+        has_told(each, hand, number) or has_told_behind(each, hand, number)
+        for each in (shoe, *state.replaced)
+    )
     return state.coup is not None and state.coup.excess_open and not told
 
 
