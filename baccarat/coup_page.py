@@ -11,6 +11,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
 
+from table_core.rulebook import LAST_PHASE
 from table_core.story import Story
 from table_core.story_lines import StoryLine
 from table_core.wager_words import DOCUMENTS
@@ -48,6 +49,7 @@ def coup_page(story: Story, what_if: WhatIf | None = None) -> str:
         .render(
             story=story,
             lead=_lead(story),
+            settlements=sorted(story.settlements, key=lambda each: not each.in_force),
             steps=tuple(_steps(story.lines)),
             marks=_MARKS,
             documents=_documents(story),
@@ -74,6 +76,7 @@ def _environment() -> Environment:
         "clock": lambda at: at[_CLOCK],
         "bytes": lambda raw: " ".join(raw[at : at + 2] for at in range(0, len(raw), 2)),
         "signed": _signed,
+        "outcome": lambda winner: "a tie" if winner == "tie" else winner.capitalize(),
     }
     return made
 
@@ -85,15 +88,22 @@ def _signed(minor: int, currency: str) -> str:
 
 def _lead(story: Story) -> str:
     """The coup in a sentence or two."""
+    last = [change for change in story.changes if change.phase == LAST_PHASE]
+    again = ""
+    if last:
+        again = f" It was first settled with another record ({last[0].was}), and corrected since."
+    return f"{_came(story)}{again}"
+
+
+def _came(story: Story) -> str:
     points = sorted((story.player.total or 0, story.banker.total or 0), reverse=True)
-    score = f"{points[0]} to {points[1]}"
     if story.phase == "voided":
-        return f"This coup does not count. {story.reason[:1].upper()}{story.reason[1:]}."
+        return f"This coup does not count. Reason: {story.reason}."
     if story.phase != "settled":
         return f"This coup is not over: it is {story.phase}. Nothing is paid while it is so."
     if story.result == "tie":
-        return f"The coup was a tie, {score}."
-    return f"{(story.result or '').capitalize()} won, {score}."
+        return f"The coup was a tie, {points[0]} to {points[1]}."
+    return f"{(story.result or '').capitalize()} won, {points[0]} to {points[1]}."
 
 
 def _steps(lines: Sequence[StoryLine]) -> Iterator[_Step]:

@@ -1,15 +1,17 @@
 """The draw rules in words, for screens and timelines. Every row of the draw table has some."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from events.cards import Card, Hand, total
 from events.table import DrawRule
+from table_core.draw import NATURAL
 
 __all__ = ["DRAW_WORDS", "explain"]
 
 _TWO: Final = 2
 _INITIAL: Final = "initial"
+_NATURAL: Final = "natural"
 
 DRAW_WORDS: Final = {
     "initial": "two cards to each hand",
@@ -42,20 +44,26 @@ def explain(
         banker: Banker's.
     """
     hands = {Hand.PLAYER: player, Hand.BANKER: banker}
+    naturals = [
+        f"{hand.value.capitalize()}'s {total(cards[:_TWO])}"
+        for hand, cards in hands.items()
+        if total(cards[:_TWO]) in NATURAL
+    ]
     return tuple(
         f"{rule.hand.value.capitalize()} {'draws' if rule.draws else 'takes no third card'}: "
-        f"{_figures(rule, hands[rule.hand], player)}{_row(rule.rule)}"
+        + (_natural(naturals) if rule.rule == _NATURAL else _figures(rule, hands, player))
         for rule in rules
         if rule.rule != _INITIAL
     )
 
 
-def _figures(rule: DrawRule, own: Sequence[Card], player: Sequence[Card]) -> str:
-    had = f"{total(own[:_TWO])} on two cards"
-    if rule.hand is Hand.BANKER and rule.rule.startswith("banker_") and len(player) > _TWO:
+def _natural(naturals: Sequence[str]) -> str:
+    verb = "is a natural and ends" if len(naturals) == 1 else "are naturals and end"
+    return f"{' and '.join(naturals)} on two cards {verb} the deal"
+
+
+def _figures(rule: DrawRule, hands: Mapping[Hand, Sequence[Card]], player: Sequence[Card]) -> str:
+    had = f"{total(hands[rule.hand][:_TWO])} on two cards"
+    if rule.hand is Hand.BANKER and len(player) > _TWO:
         had += f", and Player's third card counts {player[_TWO].points}"
-    return f"{had}. "
-
-
-def _row(rule: str) -> str:
-    return f"Rule: {DRAW_WORDS.get(rule, rule)}"
+    return f"{had}. Rule: {DRAW_WORDS.get(rule.rule, rule.rule)}"

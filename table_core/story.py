@@ -70,6 +70,7 @@ class Change(Struct, frozen=True, kw_only=True):
     Args:
         before: id of the settlement that was taken back.
         after: id of the one in its place.
+        phase: which of the two settlements of a coup.
         position: its event's.
         at: when.
         who: who asked for it.
@@ -82,6 +83,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     before: str
     after: str
+    phase: int
     position: int
     at: str
     who: str
@@ -274,6 +276,7 @@ def _changes(moments: Sequence[Moment], issued: _Issued) -> Iterator[Change]:
         yield Change(
             before=before.settlement_id,
             after=after.settlement_id,
+            phase=after.phase,
             position=moment.fact.position,
             at=moment.fact.at,
             who=who(moment.fact.actor),

@@ -85,8 +85,11 @@ def _confirmed(event: ResultConfirmed, _: Moment, __: str) -> Told:
         return Told("The shoe's own result agrees: the coup may be paid.")
     if event.by == "last_card":
         return Told("The deal is complete, and this shoe gives no result: the coup may be paid.")
-    says = f"The result was confirmed by a person ({event.by}): the coup may be paid."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return Told(
+        "The result was confirmed by hand: the coup may be paid.",
+        (f"reason: {event.reason}",),
+        "decision",
+    )
 
 
 def _disputed(event: ResultDisputed, _: Moment, __: str) -> Told:
