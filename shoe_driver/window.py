@@ -237,6 +237,7 @@ class ResendWindow:
 
     def _advance(self, to: int, shown: Taken, out: list[Taken]) -> None:
         """Be due at `to`: what is held before it is told, what is missing is lost."""
+        self._release(out)
         while self._ahead(to % _SEQS) > 0:
             there = [seq for seq in self._held if self._ahead(seq) < self._ahead(to % _SEQS)]
             following = min(there, key=self._ahead) if there else to % _SEQS

@@ -4,8 +4,8 @@
     body     version u8, kind u8, boot_id u16, seq u16, device_ms u32, len u8, payload of len bytes
     empty    nothing between two 00 is no frame: a sender may begin with one, to cut off noise
     check    a well-formed frame whose check fails is rejected by itself, at once
-    rest     all other bytes are gathered into runs: `not_cobs`, `bad_length`, `too_long`,
-             `broken_frame`
+    rest     all other bytes are gathered into runs, with the 00 in them: `not_cobs`, `bad_length`,
+             `too_long`, `broken_frame`
 
 COBS: S. Cheshire, M. Baker, IEEE/ACM Transactions on Networking 7(2), 1999.
 """
@@ -59,10 +59,12 @@ class CobsFramer:
         *chunks, rest = (self._held + data).split(b"\0")
         for chunk in chunks:
             if self._skip:
-                self._run.add(at, chunk, out, "too_long")
+                self._run.add(at, chunk + b"\0", out, "too_long")
                 self._skip = False
             elif chunk:
                 self._chunk(at, chunk, out)
+            elif self._run.length:
+                self._run.add(at, b"\0", out)
             at += len(chunk) + 1
         self._skip = self._skip or len(rest) > self._limit
         if self._skip:
@@ -80,14 +82,15 @@ class CobsFramer:
         return out
 
     def _chunk(self, at: int, chunk: bytes, out: list[Piece]) -> None:
-        decoded = cobs_decode(chunk) if len(chunk) <= self._limit else None
-        if decoded is None:
-            reason = "not_cobs" if len(chunk) <= self._limit else "too_long"
-            self._run.add(at, chunk, out, reason)
-            return
-        size = len(decoded) - HEADER_BYTES - _CHECK_BYTES
-        if size < 0 or decoded[_LEN_AT] != size:
-            self._run.add(at, chunk, out, "bad_length")
+        if len(chunk) > self._limit:
+            reason, decoded = "too_long", b""
+        elif (decoded := cobs_decode(chunk) or b"") == b"":
+            reason = "not_cobs"
+        else:
+            size = len(decoded) - HEADER_BYTES - _CHECK_BYTES
+            reason = "" if size >= 0 and decoded[_LEN_AT] == size else "bad_length"
+        if reason:
+            self._run.add(at, chunk + b"\0", out, reason)
             return
         self._run.end(out)
         if self._check(decoded):

@@ -3,6 +3,7 @@
     frame    text without its line end, of which a prefix and a suffix are stripped
     empty    a line of nothing is no line: so LF after CR says nothing, wherever it is split off
     reject   `not_text` (a byte outside 20-7E), `no_prefix`, `no_suffix`, `too_long`
+    run      rejected lines are gathered with their line ends
     partial  broken off before its end, a line is `broken_line` and is never emitted. What comes
              next may be its rest, and the rest of a line can look like another line (`52` of
              `0052`): so it is rejected up to the line end. Not so where what was broken off is no
@@ -57,14 +58,19 @@ class LineFramer:
         at = self._fed - len(self._held)
         self._fed += len(data)
         out: list[Piece] = []
+        base = at
         *lines, rest = buffer.replace(b"\r", b"\n").split(b"\n")
         for line in lines:
-            if self._skip:
-                self._run.add(at, line, out, self._skip)
+            end = at + len(line) + 1
+            reason = self._skip or (self._fault(line) if line else "")
+            if reason or (self._run.length and not line):
+                self._run.add(at, buffer[at - base : end - base], out, reason)
                 self._skip = ""
             elif line:
-                self._line(at, line, out)
-            at += len(line) + 1
+                self._run.end(out)
+                body = line.removeprefix(self._prefix).removesuffix(self._suffix)
+                out.append(Frame(at, line, "", body))
+            at = end
         if not self._skip and len(rest) > self._limit:
             self._skip = _TOO_LONG
         if self._skip:
@@ -83,20 +89,13 @@ class LineFramer:
         self._held = b""
         return out
 
-    def _line(self, at: int, line: bytes, out: list[Piece]) -> None:
-        body = line.removeprefix(self._prefix).removesuffix(self._suffix)
-        if reason := self._fault(line, body):
-            self._run.add(at, line, out, reason)
-        else:
-            if self._run.length:
-                self._run.end(out)
-            out.append(Frame(at, line, "", body))
-
-    def _fault(self, line: bytes, body: bytes) -> str:
+    def _fault(self, line: bytes) -> str:
+        """Why this is no line, if so."""
         if len(line) > self._limit:
             return _TOO_LONG
         if not line.startswith(self._prefix):
             return "no_prefix"
         if not line.endswith(self._suffix):
             return "no_suffix"
-        return "" if _TEXT.fullmatch(body) else "not_text"
+        within = len(line) - len(self._suffix)
+        return "" if _TEXT.fullmatch(line, len(self._prefix), within) else "not_text"
