@@ -58,6 +58,8 @@ def _runs_away(text: str) -> str:
         if kind == "repeat":
             if before == "closes":
                 return "a group cannot be repeated here; repeat what is in it"
+            if before in ("opens", "repeat"):
+                return f"{token[0]!r} is more than a code's pattern needs"
             open_repeats += bool(_OPEN_ENDED.fullmatch(token[0]))
         at, before = token.end(), kind
     if open_repeats > OPEN_REPEATS:
