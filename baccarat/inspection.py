@@ -52,7 +52,7 @@ async def _run(path: Path) -> tuple[int, str]:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="baccarat-inspection-"))
         output = Path(folder) / "said"
-        command = [sys.executable, "-m", "baccarat.inspection", path]
+        command: list[str | Path] = [sys.executable, "-m", "baccarat.inspection", path]
         child = stack.enter_context(Child.start(command, name="inspection", output=output))
         code = await child.ended()
         return code, output.read_text(errors="replace").strip()

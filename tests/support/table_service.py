@@ -1,8 +1,9 @@
 """The table's service under test, and everybody else at the table in one bus client."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -164,14 +165,24 @@ class Table1:
 
 
 @asynccontextmanager
-async def service(port: int, folder: Path) -> AsyncIterator[asyncio.Event]:
-    """The service, until the block ends or the event that it yields is set."""
+async def service(
+    port: int, folder: Path, *, inspection: Callable[[Path], Awaitable[str | None]] | None = None
+) -> AsyncIterator[asyncio.Event]:
+    """The service, until the block ends or the event that it yields is set.
+
+    Args:
+        port: of the broker.
+        folder: with the log, or for it.
+        inspection: what looks at the log beside the table.
+    """
     stop = asyncio.Event()
     with EventLog.open(folder / "table.sqlite", "site/t1") as log:
         clock = SystemClock()
         table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
         settings = BusSettings("127.0.0.1", port, "table")
-        running = asyncio.create_task(TableService(table, log, TOPICS, settings, clock).run(stop))
+        look = partial(inspection, log.path) if inspection else None
+        made = TableService(table, log, TOPICS, settings, clock, inspection=look)
+        running = asyncio.create_task(made.run(stop))
         try:
             yield stop
         finally:
