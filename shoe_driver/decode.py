@@ -73,6 +73,7 @@ class Decoder:
         self._mono_us: int | None = None
         self._utc = ""
         self._base = 0  # bytes of the device in segments that this decoder has not seen
+        self._unproven = False  # a valid frame would bring the link up
         self.link = LinkState.DOWN
         self.head = 0
         self.in_deal = False
@@ -169,6 +170,7 @@ class Decoder:
         self._base = carried.offset - self._framer.offset
         self.head, self.heard_us = carried.head, carried.heard_us
         self.link = LinkState(carried.link)
+        self._unproven = self.link in (LinkState.OPEN, LinkState.STALLED)
 
     def _happening(self, record: Record) -> None:
         """Something on the link. All but silence breaks off what was arriving."""
@@ -198,6 +200,7 @@ class Decoder:
         """Whether the happening brings the link into another state."""
         before = self.link
         self.link = step(before, happening) or before
+        self._unproven = self.link in (LinkState.OPEN, LinkState.STALLED)
         return self.link is not before
 
     def _pieces(self, pieces: list[Piece]) -> None:
@@ -215,7 +218,7 @@ class Decoder:
     def _frame(self, frame: Frame) -> None:
         self.frames += 1
         self.heard_us = self._mono_us
-        if self.link is not LinkState.UP and self._moved(LinkInput.FRAME):
+        if self._unproven and self._moved(LinkInput.FRAME):
             self._tell(LinkUp(), frame.offset)
         self._heard(self._listener.hear(frame, self._mono_us))
 

@@ -14,6 +14,7 @@ from shoe_driver.framers.pieces import Check, Frame, Piece, Rejected, RejectedRu
 __all__ = ["EnqFramer"]
 
 _ENQ: Final = 0x05
+_REMEMBERED: Final = 4096  # frames whose check is known; a shoe sends some hundred, again and again
 
 
 class EnqFramer:
@@ -31,6 +32,7 @@ class EnqFramer:
             rb"\x05(?:" + head + rb"(?:[ -~](?:" + data + rb"(?:\x03[0-9A-F]?)?)?)?)?"
         )
         self._check = check
+        self._known: dict[bytes, bool] = {}
         self._held = b""
         self._fed = 0
         self._run = RejectedRun(mark=bytes([_ENQ]))
@@ -56,10 +58,16 @@ class EnqFramer:
             start, end = match.span()
             if start > done:
                 self._run.add(base + done, buffer[done:start], out)
-            self._run.end(out)
+            if self._run.length:
+                self._run.end(out)
             done = end
-            raw = buffer[start:end]
-            if self._check(raw):
+            raw = match[0]
+            valid = self._known.get(raw)
+            if valid is None:
+                valid = self._check(raw)
+                if len(self._known) < _REMEMBERED:
+                    self._known[raw] = valid
+            if valid:
                 out.append(Frame(base + start, raw, chr(raw[1]), raw[2:-3]))
             else:
                 out.append(Rejected(base + start, raw, len(raw), "bad_check"))
