@@ -17,6 +17,7 @@ from rich.table import Table
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services import configure_logging, raising_ours
 from benchmarks.figures import FIGURES, Figure
+from benchmarks.framing import framing
 from benchmarks.measure import Decided, Samples, measure
 from simulators.croupier import Croupier, PlayedCoup
 from simulators.dealing import DealingShoe
@@ -26,6 +27,8 @@ from simulators.shoe import ShoeSimulator
 __all__ = ["bench"]
 
 _SAMPLES: Final = 300
+_FRAMING: Final = "framing"  # needs no table
+_ROUNDS: Final = 5  # of ten megabytes for each framer
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
 # A frame at a time, when a line of 4800 baud has carried its last bit: as an adapter hands it over.
@@ -34,7 +37,7 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 
 
 @click.command()
-@click.argument("name", required=False, type=click.Choice(sorted(FIGURES)))
+@click.argument("name", required=False, type=click.Choice(sorted([*FIGURES, _FRAMING])))
 @click.option("--samples", type=click.IntRange(min=1), default=_SAMPLES, show_default=True,
               help="Coups and bare frames to measure, half a second each.")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
@@ -42,16 +45,22 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 def bench(name: str | None, samples: int, data: Path | None, as_json: bool) -> None:
     """Measure the product, and beside it the same hops with nothing of the product in them."""
     configure_logging("bench", quiet=True)
+    figures = [] if name in FIGURES else framing(min(samples, _ROUNDS))
+    if name != _FRAMING:
+        figures += _table_figures(name, samples, data)
+    if as_json:
+        sys.stdout.writelines(msgspec.json.encode(each).decode() + "\n" for each in figures)
+    else:
+        _print(figures)
+
+
+def _table_figures(name: str | None, samples: int, data: Path | None) -> list[Figure]:
     err = Console(stderr=True)
     if not err.is_terminal:
         err.print(f"{samples} coups at the pace of a real line: half a second each")
     with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder:
         found = _run(Path(folder), samples, err)
-    figures = [FIGURES[each](found) for each in ([name] if name else FIGURES)]
-    if as_json:
-        sys.stdout.writelines(msgspec.json.encode(each).decode() + "\n" for each in figures)
-    else:
-        _print(figures)
+    return [FIGURES[each](found) for each in ([name] if name else FIGURES)]
 
 
 class _Play:
