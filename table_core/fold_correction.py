@@ -5,12 +5,12 @@ record, the roads and the shoe's order follow a correction. Of a coup before tha
 say what changes: a settlement's `difference`, and the hands before and after.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from events.cards import Card, Hand
+from events.cards import Card
 from events.correction import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.errors import OurBug
 from events.table import CoupSettled, CoupVoided, DealCompleted, TableEvent
@@ -19,8 +19,7 @@ from table_core.coup import OVER, Phase
 from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.roads import Roads, bead
 from table_core.rulebook import LAST_PHASE
-from table_core.shoe_state import ShoeView, Told
-from table_core.shoes import add_card, with_shoe
+from table_core.shoes import lay_cards
 from table_core.standing import Standing, with_wagers, without_wagers
 from table_core.state import Coup, TableState
 from table_core.trail import Trail
@@ -43,12 +42,8 @@ _FACE: Final = 2  # letters of a face in a shoe's order
 def on_hands_corrected(state: TableState, event: HandsCorrected) -> TableState:
     """The coup's cards are these; what was concluded from the others is open again."""
     coup = with_hands(current_coup(state), event.player, event.banker)
-    faces = {(dealt.hand, dealt.number): dealt.card for dealt in coup.cards}
-    for shoe in (*state.replaced, current_shoe(state)):
-        state = with_shoe(state, _unplaced(shoe, faces))
-    for place, face in faces.items():
-        if face is not None:
-            state = add_card(state, *place, face)
+    faces = {(each.hand, each.number): each.card for each in coup.cards if each.card}
+    state = lay_cards(state, faces)
     return with_coup(state, event, cards=coup.cards, completed=None)
 
 
@@ -59,17 +54,6 @@ def on_wager_corrected(state: TableState, event: WagerCorrected) -> TableState:
     standing = with_wagers(standing, [event.wager] if event.wager else [])
     wagers = with_wager(coup, event.was, event.wager).wagers
     return with_coup(state, event, wagers=wagers, standing=standing)
-
-
-def _unplaced(shoe: ShoeView, faces: Mapping[tuple[Hand, int], Card | None]) -> ShoeView:
-    """The shoe's cards of the round, at no place where the coup has another face or none."""
-    told = tuple(
-        Told(face=each.face)
-        if each.hand and each.number and faces.get((each.hand, each.number)) is not each.face
-        else each
-        for each in shoe.told
-    )
-    return replace(shoe, told=told)
 
 
 # ---- coups that are over ----

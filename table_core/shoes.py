@@ -6,6 +6,7 @@ roads and its void, because the coup's id names its shoe. So a shoe that was rep
 state until the next coup begins, and its audit waits for the end of the coup.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from events.errors import OurBug
 from events.shoe import CardOutOfGame, CardRevealed, Report, ShoeBooted
 from table_core.shoe_state import (
     ShoeView,
+    Told,
     add_by_hand,
     can_be_aside,
     has_placed,
@@ -22,6 +24,7 @@ from table_core.shoe_state import (
     has_told_behind,
     hear_card,
     place_aside,
+    set_face,
 )
 from table_core.state import TableState
 
@@ -30,6 +33,7 @@ __all__ = [
     "add_card",
     "hear_shoes",
     "is_aside",
+    "lay_cards",
     "shoe_of_coup",
     "shoe_of_excess",
     "shoe_of_place",
@@ -100,6 +104,52 @@ def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableSta
         return with_shoe(state, add_by_hand(shoe, hand, number, face))
     state = with_shoe(state, place_aside(shoe_of_excess(state), hand, number, face))
     return replace(state, coup=replace(state.coup, excess="")) if state.coup else state
+
+
+def lay_cards(state: TableState, faces: Mapping[tuple[Hand, int], Card]) -> TableState:
+    """A person says how the whole coup lies: every card counts once, in the shoe it is of.
+
+    A card that was told of is moved to where its face lies; only where there is none such, the one
+    at the place was misread. What is left over has left its shoe, and lies at no place.
+    """
+    shoes = (*state.replaced, _current(state))
+    lies = {(told.hand, told.number) for shoe in shoes for told in shoe.told if _lies(told, faces)}
+    missing = {place: face for place, face in faces.items() if place not in lies}
+    moved: list[list[Told | None]] = []
+    for shoe in shoes:
+        moved.append([])
+        for told in shoe.told:
+            place = next((place for place, face in missing.items() if face is told.face), None)
+            moves = place is not None and told.hand is not None and not _lies(told, faces)
+            moved[-1].append(Told(*place, missing.pop(place)) if place and moves else None)
+    for shoe, moves_of_shoe in zip(shoes, moved, strict=True):
+        pairs = zip(shoe.told, moves_of_shoe, strict=True)
+        laid = tuple(move or _left_over(told, faces, missing) for told, move in pairs)
+        state = with_shoe(state, replace(shoe, told=laid))
+    for place, face in missing.items():
+        shoe = shoe_of_place(state, *place)
+        if has_placed(shoe, *place):
+            state = with_shoe(state, set_face(shoe, *place, face))
+        else:
+            state = add_card(state, *place, face)
+    return state
+
+
+def _lies(told: Told, faces: Mapping[tuple[Hand, int], Card]) -> bool:
+    """Whether a card lies where it was told of."""
+    return any(
+        (told.hand, told.number, told.face) == (*place, face) for place, face in faces.items()
+    )
+
+
+def _left_over(
+    told: Told,
+    faces: Mapping[tuple[Hand, int], Card],
+    missing: Mapping[tuple[Hand, int], Card],
+) -> Told:
+    """A card that nobody moved: where it was, lies there or was misread there; else at no place."""
+    misread = any((told.hand, told.number) == place for place in missing)
+    return told if misread or _lies(told, faces) else Told(face=told.face)
 
 
 def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
