@@ -72,8 +72,13 @@ class Journal:
         Raises:
             LogUnwritable: the disk refused it.
         """
+        return cls.create_file(folder / f"{journal}{SUFFIX}", journal, profile, clock)
+
+    @classmethod
+    def create_file(cls, path: Path, journal: str, profile: bytes, clock: Clock) -> Self:
+        """The same in a file of any name, which is replaced where it exists."""
         header = JournalHeader(journal=journal, profile=profile.decode())
-        return cls._begin(folder / f"{journal}{SUFFIX}", header, (), clock)
+        return cls._begin(path, header, (), clock)
 
     def next_segment(self, carried: Carried, clock: Clock) -> tuple[Self, Record]:
         """Begin the journal's next file; this one is not touched.

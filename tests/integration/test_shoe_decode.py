@@ -16,7 +16,9 @@ import pytest
 from baccarat.cli import main
 from events.clock import SystemClock
 from events.errors import LogRefused
-from shoe_driver.edge.catalogue import profile_text
+from shoe_driver.decode import Decoder
+from shoe_driver.edge.catalogue import load_profile, profile_names, profile_text
+from shoe_driver.edge.chain import JournalChain
 from shoe_driver.edge.journal import Journal
 from shoe_driver.records import MAGIC, Record, RecordKind
 from tests.support.shoe_bytes import NOISE, cut, frames, stream
@@ -160,6 +162,44 @@ def test_a_journal_is_decoded_with_its_link_and_its_times(tmp_path: Path) -> Non
     assert decode("--json", "-", stdin=path.read_bytes())[1] == out
 
 
+def segments(folder: Path) -> list[Path]:
+    """A journal of three coups in three files."""
+    clock, profile = SystemClock(), load_profile("enq-bcc")
+    chain = JournalChain(
+        [Journal.create(folder, "j20261127t000000-1", profile_text("enq-bcc"), clock).path]
+    )
+    decoder = Decoder(profile, chain.header.journal)
+    for coup in range(3):
+        data = stream("D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player", first_seq=1 + coup * 5 % 9)
+        records = [Record(RecordKind.DATA, clock.mono_us(), clock.utc_ns(), data)]
+        chain.append(records)
+        for record in records:
+            decoder.feed(record)
+        assert coup == 2 or chain.go_on(decoder, clock)
+    chain.close()
+    return [path for _, path in chain.files]
+
+
+def test_a_journal_in_several_files_is_one_journal(tmp_path: Path) -> None:
+    files = segments(tmp_path)
+    code, out, err = decode("--json", *files)
+    assert code == 0
+    found = documents(out)
+    assert [document["seq"] for document in found] == list(range(1, 16))
+    assert "report_lost" not in out
+    assert err.startswith("15 events from 351 bytes: 45 valid frames, 15 reports, 0 rejected, 0")
+    # Each file says by itself where the journal stood.
+    assert "".join(decode("--json", path)[1] for path in files) == out
+
+
+def test_files_out_of_order_are_said_to_be(tmp_path: Path) -> None:
+    first, _, third = segments(tmp_path)
+    code, out, err = decode("--json", first, third)
+    assert code == 0
+    assert [d["seq"] for d in documents(out)] == [*range(1, 6), *range(11, 16)]
+    assert f"{third}: file 3 of its journal follows 1: one is missing" in err
+
+
 def flipped(data: bytes, place: int) -> bytes:
     return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
 
@@ -247,7 +287,10 @@ def test_another_edition_of_the_profile_is_noted(tmp_path: Path) -> None:
 WRONG = {
     "unknown profile": (
         ["--profile", "angel", "-"],
-        "baccarat: no wire profile 'angel'; there are enq-bcc, or give a path to a .toml",
+        (
+            f"baccarat: no wire profile 'angel'; there are {', '.join(profile_names())}, "
+            "or give a path to a .toml"
+        ),
     ),
     "missing file": (
         ["/nowhere/x.raw"],
