@@ -86,6 +86,9 @@ class Phase(Enum):
     SETTLED = "settled"
     VOIDED = "voided"
 
+    # Enum's own is a function of Python, and each event of a log is looked up by its phase twice.
+    __hash__ = object.__hash__
+
 
 OVER: Final = frozenset({Phase.NONE, Phase.SETTLED, Phase.VOIDED})
 """The phases in which no coup is in progress."""
@@ -140,8 +143,10 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
         (phase, _FIRST_PHASE_SETTLED): phase
         for phase in (Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)
     },
-    **{(phase, _HANDS): Phase.DEALING
-        for phase in (Phase.DEALING, Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)},
+    **{
+        (phase, _HANDS): Phase.DEALING
+        for phase in (Phase.DEALING, Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)
+    },
     **{
         (phase, _WAGER): phase
         for phase in (

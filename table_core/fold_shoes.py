@@ -91,12 +91,17 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
         if awaited and not link.carried:
             shoe = shoe_of_excess(state)
             state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
-    return replace(state, coup=_told_of(state.coup, report)) if state.coup else state
+    coup = state.coup and _told_of(state.coup, report)
+    return state if coup is state.coup else replace(state, coup=coup)
+
+
+# A tuple: a union would be made anew for each of all the reports.
+_END_OF_ROUND: Final = (DeviceResult, RoundForcedEnd, ShoeBooted)
 
 
 def _told_of(coup: Coup, report: Report) -> Coup:
     """The coup with the evidence that the shoe gives of it."""
-    if isinstance(report, DeviceResult | RoundForcedEnd | ShoeBooted):
+    if isinstance(report, _END_OF_ROUND):
         coup = replace(coup, round_over=True)
     if isinstance(report, DeviceResult) and coup.phase not in {*OVER, Phase.BETTING}:
         coup = replace(coup, device_result=report)

@@ -51,6 +51,8 @@ __all__ = [
 ORDERS_KEPT: Final = 12
 
 _FACE: Final = 2  # letters of a face in the order
+# A tuple: a union would be made anew for each of all the reports.
+_BEGIN_A_ROUND: Final = (CardDrawn, CardUnreadable, CardCarriedOver)
 _FIRST: Final = (Hand.PLAYER, 1)
 _DRAWN_OUTSIDE: Final = "drawn_outside_game"  # each is a card of its own
 
@@ -124,7 +126,7 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
         between: no round is in progress, so that a card that is drawn begins one.
     """
     hearer = _HEARERS.get(type(report))
-    if between and isinstance(report, CardDrawn | CardUnreadable | CardCarriedOver):
+    if between and isinstance(report, _BEGIN_A_ROUND):
         shoe = replace(new_round(shoe), begun=True)
     if isinstance(report, ShoeBooted) and shoe.told and not between:
         return replace(shoe, restarted=True)

@@ -19,6 +19,8 @@ __all__ = ["Standing", "Tally", "with_wagers", "without_wagers"]
 # A settlement's line beside the texts of its wager: names of fields, category, odds, and five
 # amounts of up to sixteen digits.
 _LINE_BYTES: Final = 320
+_BRACKETS_AND_COMMAS: Final = 4  # around and between three texts
+_encoder: Final = msgspec.json.Encoder()
 
 # Bet to seat to stake; seats as text, because that is what JSON has for keys.
 _Spots = dict[str, dict[str, int]]
@@ -108,8 +110,8 @@ class Tally:
     def _count(self, wager: Wager, sign: int) -> None:
         self.by_bet[wager.bet] = self.by_bet.get(wager.bet, 0) + sign * wager.stake
         self.staked += sign * wager.stake
-        texts = (wager.id, wager.bet, wager.patron or "")
-        size = _LINE_BYTES + sum(len(msgspec.json.encode(text)) for text in texts)
+        texts = _encoder.encode((wager.id, wager.bet, wager.patron or ""))
+        size = _LINE_BYTES + len(texts) - _BRACKETS_AND_COMMAS
         self.line_bytes += sign * size
 
 
