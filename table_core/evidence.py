@@ -193,7 +193,7 @@ def _read(data: bytes) -> Evidence:
         evidence = msgspec.json.decode(data, type=Evidence) if form == FORM else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         if any(mark in data for mark in _MARKS):
-            raise Fault("form", f"damaged: {error}") from error
+            raise Fault("form", f"damaged: {_printable(str(error))}") from error
         raise InputError(
             "no evidence; `baccarat evidence LOG --coup ID -o FILE` makes it"
         ) from error
@@ -204,6 +204,11 @@ def _read(data: bytes) -> Evidence:
     if written(evidence) != data:
         raise Fault("form", "not written in the one way that evidence is written")
     return evidence
+
+
+def _printable(text: str) -> str:
+    """One line, whatever a damaged file has put into it."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 class _Form(Struct, frozen=True):

@@ -42,6 +42,8 @@ __all__ = ["Fault", "Recorded", "Result", "judge_again"]
 
 _INITIAL_CARDS: Final = 2
 _FROM_SHOE: Final = "shoe"
+# The shoe gives to Player what is due to Banker: the one place that the table puts right by itself.
+_DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
 
 
 class Fault(Exception):  # noqa: N818 - what was found, not an error of ours
@@ -207,14 +209,14 @@ class _Replay:
         if (event.hand, event.number) in self._cards:
             raise self._fault(record, "deals a card to a place where one lies")
         if event.source == _FROM_SHOE:
-            self._as_the_shoe_said(record, event.card)
+            self._as_the_shoe_said(record, event.card, (event.hand, event.number))
         self._cards[event.hand, event.number] = event.card
 
     def unread(self, _: Recorded, event: CardUnread | CardMarkedUnreadable) -> None:
         self._cards[event.hand, event.number] = None
 
     def disclosed(self, record: Recorded, event: CardDisclosed) -> None:
-        self._as_the_shoe_said(record, event.card)
+        self._as_the_shoe_said(record, event.card, (event.hand, event.number))
         self._cards[event.hand, event.number] = event.card
 
     def by_hand(self, _: Recorded, event: CardEntered | CardCorrected) -> None:
@@ -304,12 +306,17 @@ class _Replay:
             raise Fault("rulebook", f"the event at {record.position} is by {told}")
         return rulebook
 
-    def _as_the_shoe_said(self, record: Recorded, card: Card | None) -> None:
+    def _as_the_shoe_said(
+        self, record: Recorded, card: Card | None, place: tuple[Hand, int]
+    ) -> None:
         source = self._said.get(record.envelope.cause)
         if source is None or f"{source.journal}/{source.seq}" != record.envelope.cause:
             raise self._fault(record, "the shoe's report that it comes of is missing")
         if getattr(source.report, "face", None) is not card:
             raise self._fault(record, "the shoe reported another face")
+        said = (getattr(source.report, "hand", None), getattr(source.report, "number", None))
+        if None not in said and said != place and (said, place) != _DRAWN_IN_ERROR:
+            raise self._fault(record, "the shoe reported it to another place")
 
     def _settlement(self, record: Recorded, said: Settlement) -> Settlement:
         """What the settlement must be."""

@@ -110,8 +110,11 @@ def _faces(cards: tuple[Card, ...]) -> str:
 
 
 def _read(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        data = opened.read(_MAX_FILE + 1)
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{error.strerror}; name a file of evidence") from error
     if len(data) > _MAX_FILE:
         raise InputError(f"more than {_MAX_FILE:,} bytes are no evidence")
     return data
@@ -126,6 +129,8 @@ def _write(output: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(output)
+    except OSError as error:
+        raise InputError(f"-o {output}: {error.strerror}") from error
     finally:
         new.unlink(missing_ok=True)
 
