@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from benchmarks.measure import Samples
 
-__all__ = ["FIGURES", "FLOOR_P50_MOST_MS", "Figure", "latency", "memory"]
+__all__ = ["FIGURES", "FLOOR_P50_MOST_MS", "Figure", "latency", "memory", "percentiles"]
 
 # The house's goals.
 RATIO_P50_MOST: Final = 3.0
@@ -55,8 +55,8 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 def latency(samples: Samples) -> Figure:
     """From the deciding frame's last byte to the settlement at a separate subscriber."""
-    p50, p99 = _percentiles(samples.product_ms)
-    floor_p50, floor_p99 = _percentiles(samples.floor_ms)
+    p50, p99 = percentiles(samples.product_ms)
+    floor_p50, floor_p99 = percentiles(samples.floor_ms)
     void = None
     if floor_p50 > FLOOR_P50_MOST_MS:
         void = (
@@ -86,9 +86,9 @@ def latency(samples: Samples) -> Figure:
 
 def memory(samples: Samples) -> Figure:
     """Resident memory of driver, core and broker together, shared pages counted each time."""
-    p50, p99 = _percentiles([each.resident for each in samples.product_memory])
-    floor_p50, floor_p99 = _percentiles([each.resident for each in samples.floor_memory])
-    proportional, _ = _percentiles([each.proportional for each in samples.product_memory])
+    p50, p99 = percentiles([each.resident for each in samples.product_memory])
+    floor_p50, floor_p99 = percentiles([each.resident for each in samples.floor_memory])
+    proportional, _ = percentiles([each.proportional for each in samples.product_memory])
     return Figure(
         name="memory",
         unit="MB",
@@ -107,7 +107,8 @@ def memory(samples: Samples) -> Figure:
     )
 
 
-def _percentiles(values: Sequence[float]) -> tuple[float, float]:
+def percentiles(values: Sequence[float]) -> tuple[float, float]:
+    """The median, and what one in a hundred is above."""
     if len(values) == 1:
         return values[0], values[0]
     cuts = quantiles(values, n=100, method="inclusive")

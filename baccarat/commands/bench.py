@@ -1,6 +1,7 @@
 """`baccarat bench [NAME]`: the figures of `benchmarks/`, each beside its floor."""
 
 import asyncio
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -11,14 +12,23 @@ from typing import Final
 import click
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services import configure_logging, raising_ours
 from benchmarks.figures import FIGURES, Figure
-from benchmarks.framing import framing
 from benchmarks.measure import Decided, Samples, measure
+from benchmarks.opening import OPENS, opening
+from benchmarks.replay import EVENTS, figure, stretch
+from benchmarks.replay import measure as measure_replay
 from simulators.croupier import Croupier, PlayedCoup
 from simulators.dealing import DealingShoe
 from simulators.pty_port import Pace, PtyPort
@@ -27,7 +37,11 @@ from simulators.shoe import ShoeSimulator
 __all__ = ["bench"]
 
 _SAMPLES: Final = 300
+_REPLAY: Final = "replay"
+_COUPS: Final = 60  # about as many as a shoe has
 _FRAMING: Final = "framing"  # needs no table
+_OPEN: Final = "open"  # neither does this, and its log takes a while to make: only by name
+_EVENTS: Final = 1_000_000
 _ROUNDS: Final = 5  # of ten megabytes for each framer
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
@@ -37,17 +51,28 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 
 
 @click.command()
-@click.argument("name", required=False, type=click.Choice(sorted([*FIGURES, _FRAMING])))
+@click.argument("name", required=False, type=click.Choice(sorted([*FIGURES, _FRAMING, _OPEN])))
 @click.option("--samples", type=click.IntRange(min=1), default=_SAMPLES, show_default=True,
               help="Coups and bare frames to measure, half a second each.")  # fmt: skip
+@click.option("--events", type=click.IntRange(min=1), default=_EVENTS, show_default=True,
+              help="Of the log that `open` opens.")  # fmt: skip
+@click.option("--events", type=click.IntRange(min=1_000), default=EVENTS, show_default=True,
+              help="How long a log is replayed.")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each figure.")
-def bench(name: str | None, samples: int, data: Path | None, as_json: bool) -> None:
+def bench(name: str | None, samples: int, events: int, data: Path | None, as_json: bool) -> None:
     """Measure the product, and beside it the same hops with nothing of the product in them."""
     configure_logging("bench", quiet=True)
-    figures = [] if name in FIGURES else framing(min(samples, _ROUNDS))
-    if name != _FRAMING:
-        figures += _table_figures(name, samples, data)
+    err = Console(stderr=True)
+    figures = []
+    with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder:
+        if name != _REPLAY:
+            if not err.is_terminal:
+                err.print(f"{samples} coups at the pace of a real line: half a second each")
+            found = _run(Path(folder) / "table", samples, err)
+            figures += [FIGURES[each](found) for each in ([name] if name else FIGURES)]
+        if name in {None, _REPLAY}:
+            figures.append(_replay(Path(folder) / "replay", events, err))
     if as_json:
         sys.stdout.writelines(msgspec.json.encode(each).decode() + "\n" for each in figures)
     else:
@@ -61,6 +86,20 @@ def _table_figures(name: str | None, samples: int, data: Path | None) -> list[Fi
     with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder:
         found = _run(Path(folder), samples, err)
     return [FIGURES[each](found) for each in ([name] if name else FIGURES)]
+
+
+def _open_figure(samples: int, events: int, data: Path | None) -> Figure:
+    with (
+        tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder,
+        _progress(Console(stderr=True)) as progress,
+    ):
+        task = progress.add_task("events", total=events)
+        return opening(
+            Path(folder),
+            events,
+            min(samples, OPENS),
+            lambda done: progress.update(task, completed=done),
+        )
 
 
 class _Play:
@@ -120,6 +159,25 @@ async def _measure(
 ) -> Samples:
     play = _Play(machine, port)  # which needs the loop
     return await measure(machine, play, samples, lambda done: advance(completed=done))
+
+
+def _replay(folder: Path, events: int, err: Console) -> Figure:
+    """A whole table plays a while as fast as it goes; its log is made as long as was asked for."""
+    if not err.is_terminal:
+        err.print(f"a log of {events} events, made of {_COUPS} coups that are played first")
+    folder.mkdir()
+    command = [sys.executable, "-m", "baccarat", "demo", "--rounds", str(_COUPS), "--speed", "0"]
+    command += ["--seed", str(_SEED), "--data", str(folder / "demo"), "--json"]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+    log = folder / "table.sqlite"
+    stretch(folder / "demo" / "table.sqlite", log, events)
+    with _progress(err) as progress:
+        task = progress.add_task("passes", total=None)
+        return figure(*measure_replay(log, partial(_advance, progress, task)))
+
+
+def _advance(progress: Progress, task: TaskID, done: int, total: int) -> None:
+    progress.update(task, completed=done, total=total)
 
 
 def _progress(err: Console) -> Progress:
