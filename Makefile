@@ -18,7 +18,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check soak bench lock clean
+.PHONY: help setup demo test check soak bench corpus lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -32,6 +32,7 @@ demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED
 
 test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k settle"
 	@sh tests/tools/need-mosquitto.sh
+	@sh tests/tools/need-chromium.sh
 	@exec $(BIN)/python -m pytest $(ARGS)
 
 check: $(STAMP) ## lint, format, types and the house style
@@ -46,6 +47,9 @@ soak: $(STAMP) ## the long tests, which `make test` leaves out
 
 bench: $(STAMP) ## the measured figures, each beside its floor
 	@exec $(BIN)/baccarat bench $(ARGS)
+
+corpus: $(STAMP) ## a log of every type of event, of the version in pyproject.toml, for the tests
+	@$(BIN)/python -m tests.tools.corpus
 
 lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade" for newer versions)
 	@command -v $(UV) >/dev/null || { echo "make lock: uv is needed: pip install uv" >&2; exit 1; }

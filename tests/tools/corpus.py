@@ -1,0 +1,46 @@
+"""`make corpus`: record the corpus of the version that `pyproject.toml` names.
+
+Folders of earlier versions get the state that their logs fold to now, where the fold's version was
+raised since. Exit code 1: something does not go together, or a type of event is in no scene of
+`tests/support/corpus_game.py`.
+"""
+
+import sys
+
+from tests.support.corpus import (
+    CORPUS,
+    CorpusError,
+    folders,
+    missing_types,
+    present_version,
+    read_log,
+    record,
+    refresh,
+)
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Record, and say what was recorded."""
+    CORPUS.mkdir(exist_ok=True)
+    present = CORPUS / present_version()
+    try:
+        versions = record(present)
+        for folder in folders():
+            if folder != present:
+                refresh(folder)
+                versions |= read_log(folder).versions
+    except CorpusError as error:
+        sys.stderr.write(f"corpus: {error}\n")
+        return 1
+    missing = missing_types(versions)
+    if missing:
+        sys.stderr.write(f"corpus: in no log, add a scene: {', '.join(missing)}\n")
+        return 1
+    sys.stdout.write(f"corpus: {present.name} recorded, {len(versions)} types\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
