@@ -27,7 +27,7 @@ from shoe_driver.edge.service import DriverConfig, DriverService
 from table_core.shell.checkpoints import Checkpoints
 from table_core.shell.service import TableService
 from table_core.shell.table import Table, no_probe
-from table_core.stores import load_rulebook
+from table_core.stores import load_rulebook, shipped
 
 __all__ = [
     "SERVICES",
@@ -65,6 +65,7 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             clock,
             roles=config.roles(),
             result_required=profile.result == "required",
+            library=tuple(map(load_rulebook, shipped())),
             probe=probe,
         )
         keys = config.checkpoint_keys()

@@ -254,9 +254,7 @@ class SettlementLine(
     paid: int
 
 
-class SeatDifference(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class SeatDifference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """By how much a revision changes what a seat has to do with the house, in minor units.
 
     Args:

@@ -164,7 +164,8 @@ def correction_facts(
         reversed_: the one that it takes back.
     """
     facts: list[TableEvent] = []
-    coup, timing = settlement.coup, now.commission and now.commission.timing
+    coup = settlement.coup
+    timing = now.commission.timing if now.commission else None
     before = _by_seat(reversed_.lines) if reversed_ and was.commission else {}
     owed = amounts_of(_by_seat(settlement.lines)) if timing else ()
     if reversed_ and was.commission and (taken_back := amounts_of(before)):

@@ -14,7 +14,7 @@ something was meant to go wrong:
 - No settlement is in the log twice.
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import quantiles
 from typing import Final
@@ -43,7 +43,6 @@ __all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
 
 # A demo that plays for days keeps the newest of these.
 _LATENCIES_KEPT: Final = 100_000
-_EARLY_KEPT: Final = 16  # a first phase is taken back within its coup, or not at all
 _NANOSECONDS_PER_MS: Final = 1_000_000
 
 
@@ -110,7 +109,6 @@ class Ledger:
         self._decided: dict[str, int] = {}
         self._booked: dict[str, int] = {}
         self._latencies: list[float] = []
-        self._early: OrderedDict[str, Settlement] = OrderedDict()
 
     def on_coup(self, coup: PlayedCoup) -> None:
         """A coup is over."""
@@ -123,17 +121,9 @@ class Ledger:
         """The cage has booked a settlement."""
         settlement = receipt.settlement
         self.positions.append(receipt.position)
-        self._add(settlement, 1)
-        taken_back = self._early.pop(settlement.reverses or "", None)
-        if taken_back is not None:
-            self._add(taken_back, -1)
+        self._add(settlement)
         self.last = settlement
-        if settlement.winner is None:
-            # The first phase: paid before the deciding frame, and it may yet be taken back.
-            self._early[settlement.settlement_id] = settlement
-            if len(self._early) > _EARLY_KEPT:
-                self._early.popitem(last=False)
-        else:
+        if settlement.winner is not None and settlement.revision == 1:
             self._booked[settlement.coup] = receipt.booked_ns
             self._pair(settlement.coup)
 
@@ -172,10 +162,12 @@ class Ledger:
             refused=dict(sorted(tally.refused.items())),
         )
 
-    def _add(self, settlement: Settlement, sign: int) -> None:
-        self.staked += sign * settlement.staked
-        self.paid += sign * settlement.paid
-        self.commission += sign * settlement.commission
+    def _add(self, settlement: Settlement) -> None:
+        """A first settlement counts whole, a revision by its difference from what it takes back."""
+        counted = settlement.difference if settlement.revision > 1 else (settlement,)
+        self.staked += sum(each.staked for each in counted)
+        self.paid += sum(each.paid for each in counted)
+        self.commission += sum(each.commission for each in counted)
 
     def _pair(self, coup: str) -> None:
         """Dealer and cage tell of a coup in either order."""

@@ -20,9 +20,14 @@ from events.commands import (
     COMMANDS,
     Answer,
     Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
     OpenBetting,
     PlaceWager,
     Refusal,
+    VoidCoup,
 )
 from events.errors import ConfigError, InputError
 from events.integrity import CheckpointKeyChanged
@@ -34,10 +39,13 @@ from table_core.authority import authorise
 from table_core.decide import adopt_rulebook, decide, result_overdue
 from table_core.draft import Context
 from table_core.fold import fold_all
+from table_core.fold_correction import past_coup
 from table_core.hear import hear
 from table_core.rulebook import Rulebook
 from table_core.shell.books import keep_snapshot, open_books
+from table_core.shell.recall import recall
 from table_core.snapshot import books_at, encode_state
+from table_core.state import TableState
 
 __all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
 
@@ -45,6 +53,10 @@ _NO_TRANSACTION: Final = ""
 
 # What brings new money to the table: none of it on a log that cannot be trusted.
 _NEW_MONEY: Final = (OpenBetting, PlaceWager)
+
+
+# Commands that may be about a coup of any shoe in the log.
+_OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 
 
 class Heard(Enum):
@@ -70,6 +82,7 @@ class Table:
         clock: stamps what is appended.
         roles: user to roles.
         result_required: whether the shoe's own result is waited for.
+        library: rulebooks beside it, by which a settled coup can be judged again.
         probe: told of each step around the append.
     """
 
@@ -82,6 +95,7 @@ class Table:
         *,
         roles: Mapping[str, frozenset[str]],
         result_required: bool = True,
+        library: Sequence[Rulebook] = (),
         probe: Callable[[str], None] = no_probe,
     ) -> None:
         self._log = log
@@ -90,7 +104,10 @@ class Table:
         self._roles = roles
         self._probe = probe
         self._context = Context(
-            table=topics.table, rulebook=rulebook, result_required=result_required
+            table=topics.table,
+            rulebook=rulebook,
+            result_required=result_required,
+            library=tuple(library),
         )
         self.rulebook = rulebook
         opened = open_books(log)
@@ -136,6 +153,8 @@ class Table:
         refusal = authorise(self.roles(user), command)
         context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
         refusal = refusal or self._refuse_on_fault(command)
+        if refusal is None and isinstance(command, _OF_A_COUP) and command.coup is not None:
+            context = msgspec.structs.replace(context, recalled=self._recall(command.coup))
         decision = refusal or decide(self.state, command, context)
         if isinstance(decision, Refusal):
             return refused(command.transaction, decision)
@@ -152,6 +171,13 @@ class Table:
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
+
+    def _recall(self, coup: str) -> TableState | None:
+        """What the log has of a coup that the state does not hold."""
+        last = self.state.coup
+        if past_coup(self.state, coup) or (last and last.id == coup and self.state.in_progress):
+            return None
+        return recall(self._log.read, self.state.position, coup)
 
     def roles(self, user: str) -> frozenset[str]:
         """The roles of a user; none for one the configuration does not know."""

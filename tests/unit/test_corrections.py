@@ -216,9 +216,10 @@ def test_the_roads_are_laid_anew_from_the_corrected_coup_on() -> None:
     assert never_wrong.state.shoe is not None
     assert corrected.state.shoe.roads.heights == (1, 1, 1)
     corrected.must(face(P, 1, Card.S8))
-    assert corrected.state.shoe.roads.heights == (2, 1)
-    assert corrected.state.shoe.roads == never_wrong.state.shoe.roads
-    assert corrected.state.shoe.order == never_wrong.state.shoe.order
+    after = corrected.state.shoe
+    assert after.roads == never_wrong.state.shoe.roads
+    assert len(after.roads.heights) == 2
+    assert after.order == never_wrong.state.shoe.order
 
 
 def test_the_audit_of_a_shoe_that_has_ended_follows() -> None:

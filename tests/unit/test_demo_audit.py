@@ -15,6 +15,7 @@ from events.table import (
     CardDisclosed,
     CoupMisaligned,
     CoupSettled,
+    SeatDifference,
     Settlement,
     ShoeReported,
     TableEvent,
@@ -172,11 +173,17 @@ def test_a_settlement_that_is_in_the_log_twice_is_doubled() -> None:
 
 def test_money_counts_what_stands_and_not_what_was_taken_back() -> None:
     ledger = Ledger()
-    first, again, last = settlement(1, 1, 10, 60), settlement(1, 2, 10, 0), settlement(2, 1, 50, 20)
-    for position, each in enumerate((first, again, last), start=1):
+    first, last = settlement(1, 1, 10, 60), settlement(2, 1, 50, 20)
+    again = replace(settlement(1, 2, 10, 0), difference=(SeatDifference(seat=1, paid=-60),))
+    # Long after its coup, and the stake along with it.
+    corrected = replace(
+        settlement(2, 2, 80, 20),
+        difference=(SeatDifference(seat=1, staked=-20), SeatDifference(seat=2, staked=50)),
+    )
+    for position, each in enumerate((first, again, last, corrected), start=1):
         ledger.on_receipt(Receipt(settlement=each, position=position, booked_ns=position))
-    assert (ledger.staked, ledger.paid, ledger.house) == (60, 20, 40)
-    assert ledger.positions == [1, 2, 3]
+    assert (ledger.staked, ledger.paid, ledger.house) == (90, 20, 70)
+    assert ledger.positions == [1, 2, 3, 4]
 
 
 def test_latency_is_that_of_coups_that_went_by_themselves() -> None:
