@@ -11,6 +11,7 @@ import pytest
 from baccarat.config import load_config
 from events.codec import decode_data, decode_envelope
 from events.commands import COMMANDS, Answer
+from events.table import Settlement
 from tests.house.sources import texts
 
 _EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
@@ -38,6 +39,10 @@ def _answer(text: str, _: Path) -> object:
     return msgspec.json.decode(text, type=Answer)
 
 
+def _settlement(text: str, _: Path) -> object:
+    return msgspec.json.decode(text, type=Settlement)
+
+
 def _config(text: str, folder: Path) -> object:
     path = folder / "table.toml"
     path.write_text(text, encoding="utf-8")
@@ -51,6 +56,7 @@ def _request(name: str) -> Callable[[str, Path], object]:
 READERS: dict[str, Callable[[str, Path], object]] = {
     "envelope": _envelope,
     "answer": _answer,
+    "settlement": _settlement,
     "config": _config,
     **{f"request/{name}": _request(name) for name in COMMANDS},
 }
