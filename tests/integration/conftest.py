@@ -1,5 +1,6 @@
 """Fixtures of the integration suites: a shoe's port, a driver's folder, one broker."""
 
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -22,6 +23,21 @@ def mosquitto(tmp_path: Path) -> Iterator[Broker]:
     """Where the broker's kind does not matter."""
     with running("mosquitto", tmp_path / "broker") as started:
         yield started
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 1,000 KB, which it takes root to mount."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1000k", "tmpfs", str(folder)]
+    done = subprocess.run(mount, check=False, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"no small disk can be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.fixture

@@ -94,20 +94,6 @@ def test_a_file_that_may_not_grow_is_a_write_error_and_closes_the_log(tmp_path: 
         grow(log, 1)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 1,000 KB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1000k", "tmpfs", str(folder)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("no mounts here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
 @needs_root
 def test_a_full_disk_keeps_every_acknowledged_append_and_goes_on_when_there_is_room(
     small_disk: Path,
