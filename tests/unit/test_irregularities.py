@@ -11,6 +11,7 @@ from events.commands import (
     Burn,
     Command,
     CorrectCard,
+    CorrectHands,
     EnterCard,
     FreeHand,
     MarkUnreadable,
@@ -20,11 +21,11 @@ from events.commands import (
     ResolveIrregularity,
     VoidCoup,
 )
-from events.irregularity import (
-    IrregularityRecorded,
-)
+from events.irregularity import CardEntered, ExcessCardResolved, IrregularityRecorded
 from events.shoe import (
+    AnyReport,
     BurnCard,
+    CardCarriedOver,
     CardDrawn,
     CardOutOfGame,
     CardUnreadable,
@@ -32,21 +33,26 @@ from events.shoe import (
     FirstCard,
     ReportLost,
 )
+from events.shoe_life import ShoeAudited
 from events.table import (
     CoupSettled,
     CoupVoided,
     ShoeEnded,
     ShoeLoaded,
+    TableEvent,
 )
 from table_core.coup import Phase
 from table_core.decide_cards import RECORDED_KINDS
+from table_core.state import Coup
 from tests.support.coups import (
     COUP,
     NATURAL_NINE,
+    ORDER,
     SHOE,
     World,
     code,
     drawn,
+    revealed,
     settled,
     stands,
     world_in,
@@ -133,6 +139,7 @@ def test_who_answers_for_a_coup_is_known() -> None:
 STEPS = [
     "card", "unread", "lost", "excess", "result", "enter", "correct", "realign", "resolve", "void",
     "open", "bet", "close", "replace", "mark", "free",
+    "begin", "hidden", "hidden", "disclose", "taken_out", "carried", "hands",
 ]  # fmt: skip
 FACES = st.sampled_from(list(Card))
 
@@ -144,8 +151,16 @@ def test_money_is_conserved_and_nothing_is_settled_twice_under_every_irregularit
     world = World()
     world.ready()
     for number, (step, face, flag) in enumerate(steps):
+        begun = len(world.log)
+        waits = world.state.coup if world.state.coup and world.state.coup.excess_open else None
         _step(world, step, face, number, flag=flag)
+        _settles_nothing_while_a_card_in_excess_is_open(waits, world.log[begun:])
     state = world.state
+    audited = [event.shoe for event in world.log if isinstance(event, ShoeAudited)]
+    assert len(audited) == len(set(audited))
+    for shoe in (state.shoe, *state.replaced):
+        assert shoe is not None
+        assert shoe.cards >= len(shoe.order) // 2 >= 0
     placed = {w.id: w.stake for e in world.log if e.TYPE == "wagers_placed" for w in e.wagers}  # type: ignore[attr-defined]  # a WagersPlaced
     paid_on: list[str] = []
     for event in world.log:
@@ -163,6 +178,17 @@ def test_money_is_conserved_and_nothing_is_settled_twice_under_every_irregularit
     assert state.commission.reconciles
 
 
+def _settles_nothing_while_a_card_in_excess_is_open(
+    waits: Coup | None, made: list[TableEvent]
+) -> None:
+    """It is resolved, entered where it was due, vouched for, or the coup is void: by a person."""
+    if waits is None or any(isinstance(event, ExcessCardResolved | CardEntered) for event in made):
+        return
+    for event in made:
+        if isinstance(event, CoupSettled) and event.coup == waits.id:
+            assert event.settlement.phase == 1 or event.settlement.revision > 1
+
+
 def _step(world: World, step: str, face: Card, number: int, *, flag: bool) -> None:
     coup = world.state.coup
     place = (P, B)[number % 2], number % 3 + 1
@@ -178,6 +204,13 @@ def _step(world: World, step: str, face: Card, number: int, *, flag: bool) -> No
         "void": VoidCoup(transaction=t, reason="r"),
         "open": OpenBetting(transaction=t),
         "free": FreeHand(transaction=t),
+        "hands": CorrectHands(
+            transaction=t,
+            coup=coup.id if coup else COUP,
+            player=(Card.S9, Card.HK),
+            banker=(Card.D2, face),
+            reason="r",
+        ),
         "replace": ReplaceShoe(
             transaction=t,
             shoe=f"20261128-{number:02d}",
@@ -187,17 +220,41 @@ def _step(world: World, step: str, face: Card, number: int, *, flag: bool) -> No
     }
     if step in commands:
         world.ask(commands[step])
-    elif step == "bet" and coup and coup.phase is Phase.BETTING:
+    elif step == "begin":
+        _begin(world, face, number, hidden=flag)
+    elif step == "bet" and world.state.phase is Phase.BETTING:
         world.bet((number % 9 + 1, "tie" if flag else "player", 100 + number))
-    elif step == "close" and coup and coup.phase is Phase.BETTING:
+    elif step == "close" and world.state.phase is Phase.BETTING:
         world.close()
-    elif step == "card":
-        world.say(CardDrawn(face=face))
-    elif step == "unread":
-        world.say(CardUnreadable())
-    elif step == "lost":
-        world.say(ReportLost(expected="1", got="3"))
-    elif step == "excess":
-        world.say(CardOutOfGame(reason="drawn_outside_game"))
-    elif step == "result":
-        world.say(DeviceResult(winner="player" if flag else "banker"))
+    else:
+        world.say(*_reports(world, face, flag=flag).get(step, ()))
+
+
+def _begin(world: World, face: Card, number: int, *, hidden: bool) -> None:
+    """Four cards of one face, or face down, on a wager."""
+    world.ask(OpenBetting(transaction=f"b-{number}"))
+    if world.state.phase is Phase.BETTING:
+        world.bet((number % 9 + 1, "banker", 100 + number))
+        world.close()
+        world.say(*(drawn(hand, n, None if hidden else face.value) for hand, n in ORDER))
+
+
+def _reports(world: World, face: Card, *, flag: bool) -> dict[str, list[AnyReport]]:
+    """What the shoe can say in a step."""
+    cards = world.state.coup.cards if world.state.coup else ()
+    hand, number = [*ORDER, (P, 3), (B, 3)][min(len(cards), 5)]
+    return {
+        "card": [CardDrawn(face=face)],
+        "hidden": [drawn(hand, number)],
+        "unread": [CardUnreadable()],
+        "lost": [ReportLost(expected="1", got="3")],
+        "excess": [CardOutOfGame(reason="drawn_outside_game")],
+        "taken_out": [CardOutOfGame(reason="overdrawn", face=face)],
+        "carried": [CardCarriedOver(hand=P, number=1, face=face if flag else None)],
+        "result": [DeviceResult(winner="player" if flag else "banker")],
+        "disclose": [
+            revealed(card.hand, card.number, face.value if card.number > 1 else "9S")
+            for card in cards
+            if card.card is None
+        ],
+    }
