@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Final
 
 from baccarat.commands.rulebook import named_rulebook
@@ -11,6 +12,7 @@ from events.codec import decode_data, decode_envelope
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log import Stored
 from events.log_read import LogReader
+from table_core.fold import fold_all
 from table_core.replay import Fact, Moment, moments
 from table_core.rulebook import Rulebook
 from table_core.state import TableState
@@ -90,16 +92,16 @@ def state_at(log: LogReader, at: At) -> TableState:
         InputError: the log does not reach there.
         LogRefused: as `facts`.
     """
-    if isinstance(at, int) and at > log.end:
-        raise InputError(f"--at {at}: the log ends at position {log.end}")
+    if isinstance(at, int):
+        if at > log.end:
+            raise InputError(f"--at {at}: the log ends at position {log.end}")
+        return fold_all(TableState(), (fact.event for fact in islice(facts(log), at)))
     state, first = None, ""
     for moment in replay(log):
-        fact = moment.fact
-        first = first or fact.at
-        if isinstance(at, int):
-            if fact.position == at:
-                return moment.after
-        elif fact.at <= at:  # one form with a fixed length: the order of texts is that of times
+        first = first or moment.fact.at
+        if (
+            moment.fact.at <= at
+        ):  # one form with a fixed length: the order of texts is that of times
             state = moment.after
     if state is None:
         begins = f"its first event is of {first}" if first else "it has no events"

@@ -25,6 +25,7 @@ from rich.table import Table
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services import configure_logging, raising_ours
 from benchmarks.figures import FIGURES, Figure
+from benchmarks.framing import framing
 from benchmarks.measure import Decided, Samples, measure
 from benchmarks.opening import OPENS, opening
 from benchmarks.replay import EVENTS, figure, stretch
@@ -42,6 +43,7 @@ _COUPS: Final = 60  # about as many as a shoe has
 _FRAMING: Final = "framing"  # needs no table
 _OPEN: Final = "open"  # neither does this, and its log takes a while to make: only by name
 _EVENTS: Final = 1_000_000
+_NAMES: Final = sorted([*FIGURES, _FRAMING, _OPEN, _REPLAY])
 _ROUNDS: Final = 5  # of ten megabytes for each framer
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
@@ -51,28 +53,28 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 
 
 @click.command()
-@click.argument("name", required=False, type=click.Choice(sorted([*FIGURES, _FRAMING, _OPEN])))
+@click.argument("name", required=False, type=click.Choice(_NAMES))
 @click.option("--samples", type=click.IntRange(min=1), default=_SAMPLES, show_default=True,
               help="Coups and bare frames to measure, half a second each.")  # fmt: skip
-@click.option("--events", type=click.IntRange(min=1), default=_EVENTS, show_default=True,
-              help="Of the log that `open` opens.")  # fmt: skip
-@click.option("--events", type=click.IntRange(min=1_000), default=EVENTS, show_default=True,
-              help="How long a log is replayed.")  # fmt: skip
+@click.option("--events", type=click.IntRange(min=1),
+              help=f"How long a log `open` opens ({_EVENTS:,} unless said) or `replay` reads "
+              f"({EVENTS:,}).")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each figure.")
-def bench(name: str | None, samples: int, events: int, data: Path | None, as_json: bool) -> None:
+def bench(
+    name: str | None, samples: int, events: int | None, data: Path | None, as_json: bool
+) -> None:
     """Measure the product, and beside it the same hops with nothing of the product in them."""
     configure_logging("bench", quiet=True)
-    err = Console(stderr=True)
-    figures = []
-    with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder:
-        if name != _REPLAY:
-            if not err.is_terminal:
-                err.print(f"{samples} coups at the pace of a real line: half a second each")
-            found = _run(Path(folder) / "table", samples, err)
-            figures += [FIGURES[each](found) for each in ([name] if name else FIGURES)]
-        if name in {None, _REPLAY}:
-            figures.append(_replay(Path(folder) / "replay", events, err))
+    figures: list[Figure] = []
+    if name in {None, _FRAMING}:
+        figures += framing(min(samples, _ROUNDS))
+    if name in {None, _REPLAY}:
+        figures.append(_replay(events or EVENTS, data))
+    if name == _OPEN:
+        figures.append(_open_figure(samples, events or _EVENTS, data))
+    if name in {None, *FIGURES}:
+        figures += _table_figures(name, samples, data)
     if as_json:
         sys.stdout.writelines(msgspec.json.encode(each).decode() + "\n" for each in figures)
     else:
@@ -161,18 +163,19 @@ async def _measure(
     return await measure(machine, play, samples, lambda done: advance(completed=done))
 
 
-def _replay(folder: Path, events: int, err: Console) -> Figure:
+def _replay(events: int, data: Path | None) -> Figure:
     """A whole table plays a while as fast as it goes; its log is made as long as was asked for."""
-    if not err.is_terminal:
-        err.print(f"a log of {events} events, made of {_COUPS} coups that are played first")
-    folder.mkdir()
-    command = [sys.executable, "-m", "baccarat", "demo", "--rounds", str(_COUPS), "--speed", "0"]
-    command += ["--seed", str(_SEED), "--data", str(folder / "demo"), "--json"]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
-    log = folder / "table.sqlite"
-    stretch(folder / "demo" / "table.sqlite", log, events)
-    with _progress(err) as progress:
+    err = Console(stderr=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder,
+        _progress(err) as progress,
+    ):
         task = progress.add_task("passes", total=None)
+        played, log = Path(folder) / "demo", Path(folder) / "table.sqlite"
+        command = [sys.executable, "-m", "baccarat", "demo", "--rounds", str(_COUPS)]
+        command += ["--speed", "0", "--seed", str(_SEED), "--data", str(played), "--json"]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+        stretch(played / "table.sqlite", log, events)
         return figure(*measure_replay(log, partial(_advance, progress, task)))
 
 

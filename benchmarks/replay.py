@@ -1,0 +1,192 @@
+"""Replay beside its floor: the same rows read, decoded and hashed, and nothing made of them.
+
+The log is a real shoe's, from a whole table, repeated under new shoe ids until it is as long as was
+asked for. Product and floor each pass over it in a process of their own, by turns; a pass is timed
+without the start of Python, and its process tells the most memory that it ever had.
+
+    product: `baccarat.replaying.state_at` the end: every row read, chained, decoded, folded
+    floor:   SELECT, envelope and data decoded by msgspec, SHA-256 of the bytes
+"""
+
+import hashlib
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from baccarat.replaying import state_at
+from benchmarks.figures import Figure, percentiles
+from events.chain import next_hash, origin_hash
+from events.codec import Envelope, event_id
+from events.errors import InputError
+from events.log import EventLog
+from events.log_read import reading
+from events.registry import TABLE_EVENTS
+from events.table import ShoeLoaded
+
+__all__ = ["EVENTS", "RATIO_P50_MOST", "Pass", "figure", "measure", "stretch"]
+
+EVENTS: Final = 100_000
+RATIO_P50_MOST: Final = 2.0
+MEMORY_MOST_MB: Final = 100.0
+_PASSES: Final = 7
+_BATCH: Final = 5_000
+_US: Final = 1_000_000
+# `ru_maxrss` is in units of 1,024 bytes.
+_MB_PER_KB: Final = 1_024 / 1_000_000
+_FLOOR_ROWS: Final = "SELECT position, bytes, hash FROM event ORDER BY position"
+
+Progress = Callable[[int, int], None]
+"""Told what is done and of how much."""
+
+
+class Pass(Struct, frozen=True, kw_only=True):
+    """One pass over the log.
+
+    Args:
+        seconds: it took.
+        events: it saw.
+        peak_mb: the most memory that its process ever had resident.
+    """
+
+    seconds: float
+    events: int
+    peak_mb: float
+
+
+def stretch(source: Path, target: Path, events: int) -> None:
+    """Write a log of so many events: those of `source`, again and again, each time as a new shoe.
+
+    Raises:
+        InputError: the source has no shoe.
+    """
+    with reading(source) as log:
+        origin = log.origin
+        rows = [msgspec.json.decode(row.stored, type=Envelope) for row in log.read()]
+    begin = next((at for at, row in enumerate(rows) if row.type == ShoeLoaded.TYPE), None)
+    if begin is None:
+        raise InputError(f"{source}: no shoe was loaded in this log")
+    EventLog.open(target, origin).close()
+    with closing(sqlite3.connect(target, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous=OFF")
+        head, batch = origin_hash(origin), []
+        for envelope in _repeated(rows, begin, events):
+            stored = msgspec.json.encode(envelope)
+            head = next_hash(head, stored)
+            row = (envelope.position, envelope.type, envelope.v, envelope.at, stored, head)
+            batch.append(row)
+            if len(batch) == _BATCH or envelope.position == events:
+                db.execute("BEGIN")
+                db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", batch)
+                db.execute("COMMIT")
+                batch = []
+
+
+def _repeated(rows: list[Envelope], begin: int, events: int) -> Iterator[Envelope]:
+    """The rows up to the first shoe once, then the rest as often as it takes."""
+    shoe = msgspec.json.decode(rows[begin].data, type=ShoeLoaded).shoe.encode()
+    position = 0
+    for turn in count(1):
+        name = b"%s-%05d" % (shoe[:8], turn)
+        for row in rows if turn == 1 else rows[begin:]:
+            position += 1
+            cause = f"{row.cause}~{turn}"
+            yield msgspec.structs.replace(
+                row,
+                position=position,
+                cause=cause,
+                event_id=event_id(cause, position),
+                correlation=row.correlation.replace(shoe.decode(), name.decode()),
+                data=msgspec.Raw(bytes(row.data).replace(shoe, name)),
+            )
+            if position == events:
+                return
+
+
+def measure(log: Path, progress: Progress) -> tuple[list[Pass], list[Pass]]:
+    """Passes of product and floor over a log, by turns."""
+    product: list[Pass] = []
+    floor: list[Pass] = []
+    for done in range(_PASSES):
+        product.append(_pass("product", log))
+        floor.append(_pass("floor", log))
+        progress(done + 1, _PASSES)
+    return product, floor
+
+
+def figure(product: list[Pass], floor: list[Pass]) -> Figure:
+    """What is said of the passes, in microseconds an event."""
+    p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
+    floor_p50, floor_p99 = percentiles([each.seconds * _US / each.events for each in floor])
+    peak = max(each.peak_mb for each in product)
+    return Figure(
+        name="replay",
+        unit="us",
+        samples=len(product),
+        p50=round(p50, 2),
+        p99=round(p99, 2),
+        floor_p50=round(floor_p50, 2),
+        floor_p99=round(floor_p99, 2),
+        ratio_p50=round(p50 / floor_p50, 2),
+        ratio_p99=round(p99 / floor_p99, 2),
+        goal=(
+            f"ratio_p50 <= {RATIO_P50_MOST:g} an event, under {MEMORY_MOST_MB:g} MB "
+            "however long the log"
+        ),
+        met=p50 <= RATIO_P50_MOST * floor_p50 and peak < MEMORY_MOST_MB,
+        void=None,
+        detail={
+            "events": float(product[0].events),
+            "peak_mb": round(peak, 1),
+            "floor_peak_mb": round(max(each.peak_mb for each in floor), 1),
+            "load": round(os.getloadavg()[0], 2),
+        },
+    )
+
+
+def _pass(role: str, log: Path) -> Pass:
+    command = [sys.executable, "-m", "benchmarks.replay", role, str(log)]
+    run = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 - this very module
+    return msgspec.json.decode(run.stdout, type=Pass)
+
+
+def _product(log: Path) -> int:
+    with reading(log) as source:
+        return state_at(source, source.end).position
+
+
+def _floor(log: Path) -> int:
+    envelopes = msgspec.json.Decoder(Envelope)
+    data = {key: msgspec.json.Decoder(kind) for key, kind in TABLE_EVENTS.items()}
+    done = 0
+    with closing(sqlite3.connect(f"{log.as_uri()}?mode=ro", uri=True)) as db:
+        for _, stored, _ in db.execute(_FLOOR_ROWS):
+            envelope = envelopes.decode(stored)
+            data[envelope.type, envelope.v].decode(envelope.data)
+            hashlib.sha256(stored).digest()
+            done += 1
+    return done
+
+
+def _main(role: str, log: str) -> None:
+    run = _product if role == "product" else _floor
+    begun = time.perf_counter()
+    events = run(Path(log))
+    seconds = time.perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MB_PER_KB
+    found = Pass(seconds=seconds, events=events, peak_mb=peak)
+    sys.stdout.buffer.write(msgspec.json.encode(found))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
