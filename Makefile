@@ -43,6 +43,8 @@ check: $(STAMP) ## lint, format, types and the house style
 
 soak: $(STAMP) ## the long tests, which `make test` leaves out
 	@sh tests/tools/need-mosquitto.sh
+	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
+	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
 	@exec $(BIN)/python -m pytest -m soak --timeout 3600 $(ARGS)
 
 bench: $(STAMP) ## the measured figures, each beside its floor
@@ -56,6 +58,7 @@ lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade"
 	$(UV) pip compile $(LOCK_OPTIONS) pyproject.toml -o requirements/runtime.txt
 	$(UV) pip compile $(LOCK_OPTIONS) --extra dev -c requirements/runtime.txt pyproject.toml \
 	    -o requirements/dev.txt
+	$(UV) pip compile $(LOCK_OPTIONS) requirements/soak.in -o requirements/soak.txt
 
 # One lock serves every Python and platform we support; it names no index, so a site's own one works.
 LOCK_OPTIONS := --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url \
