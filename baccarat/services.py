@@ -55,7 +55,9 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
         TableError: the rulebook, the log or the broker cannot be used; one line says which.
     """
     rulebook, profile = load_rulebook(config.rulebook), load_profile(config.shoe.profile)
-    clock = SystemClock()
+    keys, clock = config.checkpoint_keys(), SystemClock()
+    if keys is None:
+        _log.warning("checkpoints.off", why="no checkpoints.key is configured")
     with ExitStack() as stack:
         log = stack.enter_context(EventLog.open(config.log_path, config.origin))
         table = Table(
@@ -68,9 +70,6 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             library=tuple(map(load_rulebook, shipped())),
             probe=probe,
         )
-        keys = config.checkpoint_keys()
-        if keys is None:
-            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
         service = TableService(
             table,
             log,

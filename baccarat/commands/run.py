@@ -30,6 +30,8 @@ def run(config: Path, only: str | None, *, patient: bool) -> int:
     loaded = load_config(config)
     if only != "table" and not patient:
         _try_port(loaded)
+    if only != "shoe":
+        loaded.checkpoint_keys()  # a key that cannot be used is said before anything starts
     if only is not None:
         configure_logging(only)
         run_service(loaded, only)
