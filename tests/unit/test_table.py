@@ -140,14 +140,15 @@ def test_two_users_may_choose_the_same_transaction_and_each_wager_has_its_own_id
 def test_wagers_of_a_log_from_before_users_stood_in_their_ids_go_on(table: Table) -> None:
     in_betting(table)
     assert table.state.coup is not None
+    coup = table.state.coup.id
     old = Wager(id="t-1/0", seat=1, bet="banker", stake=100)
-    table.state = fold(table.state, WagersPlaced(coup=table.state.coup.id, wagers=(old,)))
+    table.state = fold(table.state, WagersPlaced(coup=coup, wagers=(old,)))
     made = decide(
         table.state,
         WithdrawWager(transaction="b", wagers=("t-1/0",)),
         Context(table="t1", rulebook=table.rulebook, user="wagers"),
     )
-    assert made == (WagersWithdrawn(coup=table.state.coup.id, wagers=("t-1/0",)),)
+    assert made == (WagersWithdrawn(coup=coup, wagers=("t-1/0",)),)
 
 
 @pytest.mark.parametrize(
