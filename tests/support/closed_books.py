@@ -3,7 +3,9 @@
 import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from structlog.testing import capture_logs
 
 from events.books import BooksClosed
 from events.codec import decode_data, decode_envelope
@@ -11,12 +13,23 @@ from events.commands import EndShoe
 from events.log import EventLog
 from events.topics import Topics
 from table_core.rulebook import Rulebook
+from table_core.shell.books import Opened, open_books
 from table_core.shell.table import Table
 from table_core.state import TableState
 from tests.support.logs import NAME, keep
 from tests.support.money_game import Game, random_coup
 
-__all__ = ["ORIGIN", "TOPICS", "Closed", "StoppedClock", "closed", "table_on"]
+__all__ = [
+    "ORIGIN",
+    "TOPICS",
+    "Closed",
+    "StoppedClock",
+    "books_of",
+    "closed",
+    "newest_books",
+    "opened",
+    "table_on",
+]
 
 ORIGIN = "site/t1"
 TOPICS = Topics("site", "t1")
@@ -90,3 +103,33 @@ def _newest(log: EventLog) -> list[BooksClosed]:
     event = decode_data(decode_envelope(stored.stored))
     assert isinstance(event, BooksClosed)
     return [event]
+
+
+def newest_books(made: Closed) -> int:
+    return max(made.at_books)
+
+
+def books_of(path: Path, position: int) -> BooksClosed:
+    with EventLog.open(path, ORIGIN) as log:
+        (stored,) = log.read(position, 1)
+    event = decode_data(decode_envelope(stored.stored))
+    assert isinstance(event, BooksClosed)
+    return event
+
+
+def opened(made: Closed) -> tuple[Opened, list[str], int]:
+    """What opening finds, the names of what it logged, and how many events it folded."""
+    with EventLog.open(made.path, ORIGIN) as log, capture_logs() as logs:
+        folded = 0
+
+        class Counting:
+            path, checked_from = log.path, log.checked_from
+
+            def read(self, start: int = 1, limit: int | None = None) -> Any:
+                nonlocal folded
+                found = list(log.read(start, limit))
+                folded += len(found) if limit is None else 0
+                return iter(found)
+
+        found = open_books(Counting())  # type: ignore[arg-type]  # a log that counts what is read
+    return found, [entry["event"] for entry in logs], folded
