@@ -233,7 +233,10 @@ class _RefListener(_Silent):
     def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:  # noqa: ARG002 - the same
         header = parse_header(frame.body)
         beat = header.kind == RefKind.BEAT
-        if header.version != VERSION or (beat and len(header.payload) != _BEAT_BYTES):
+        # Another version's numbers are not ours to judge; and an echo of what the host said (some
+        # adapters do that) has no number at all.
+        foreign = header.version != VERSION or header.kind >= RefKind.ACK
+        if foreign or (beat and len(header.payload) != _BEAT_BYTES):
             return [Heard(UnknownReport(raw=frame.raw.hex().upper()), frame)]
         return self._said(self._window.take(frame, header))
 

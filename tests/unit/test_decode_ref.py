@@ -135,6 +135,19 @@ def test_a_frame_of_another_version_is_told_raw_and_takes_no_number() -> None:
     assert told == ["shoe_booted", f"unknown_report {other[1:-1].hex().upper()}", "card_drawn 8S"]
 
 
+def test_an_echo_of_what_the_host_said_takes_no_number() -> None:
+    decoder = Decoder(REF)
+    decoder.feed_bare(BOOTED + drawn(1))
+    echo = decoder.replies()
+    raw = echo[1:-1].hex().upper()
+    assert said(decoder.feed_bare(echo + drawn(2))) == [f"unknown_report {raw}", "card_drawn 8S"]
+
+
+def test_a_beat_of_another_form_is_told_raw() -> None:
+    odd = ref_frame(0x0F, 1, b"\0")
+    assert bare(BOOTED, odd) == ["shoe_booted", f"unknown_report {odd[1:-1].hex().upper()}"]
+
+
 # Frames by number (a letter: see `line`), and what is told; numbers are cards.
 ROWS = """
 in order                              | S 1 2 3            | boot 1 2 3
