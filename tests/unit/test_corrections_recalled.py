@@ -1,0 +1,215 @@
+"""Coups of earlier shoes: recalled from the log as they stood, and corrected by the shell."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from events.clock import rfc3339
+from events.codec import decode_envelope, encode_envelope
+from events.commands import (
+    Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    ReplaceShoe,
+    VoidCoup,
+    WagerRequest,
+)
+from events.log import EventLog, Pending
+from events.shoe import DeviceResult, LinkOpen, LinkUp
+from events.table import TableEvent
+from events.topics import Topics
+from table_core.coup import Phase
+from table_core.fold import fold_all
+from table_core.shell.recall import recall
+from table_core.shell.table import Table
+from table_core.state import TableState
+from table_core.stores import load_rulebook, shipped
+from tests.support.coups import (
+    COUP,
+    NATURAL_NINE,
+    ORDER,
+    SHOE,
+    World,
+    cards,
+    code,
+    drawn,
+    shoe_event,
+)
+from tests.support.money_game import BOOKS, Game, random_coup
+from tests.support.settled_coups import hands
+
+TOPICS = Topics("site", "t1")
+ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor")}
+NEXT = "20261127-02"
+
+
+class StoppedClock:
+    """The same moment for ever."""
+
+    def utc_ns(self) -> int:
+        return 1_795_815_607_123_456_789
+
+    def mono_us(self) -> int:
+        return 1_000
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
+        yield opened
+
+
+def table_on(log: EventLog) -> Table:
+    library = tuple(map(load_rulebook, shipped()))
+    rulebook = load_rulebook("au-commission")
+    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, library=library)
+
+
+def store(log: EventLog, events: list[TableEvent]) -> None:
+    """The events in a log, as a shell would have written them."""
+    at, entries = rfc3339(0), []
+    for position, event in enumerate(events, start=1):
+        stored = encode_envelope(
+            event,
+            index=0,
+            stream="site/t1",
+            position=position,
+            at=at,
+            actor="shoe",
+            cause=f"j1/{position}",
+            correlation=str(getattr(event, "coup", None) or ""),
+        )
+        entries.append(Pending(event.TYPE, event.VERSION, at, stored))
+    log.append(0, entries)
+
+
+@pytest.mark.parametrize("name", ["au-commission", "pairs first", "per_shoe"])
+def test_every_coup_is_recalled_as_its_shoe_left_it(name: str, tmp_path: Path) -> None:
+    game, rng = Game(BOOKS[name](), seed=5), random.Random(f"recall/{name}")
+    left: dict[str, TableState] = {}
+    while len(left) < 3:
+        game.play(random_coup(rng))
+        if game.table.over:
+            left[game.shoe] = game.world.state
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
+        store(log, game.world.log)
+        for shoe, then in left.items():
+            recalled = recall(log.read, log.position, f"{shoe}/1")
+            assert recalled is not None
+            assert recalled.past == then.past
+            assert recalled.shoe is not None
+            assert then.shoe is not None
+            assert (recalled.shoe.id, recalled.shoe.order) == (shoe, then.shoe.order)
+
+
+@pytest.mark.parametrize(
+    "coup",
+    [
+        "",
+        "x",
+        "20261127-01",
+        "20261127-01/",
+        "20261127-01/0",
+        "20261127-09/1",
+        '20261127-01/1"',
+        "/",
+    ],
+)
+def test_what_is_no_coup_of_the_log_is_not_recalled(log: EventLog, coup: str) -> None:
+    settled(table_on(log))
+    assert recall(log.read, log.position, coup) is None
+
+
+def settled(table: Table) -> None:
+    """Seat 1 has won 1,000 on Player, by a natural nine; the next shoe is on the table."""
+
+    def ask(*commands: Command) -> None:
+        for command in commands:
+            assert table.ask("dealer", command, caught_up=True).result == "accepted"
+
+    reports = [LinkOpen(transport="pty:x"), LinkUp()]
+    for seq, report in enumerate(reports, start=1):
+        table.hear(shoe_event(seq, report))
+    wagers = (WagerRequest(seat=1, bet="player", stake=1000),)
+    ask(
+        LoadShoe(transaction="d-1", shoe=SHOE),
+        OpenBetting(transaction="d-2"),
+        PlaceWager(transaction="d-3", wagers=wagers),
+    )
+    for seq, ((hand, number), face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True), start=3):
+        table.hear(shoe_event(seq, drawn(hand, number, face)))
+    table.hear(shoe_event(7, DeviceResult(winner="player")))
+    ask(
+        EndShoe(transaction="d-4"),
+        LoadShoe(transaction="d-5", shoe=NEXT),
+        OpenBetting(transaction="d-6"),
+    )
+
+
+def test_a_supervisor_corrects_a_coup_of_an_earlier_shoe_and_the_log_says_who(
+    log: EventLog,
+) -> None:
+    table = table_on(log)
+    settled(table)
+    ez = load_rulebook("ez")
+    commands = (
+        CorrectCard(
+            transaction="1", coup=COUP, hand=ORDER[0][0], number=1, face=cards("8S")[0], reason="a"
+        ),
+        CorrectHands(
+            transaction="2", coup=COUP, player=cards("7S KH"), banker=cards("8D KC"), reason="b"
+        ),
+        CorrectWager(
+            transaction="3",
+            coup=COUP,
+            to=WagerRequest(seat=2, bet="banker", stake=1000),
+            reason="c",
+        ),
+        CorrectRulebook(
+            transaction="4", coup=COUP, rulebook=ez.id, rulebook_hash=ez.hash, reason="d"
+        ),
+        VoidCoup(transaction="5", coup=COUP, reason="e"),
+    )
+    for command, paid in zip(commands, (2000, 0, 1950, 2000, 2000), strict=True):
+        before = log.position
+        refused = table.ask("dealer", command, caught_up=True)
+        assert refused.code == "not_allowed"
+        answer = table.ask("supervisor", command, caught_up=True)
+        assert (answer.result, answer.text) == ("accepted", None)
+        assert table.state.totals.paid == paid
+        assert {decode_envelope(each.stored).actor for each in log.read(before + 1)} == {
+            "supervisor"
+        }
+        assert table.ask("supervisor", command, caught_up=True).result == "exists"
+    assert table.state.phase is Phase.BETTING
+    assert table_on(log).state == table.state
+
+
+def test_a_coup_that_went_on_from_another_shoe_is_recalled_by_its_own(log: EventLog) -> None:
+    world = World()
+    world.ready()
+    world.open()
+    world.bet((1, "player", 1000))
+    world.close()
+    world.deal(*NATURAL_NINE[:2])
+    world.must(ReplaceShoe(transaction="r", shoe=NEXT, coup="continue", reason="broken"))
+    places = zip(ORDER[2:], NATURAL_NINE[2:], strict=True)
+    world.say(*(drawn(hand, n, card) for (hand, n), card in places))
+    world.say(DeviceResult(winner="player"))
+    assert world.state.phase is Phase.SETTLED
+    correct = hands("8S KH", "7D 2C")
+    assert code(world, correct) == "unknown_coup"
+    store(log, world.log)
+    world.context = replace(world.context, recalled=recall(log.read, log.position, COUP))
+    world.must(correct)
+    assert world.state.totals.paid == 0
+    assert fold_all(TableState(), world.log) == world.state
