@@ -23,6 +23,7 @@ __all__ = [
     "BusConfig",
     "CheckpointConfig",
     "DataConfig",
+    "KeepConfig",
     "ShoeConfig",
     "TableConfig",
     "load_config",
