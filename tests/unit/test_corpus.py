@@ -7,9 +7,13 @@ from typing import get_args
 import msgspec
 import pytest
 
+from events.codec import decode_data, decode_envelope
+from events.log import EventLog
 from events.shoe import AnyReport, Report
 from events.verify import verify
-from table_core.fold import FOLD_VERSION
+from table_core.fold import FOLD_VERSION, fold
+from table_core.snapshot import decode_state, encode_state
+from table_core.state import TableState
 from tests.support import corpus
 from tests.support.corpus import (
     CorpusError,
@@ -22,6 +26,7 @@ from tests.support.corpus import (
     refresh,
     shape_faults,
 )
+from tests.support.corpus_game import ORIGIN
 
 each_version = pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
 
@@ -41,6 +46,21 @@ def test_a_log_is_verified(folder: Path, tmp_path: Path) -> None:
     verdict = verify(Path(shutil.copy(folder / "table.sqlite", tmp_path)))
     assert verdict.ok, verdict
     assert verdict.events == expected_of(folder).events
+
+
+@each_version
+def test_a_state_that_was_stored_at_any_cut_goes_on_to_the_same_end(
+    folder: Path, tmp_path: Path
+) -> None:
+    with EventLog.open(Path(shutil.copy(folder / "table.sqlite", tmp_path)), ORIGIN) as log:
+        events = [decode_data(decode_envelope(stored.stored)) for stored in log.read()]
+    state = TableState()
+    for event in events:
+        stored = decode_state(encode_state(state))
+        assert stored == state
+        state = fold(state, event)
+        assert fold(stored, event) == state  # and so, cut by cut, to the end
+    assert state.position == expected_of(folder).events
 
 
 @each_version
