@@ -92,12 +92,13 @@ def store(log: EventLog, events: list[TableEvent]) -> None:
     log.append(0, entries)
 
 
-@pytest.mark.parametrize("name", ["au-commission", "pairs first", "per_shoe"])
+@pytest.mark.parametrize("name", ["pairs first", "per_shoe"])
 def test_every_coup_is_recalled_as_its_shoe_left_it(name: str, tmp_path: Path) -> None:
     game, rng = Game(BOOKS[name](), seed=5), random.Random(f"recall/{name}")
     left: dict[str, TableState] = {}
-    while len(left) < 3:
-        game.play(random_coup(rng))
+    while len(left) < 2:
+        coup = random_coup(rng)
+        game.play(replace(coup, asked=coup.asked[:2]))
         if game.table.over:
             left[game.shoe] = game.world.state
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
@@ -113,16 +114,7 @@ def test_every_coup_is_recalled_as_its_shoe_left_it(name: str, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "coup",
-    [
-        "",
-        "x",
-        "20261127-01",
-        "20261127-01/",
-        "20261127-01/0",
-        "20261127-09/1",
-        '20261127-01/1"',
-        "/",
-    ],
+    ["", "x", "/", SHOE, f"{SHOE}/", f"{SHOE}/0", f'{SHOE}/1"', "20261127-09/1"],
 )
 def test_what_is_no_coup_of_the_log_is_not_recalled(log: EventLog, coup: str) -> None:
     settled(table_on(log))
@@ -136,9 +128,8 @@ def settled(table: Table) -> None:
         for command in commands:
             assert table.ask("dealer", command, caught_up=True).result == "accepted"
 
-    reports = [LinkOpen(transport="pty:x"), LinkUp()]
-    for seq, report in enumerate(reports, start=1):
-        table.hear(shoe_event(seq, report))
+    table.hear(shoe_event(1, LinkOpen(transport="pty:x")))
+    table.hear(shoe_event(2, LinkUp()))
     wagers = (WagerRequest(seat=1, bet="player", stake=1000),)
     ask(
         LoadShoe(transaction="d-1", shoe=SHOE),
