@@ -17,6 +17,7 @@ from events.log_create import RESTORING_SUFFIX
 from events.log_disk import SIDE_FILES, remove_database, sync_file, sync_folder
 from events.log_lock import WriterLock
 from events.log_read import reading
+from events.log_schema import LOCK_SUFFIX
 from events.log_still import still
 from events.log_wal import wal_damage, wal_of
 
@@ -104,7 +105,8 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
                 raise LogRefused(f"{source}: {damage}")
             remove_database(part)  # of a copy that was cut off
             lock = WriterLock.acquire(part)  # so that the inspection need not copy once more
-            stack.callback(lock.release, undo=True)
+            stack.callback(lock.release)
+            stack.callback(part.with_name(part.name + LOCK_SUFFIX).unlink, missing_ok=True)
             stack.callback(remove_database, part)
             _online(read, part)
             reason = inspect(part)

@@ -127,3 +127,8 @@ def keep(log: EventLog, events: Sequence[TableEvent]) -> None:
         )
         entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
     log.append(log.position, entries)
+
+
+def keep_alarms(log: EventLog, count: int) -> None:
+    """Append so many events that follow from any others: an alarm is raised, again and again."""
+    keep(log, [AlarmRaised(alarm=f"a{number % 5}", text="test") for number in range(count)])
