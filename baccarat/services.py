@@ -18,6 +18,7 @@ from typing import Final
 import structlog
 
 from baccarat.config import TableConfig
+from baccarat.deadline import Deadline
 from baccarat.inspection import inspect_behind
 from events.clock import SystemClock
 from events.errors import OurBug, TableError
@@ -43,6 +44,8 @@ __all__ = [
 Probe = Callable[[str], None]
 # Our own errors, the machine's (a pipe, a disk, a port), and a database file's.
 _FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
+# Farewells, the end of the link and its record take seven seconds where all of them hang.
+_STOP_MOST_S: Final = 8.0
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
 
 _log: Final = structlog.get_logger()
@@ -120,8 +123,12 @@ def run_service(config: TableConfig, name: str, probe: Probe = no_probe) -> None
     Raises:
         TableError: what ended it, where that is one of ours; whatever else it was, as it came.
     """
+    deadline = Deadline(_STOP_MOST_S)
     with raising_ours():
-        asyncio.run(_until_signalled(SERVICES[name], config, probe))
+        try:
+            asyncio.run(_until_signalled(SERVICES[name], config, probe, deadline))
+        finally:
+            deadline.settle()
 
 
 @contextmanager
@@ -145,11 +152,18 @@ def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> Exception | None
     return None
 
 
-async def _until_signalled(service: Service, config: TableConfig, probe: Probe) -> None:
+async def _until_signalled(
+    service: Service, config: TableConfig, probe: Probe, deadline: Deadline
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stopping() -> None:
+        stop.set()
+        deadline.start()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stopping)
     await service(config, stop, probe)
 
 

@@ -1,0 +1,53 @@
+"""An end to waiting: a process that was told to stop and cannot is ended by force.
+
+A disk may hang for ever, and so may a driver's port: a thread that waits for one keeps the
+interpreter from ending. Nothing is lost by force that was promised: what counts is on disk before
+it is acknowledged.
+"""
+
+import os
+import threading
+import time
+from typing import Final
+
+import structlog
+
+__all__ = ["Deadline"]
+
+_EXIT_HUNG: Final = 1
+_LOOK_S: Final = 1.0
+
+_log: Final = structlog.get_logger()
+
+
+class Deadline:
+    """Ends this process so many seconds after `start`, unless `settle` finds nothing in the way.
+
+    Args:
+        seconds: from being told to stop.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, _end, [seconds])
+        self._timer.daemon = True
+
+    def start(self) -> None:
+        """The process has been told to stop. May be repeated."""
+        if not self._timer.is_alive() and not self._timer.finished.is_set():
+            self._timer.start()
+
+    def settle(self) -> None:
+        """The work is over. What still runs may keep the process: then the deadline stands."""
+        end = time.monotonic() + _LOOK_S
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join(max(0.0, end - time.monotonic()))
+                if thread.is_alive():
+                    self.start()
+                    return
+        self._timer.cancel()
+
+
+def _end(seconds: float) -> None:
+    _log.error("service.hung", reason=f"not ended {seconds:g} s after it was told to; by force now")
+    os._exit(_EXIT_HUNG)
