@@ -135,7 +135,7 @@ def what_if_text(found: WhatIf, currency: str) -> str:
     """A coup beside what it would have been."""
     lines = [f"Coup {found.coup}, what if. Nothing in the log is changed.", ""]
     lines += [f"  {change}" for change in found.changes]
-    lines += ["", f"  {'':<10} {'happened':<32} {'what if':<32}"]
+    lines += ["", f"  {'':<10} {'happened':<32} what if"]
     for name, left, right in _sides(found.happened, found.instead):
         lines.append(f"  {name:<10} {left:<32} {right:<32}".rstrip())
     lines += ["", *_two_columns(found.happened.rules, found.instead.rules)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -19,6 +20,7 @@ from events.verify import verify
 from table_core.draft import Context
 from table_core.rulebook_form import parse_rulebook
 from table_core.stores import shipped_source
+from tests.house.sources import texts
 from tests.support.coups import COUP
 from tests.support.logs import contents
 from tests.support.stories import KeptWorld, disputed_and_corrected
@@ -26,6 +28,7 @@ from tests.support.table_service import Table1, play, service
 
 REPLAY = (sys.executable, "-m", "baccarat", "replay")
 ROUNDS = 12
+_SESSION = re.compile(r"^```\n\$ (.*?)\n(.*?)```", re.MULTILINE | re.DOTALL)
 
 
 def replay(*arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -66,7 +69,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 @pytest.fixture
 def corrected(tmp_path: Path) -> Path:
-    return disputed_and_corrected().write(tmp_path / "log" / "table.sqlite")
+    return disputed_and_corrected("camera 4 shows a seven").write(tmp_path / "log" / "table.sqlite")
 
 
 # ---- a whole game ----
@@ -144,7 +147,7 @@ def test_a_coup_that_was_disputed_and_corrected(corrected: Path) -> None:
     for line in (
         "! the table: The shoe's own result is not that of the cards",
         "> supervisor: The result was confirmed by hand",
-        "Changed at position 26 by supervisor: camera 4 shows a king",
+        "Changed at position 26 by supervisor: camera 4 shows a seven",
         "seat  2  paid 0.00 before, 29.00 after, difference 29.00",
     ):
         assert line in text
@@ -222,6 +225,36 @@ def test_a_sites_own_rulebook_is_named(tmp_path: Path) -> None:
     assert "the rulebook that is not at hand" in said(log, "--coup", COUP)
     assert document(log, "--at", "5", "--rulebook", file)["rulebook"]["id"] == "house"
     assert "house (Baccarat)" in said(log, "--coup", COUP, "--rulebook", file)
+
+
+# ---- the document ----
+
+
+def sessions() -> list[tuple[str, str]]:
+    """The commands that docs/disputes.md shows, and what it shows of their answers."""
+    return re.findall(
+        r"^```\n\$ (.*?)\n(.*?)```", texts()["docs/disputes.md"], re.MULTILINE | re.DOTALL
+    )
+
+
+@pytest.mark.parametrize(("command", "shown"), sessions())
+def test_the_document_about_disputes_shows_what_the_command_says(
+    corrected: Path, command: str, shown: str
+) -> None:
+    program, name, log, *options = command.split()
+    assert (program, name, log) == ("baccarat", "replay", "table.sqlite")
+    told = said(corrected, *options).splitlines()
+    at = 0
+    for part in shown.split("...\n"):  # what is left out
+        lines = part.splitlines()
+        while lines and told[at : at + len(lines)] != lines:
+            assert at < len(told), (command, part)
+            at += 1
+        at += len(lines)
+
+
+def test_the_document_about_disputes_shows_something() -> None:
+    assert len(sessions()) == 4
 
 
 # ---- a real browser ----
