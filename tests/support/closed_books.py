@@ -1,7 +1,7 @@
 """Logs of whole games whose books were closed at each shoe's end, by the table's own shell."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from events.log import EventLog
 from events.topics import Topics
 from table_core.rulebook import Rulebook
 from table_core.shell.books import Opened, open_books
-from table_core.shell.table import Table
+from table_core.shell.table import Table, no_probe
 from table_core.state import TableState
 from tests.support.logs import NAME, keep
 from tests.support.money_game import Game, random_coup
@@ -65,9 +65,9 @@ class Closed(NamedTuple):
     rulebook: Rulebook
 
 
-def table_on(log: EventLog, rulebook: Rulebook) -> Table:
+def table_on(log: EventLog, rulebook: Rulebook, probe: Callable[[str], None] = no_probe) -> Table:
     """The table's shell on a log."""
-    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES)
+    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, probe=probe)
 
 
 def closed(

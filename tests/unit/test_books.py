@@ -18,7 +18,7 @@ from events.shoe import LinkOpen, LinkUp
 from events.tree import Tree
 from table_core import snapshot
 from table_core.fold import fold_all
-from table_core.shell.books import inspect
+from table_core.shell.books import inspect, snapshot_of
 from table_core.shell.publishers import public_bytes
 from table_core.snapshot import encode_state
 from table_core.state import TableState
@@ -217,6 +217,37 @@ def test_books_that_the_disk_refuses_are_closed_later(tmp_path: Path) -> None:
         db.execute("PRAGMA query_only=OFF")
         table.close_books()
         assert table.state.position == before.position + 1
+
+
+@pytest.mark.parametrize("step", ["append.before", "append.after"])
+def test_a_table_that_dies_as_it_closes_its_books_comes_up_the_same(
+    tmp_path: Path, step: str
+) -> None:
+    class DiedError(Exception):
+        pass
+
+    def die(at: str) -> None:
+        if armed and at == step:
+            raise DiedError
+
+    armed = False
+    path = tmp_path / "table.sqlite"
+    with EventLog.open(path, ORIGIN) as log:
+        table = table_on(log, RULEBOOK, probe=die)
+        table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
+        table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
+        before = table.state
+        armed = True
+        with pytest.raises(DiedError):
+            table.close_books()
+    assert not snapshot_of(path).exists()
+    with EventLog.open(path, ORIGIN) as log:
+        table = table_on(log, RULEBOOK)
+        table.close_books()
+        assert table.state == replace(before, position=before.position + 1)
+    assert books_of(path, before.position + 1).size == before.position
+    assert snapshot_of(path).exists()
+    assert inspect(path) is None
 
 
 def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
