@@ -161,6 +161,8 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """
         given = self.checkpoints
         if given.key is None:
+            if given.retiring is not None:
+                raise ConfigError("checkpoints.retiring: name the key that follows it in `key`")
             return None
         retiring = load_signing_key(Path(self.base) / given.retiring) if given.retiring else None
         signing = load_signing_key(Path(self.base) / given.key)

@@ -147,7 +147,7 @@ def verify(
         InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
     """
     path = Path(os.path.realpath(path))
-    events = 0
+    events, odd = 0, None
     with ExitStack() as stack:
         source = still(path, stack)
         try:
@@ -155,7 +155,7 @@ def verify(
             _verify_wal(source)
             db = stack.enter_context(closing(_open(source)))
             db.execute("BEGIN")  # one snapshot, though a writer may be going on
-            origin, version = _verify_format(db)
+            origin, version, odd = _verify_format(db)
             if source != path:
                 _verify_size(source, db)
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
@@ -166,9 +166,12 @@ def verify(
             _verify_checkpoints(origin, events, walk, checkpoints, keys)
             _verify_pages(db)
         except _BadError as bad:
-            return Verdict(False, events, None, bad.position, bad.reason)
+            reason = f"{bad.reason}; and {odd}" if odd else bad.reason
+            return Verdict(False, events, None, bad.position, reason)
         except _UNREADABLE as error:
             return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
+        if odd is not None:
+            return Verdict(False, events, None, None, odd)
         return Verdict(True, events, walk.tree.root().hex(), None, None, len(checkpoints))
 
 
@@ -201,30 +204,45 @@ def _verify_wal(path: Path) -> None:
         found.add(damage)
 
 
-def _verify_format(db: sqlite3.Connection) -> tuple[str, int]:
-    """The log's origin and its format, if the file is of one of ours."""
+def _verify_format(db: sqlite3.Connection) -> tuple[str, int, str | None]:
+    """The log's origin and its format, if the file is of one of ours; and what is odd in it."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID:
         raise _BadError("a SQLite file, but no event log")
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         raise _BadError(f"format {version} is newer than this build knows ({SCHEMA_VERSION})")
-    schema = SCHEMAS.get(version, SCHEMAS[SCHEMA_VERSION])
-    expected = {sql: name for name, sql in schema.items()}
-    for name, sql in db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
-        if not name.startswith("sqlite_") and expected.pop(sql, None) != name:
-            raise _BadError(f"{name} in the file's schema is not as format {version} has it")
     if version not in SCHEMAS:
         raise _BadError(f"format {version} is older than this build reads ({SCHEMA_VERSION})")
-    if expected:
-        raise _BadError(f"missing in the file's schema: {', '.join(expected.values())}")
+    odd = _odd_triggers(db, version)
     meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
     origin, session = meta.get("origin"), meta.get("session")
     if not isinstance(origin, str) or not ORIGIN.match(origin):
         raise _BadError(f"the origin {origin!r} is no <site>/<table>")
     if not isinstance(session, int) or session < 0:
         raise _BadError(f"the session {session!r} is no number")
-    return origin, int(version)
+    return origin, int(version), odd
+
+
+def _odd_triggers(db: sqlite3.Connection, version: int) -> str | None:
+    """What is odd about the triggers: whoever took one away has used that, and it is told where.
+
+    Raises:
+        _BadError: anything else in the schema is odd: then nothing in the file means anything.
+    """
+    expected, odd = dict(SCHEMAS[version]), None
+    rows = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    for kind, name, sql in db.execute(rows):
+        if name.startswith("sqlite_") or expected.pop(name, None) == sql:
+            continue
+        odd = f"{name} in the file's schema is not as format {version} has it"
+        if kind != "trigger":
+            raise _BadError(odd)
+    if expected:
+        odd = f"missing in the file's schema: {', '.join(expected)}"
+        if any(not sql.startswith("CREATE TRIGGER") for sql in expected.values()):
+            raise _BadError(odd)
+    return odd
 
 
 def _verify_size(copy: Path, db: sqlite3.Connection) -> None:

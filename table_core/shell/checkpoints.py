@@ -77,7 +77,7 @@ class Checkpoints:
         self._published: bytes | None = None
         self._made_us = clock.mono_us()
         self._refused = False
-        if not self._in_force(keys.signing):
+        if table.fault is None and not self._in_force(keys.signing):
             table.announce_key(str(keys.signing.verifier))
             retiring = (keys.retiring,) if keys.retiring else ()
             _log.info("checkpoint.key", key=str(keys.signing.verifier), handed_over=bool(retiring))

@@ -15,6 +15,7 @@ from events.log_schema import SCHEMA, SCHEMAS
 from events.note import signed_note
 from events.shoe import DeviceResult
 from events.verify import verify
+from table_core.shell.checkpoints import CheckpointKeys, Checkpoints
 from tests.support.evidence import (
     KEY,
     ORIGIN,
@@ -122,6 +123,18 @@ def test_a_log_that_is_not_trusted_is_not_signed_for(tmp_path: Path) -> None:
         table.clock.now_us += 10**9
         table.checkpoints.look()
     assert sizes(path) == [2]
+
+
+def test_a_new_key_is_not_announced_on_a_log_that_is_not_trusted(tmp_path: Path) -> None:
+    path = played(tmp_path / "table.sqlite")
+    with signed_table(path) as table:
+        table.table.distrust("an event is another than was hashed")
+        position = table.log.position
+        keys = CheckpointKeys(OTHER_KEY, KEY, 300)
+        checkpoints = Checkpoints(table.table, table.log, keys, table.clock)
+        checkpoints.look()
+        assert table.log.position == position
+        assert checkpoints.newest == stored_checkpoints(path)[-1][1]
 
 
 async def test_the_newest_is_published_once_and_again_after_the_broker_was_away(

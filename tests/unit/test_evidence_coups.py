@@ -1,6 +1,8 @@
-"""Evidence for coups of every kind: what was void, squeezed, entered by hand, corrected; the command."""
+"""Evidence for coups of every kind: void, squeezed, entered by hand, corrected; and the command."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -240,3 +242,13 @@ def test_a_coup_that_cannot_be_proved_yet_is_answered_with_no(
         assert "no checkpoint covers" in err
         table.checkpoints.look()
         assert run(capsys, *asked)[0] == 0
+
+
+def test_the_verifier_needs_no_log_no_shell_and_no_clock() -> None:
+    forbidden = ("sqlite3", "asyncio", "events.log", "events.keys", "table_core.shell")
+    code = (
+        "import sys, table_core.evidence\n"
+        f"print([m for m in sys.modules if m.startswith({forbidden!r})])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert ran.stdout == "[]\n"

@@ -253,6 +253,28 @@ def test_a_missing_trigger_is_found(path: Path, name: str) -> None:
     assert name in str(verified(path).reason)
 
 
+@pytest.mark.parametrize("position", range(1, 7))
+def test_whoever_took_the_triggers_away_is_told_what_he_did_without_them(
+    path: Path, position: int
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for name in [name for name in SCHEMA if "_" in name]:
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute("UPDATE event SET at = 'x' WHERE position = ?", (position,))
+    verdict = verified(path)
+    assert (verdict.ok, verdict.first_bad) == (False, position)
+    assert "event_never_changes" in str(verdict.reason)
+
+
+def test_a_table_that_is_another_is_not_read(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("ALTER TABLE event RENAME TO other")
+        db.execute("CREATE VIEW event AS SELECT * FROM other")
+    verdict = verified(path)
+    assert (verdict.ok, verdict.first_bad) == (False, None)
+    assert "in the file's schema is not as" in str(verdict.reason)
+
+
 def test_a_trigger_too_many_is_found(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TRIGGER more AFTER INSERT ON event BEGIN DELETE FROM cursor; END")
