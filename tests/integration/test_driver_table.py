@@ -1,0 +1,69 @@
+"""Driver and table together: what may be dropped, and a disk that has lost what it promised."""
+
+import random
+from pathlib import Path
+
+from events.bus import BusSettings
+from events.clock import SystemClock
+from shoe_driver.edge.journal import read_records
+from shoe_driver.edge.service import DriverConfig, DriverService
+from shoe_driver.records import MAGIC, encode_record
+from tests.support.brokers import Broker
+from tests.support.shoe_bytes import stream
+from tests.support.shoe_line import SEED, ShoePort, running
+from tests.support.table_service import TOPICS, Table1, connected, play, service
+from tests.support.waiting import until
+
+
+async def test_what_a_coup_in_progress_may_need_is_not_settled(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        await play(table)
+        await until(lambda: table.acks[-1].settled == 7, "the whole coup is settled")
+    settled = {ack.seq: ack.settled for ack in table.acks if ack.seq}
+    assert all(settled[seq] == 2 for seq in settled if 2 < seq < 7), settled
+
+
+def driver(port: int, shoe: ShoePort, journals: Path) -> DriverService:
+    config = DriverConfig(topics=TOPICS, url=shoe.url, profile="enq-bcc", journal_dir=journals)
+    settings = BusSettings("127.0.0.1", port, "driver")
+    return DriverService(config, settings, SystemClock(), random.Random(SEED))
+
+
+def lose(journals: Path, records: int) -> str:
+    """The disk forgets the journal's last records, and what was noted of them; which it was."""
+    [path] = journals.glob("*.journal")
+    kept = list(read_records(path))[:-records]
+    path.write_bytes(MAGIC + b"".join(map(encode_record, kept)))
+    path.with_suffix(".acked").unlink()
+    return path.stem
+
+
+async def test_a_disk_that_has_lost_what_the_table_has_is_an_alarm_and_a_new_journal(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """Its numbers would be given again, and new cards be taken for copies of old ones."""
+    async with connected(mosquitto.port) as table, service(mosquitto.port, tmp_path):
+        async with running(driver(mosquitto.port, shoe, journals)):
+            await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+            for seq, report in enumerate(("E 2", "e 2", "E 3", "e 3", "P", "P"), start=1):
+                shoe.say(stream(report, first_seq=seq))
+                await until(lambda n=seq: table.acks[-1].seq > n + 1, "it is acknowledged")  # type: ignore[misc] # a lambda's default is not inferred
+        await until(lambda: table.acks[-1].seq == 9, "the end of the link is acknowledged")
+        old = lose(journals, records=5)
+        async with running(driver(mosquitto.port, shoe, journals)):
+            await until(
+                lambda: any(alarm.alarm == "shoe_journal_lost" for alarm in table.alarms),
+                "people are told",
+            )
+            await until(lambda: table.acks[-1].journal != old, "a new journal")
+            [alarm] = [alarm for alarm in table.alarms if alarm.alarm == "shoe_journal_lost"]
+            assert f"journal {old} that the table has (up to 9)" in alarm.text
+            last = table.acks[-1].seq
+            shoe.say(stream("E 2", first_seq=7))
+            await until(lambda: table.acks[-1].seq > last, "the line goes on")
+            await until(
+                lambda: table.states[-1].link.errors == ("overdraw",), "what is new is heard"
+            )
