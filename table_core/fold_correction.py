@@ -128,13 +128,18 @@ def _hands(state: TableState, event: HandsCorrected) -> TableState:
         shoe = replace(shoe, cards=cards, order=_in_order(shoe.order, was, now))
         if event.counts_again:
             shoe = replace(shoe, voids=shoe.voids - 1)
-    name = shoe.id if shoe is not None and mine else event.coup.rpartition("/")[0]
+    name = event.coup.rpartition("/")[0]
     orders = tuple(
         (its, _in_order(order, was, now) if its == name else order) for its, order in orders
     )
+    # A shoe that was replaced may still wait for its audit.
+    replaced = tuple(
+        replace(each, order=_in_order(each.order, was, now)) if each.id == name else each
+        for each in state.replaced
+    )
     totals, again = state.totals, event.counts_again
     totals = replace(totals, coups=totals.coups + again, voids=totals.voids - again)
-    return replace(state, shoe=shoe, orders=orders, totals=totals)
+    return replace(state, shoe=shoe, orders=orders, replaced=replaced, totals=totals)
 
 
 def _settled(state: TableState, event: CoupSettled) -> TableState:
