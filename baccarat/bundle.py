@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from events.checkpoint import parse_checkpoint
-from events.codec import decode_data, decode_envelope
+from events.codec import Envelope, decode_data, decode_envelope
 from events.errors import InputError
 from events.integrity import CheckpointKeyChanged
 from events.log_read import LogReader, reading
@@ -108,7 +108,7 @@ class _Collector:
     def __init__(self, origin: str, coup: str) -> None:
         self._origin = origin
         self._coup = coup
-        self._commit: list[tuple[Recorded, bytes]] = []
+        self._commit: list[tuple[int, Envelope, bytes]] = []
         self._kept: list[tuple[Recorded, bytes]] = []
         self._begun = False
         self._over = False
@@ -118,17 +118,24 @@ class _Collector:
     def take(self, position: int, stored: bytes) -> None:
         self.leaves.append(leaf_hash(stored))
         envelope = decode_envelope(stored)
-        record = Recorded(position, envelope, decode_data(envelope))
-        if isinstance(record.event, CheckpointKeyChanged):
-            self.keys.append(parse_verifier_key(record.event.key))
-        if self._commit and self._commit[-1][0].envelope.cause != envelope.cause:
+        if envelope.type == CheckpointKeyChanged.TYPE:
+            announced = decode_data(envelope)
+            assert isinstance(announced, CheckpointKeyChanged)  # noqa: S101 - its type says so
+            self.keys.append(parse_verifier_key(announced.key))
+        if self._commit and self._commit[-1][1].cause != envelope.cause:
             self._commit = []
-        self._commit.append((record, stored))
-        if isinstance(record.event, BettingOpened) and record.event.coup == self._coup:
+        self._commit.append((position, envelope, stored))
+        mine = envelope.correlation == self._coup
+        if mine and envelope.type == BettingOpened.TYPE:
             self._begun = True
-            self._kept = list(self._commit)  # with the shoe's report that began it, if one did
-        elif self._begun and (not self._over or envelope.correlation == self._coup):
-            self._kept.append((record, stored))
+            for each in self._commit:  # with the shoe's report that began it, if one did
+                self._keep(*each)
+        elif self._begun and (mine or not self._over):
+            self._keep(position, envelope, stored)
+
+    def _keep(self, position: int, envelope: Envelope, stored: bytes) -> None:
+        record = Recorded(position, envelope, decode_data(envelope))
+        self._kept.append((record, stored))
         self._over = self._over or ends_coup(record, self._coup)
 
     def finished(self, path: Path) -> list[tuple[Recorded, bytes]]:

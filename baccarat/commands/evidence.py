@@ -12,7 +12,7 @@ import msgspec
 from baccarat.bundle import NoEvidence, gather
 from baccarat.cli import EXIT_DONE, EXIT_NO
 from events.cards import Card
-from events.errors import InputError
+from events.errors import InputError, LogError
 from events.keys import given_key
 from table_core.evidence import EvidenceVerdict, verify_evidence
 
@@ -55,8 +55,9 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
     progress = _progress if sys.stderr.isatty() else None
     try:
         data = gather(log, coup, build=_build(), rulebooks=rulebooks, progress=progress)
-    except NoEvidence as no:
-        click.echo(f"{log}: {no}", err=True)
+    except (NoEvidence, LogError) as no:
+        reason = str(no).removeprefix(f"{log}: ")
+        click.echo(f"{log}: {reason}", err=True)
         return EXIT_NO
     _write(output, data)
     click.echo(f"{output}: coup {coup}, {len(data):,} bytes", err=True)

@@ -27,7 +27,14 @@ from events.shoe import CardUnreadable, DeviceResult
 from events.table import CoupSettled, TableEvent
 from table_core.evidence import EvidenceVerdict, verify_evidence
 from tests.support.coups import SHOE, drawn, revealed
-from tests.support.evidence import KEY, SignedTable, played, signed_table
+from tests.support.evidence import (
+    KEY,
+    SignedTable,
+    played,
+    signed_table,
+    stored_checkpoints,
+)
+from tests.support.logs import forging
 
 PUBLIC = frozenset({KEY.verifier})
 COUP = f"{SHOE}/2"
@@ -242,6 +249,32 @@ def test_a_coup_that_cannot_be_proved_yet_is_answered_with_no(
         assert "no checkpoint covers" in err
         table.checkpoints.look()
         assert run(capsys, *asked)[0] == 0
+
+
+def test_from_a_log_that_was_changed_no_evidence_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = played(tmp_path / "table.sqlite", coups=1)
+    with forging(path) as db:
+        db.execute("UPDATE event SET bytes = replace(bytes, 'KH', 'QH') WHERE position = 12")
+    capsys.readouterr()
+    code, out, err = run(capsys, path, "--coup", f"{SHOE}/1", "-o", tmp_path / "x")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "position 12" in err
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_stored_checkpoint_that_was_changed_proves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = played(tmp_path / "table.sqlite", coups=1)
+    (_, first), (_, second) = stored_checkpoints(path)
+    mixed = second.partition(b"\n\n")[0] + b"\n\n" + first.partition(b"\n\n")[2]
+    with forging(path) as db:
+        db.execute("UPDATE checkpoint SET note = ? WHERE note = ?", (mixed, second))
+    code, _, err = run(capsys, path, "--coup", f"{SHOE}/1", "-o", tmp_path / "x")
+    assert code == 1
+    assert "badly signed" in err
 
 
 def test_the_verifier_needs_no_log_no_shell_and_no_clock() -> None:
