@@ -24,6 +24,7 @@ from rich.table import Table
 
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services import configure_logging, raising_ours
+from benchmarks.driver import FRAMES, driver_figures
 from benchmarks.figures import FIGURES, Figure
 from benchmarks.framing import framing
 from benchmarks.measure import Decided, Samples, measure
@@ -42,8 +43,9 @@ _REPLAY: Final = "replay"
 _COUPS: Final = 60  # about as many as a shoe has
 _FRAMING: Final = "framing"  # needs no table
 _OPEN: Final = "open"  # neither does this, and its log takes a while to make: only by name
+_DRIVER: Final = "driver"  # the driver alone; only by name, it takes two minutes
 _EVENTS: Final = 1_000_000
-_NAMES: Final = sorted([*FIGURES, _FRAMING, _OPEN, _REPLAY])
+_NAMES: Final = sorted([*FIGURES, _DRIVER, _FRAMING, _OPEN, _REPLAY])
 _ROUNDS: Final = 5  # of ten megabytes for each framer
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
@@ -58,7 +60,7 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
               help="Coups and bare frames to measure, half a second each.")  # fmt: skip
 @click.option("--events", type=click.IntRange(min=1),
               help=f"How long a log `open` opens ({_EVENTS:,} unless said) or `replay` reads "
-              f"({EVENTS:,}).")  # fmt: skip
+              f"({EVENTS:,}), or how many frames `driver` takes ({FRAMES:,}).")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each figure.")
 def bench(
@@ -73,6 +75,8 @@ def bench(
         figures.append(_replay(events or EVENTS, data))
     if name == _OPEN:
         figures.append(_open_figure(samples, events or _EVENTS, data))
+    if name == _DRIVER:
+        figures += _driver_figures(samples, events or FRAMES, data)
     if name in {None, *FIGURES}:
         figures += _table_figures(name, samples, data)
     if as_json:
@@ -101,6 +105,17 @@ def _open_figure(samples: int, events: int, data: Path | None) -> Figure:
             events,
             min(samples, OPENS),
             lambda done: progress.update(task, completed=done),
+        )
+
+
+def _driver_figures(samples: int, frames: int, data: Path | None) -> list[Figure]:
+    with (
+        tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder,
+        _progress(Console(stderr=True)) as progress,
+    ):
+        task = progress.add_task("reports", total=samples)
+        return driver_figures(
+            Path(folder), samples, frames, lambda done: progress.update(task, completed=done)
         )
 
 
