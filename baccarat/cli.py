@@ -38,7 +38,7 @@ _COMMANDS: Final = {
     "rulebook": ("baccarat.commands.rulebook:rulebook", "list, show or check rulebooks"),
     "run": ("baccarat.commands.run:run", "a controller's services from its TOML file"),
     "settle": ("baccarat.commands.settle:settle", "judge coups without a table"),
-    "shoe": ("baccarat.commands.shoe:shoe", "decode what a shoe said"),
+    "shoe": ("baccarat.commands.shoe:shoe", "find, record, watch, decode what a shoe says"),
 }
 
 
