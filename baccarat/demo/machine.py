@@ -17,7 +17,7 @@ from baccarat.config import TableConfig, load_config
 from events.errors import InputError, TableError
 from events.keys import make_signing_key
 
-__all__ = ["DemoBroken", "DemoOptions", "Machine"]
+__all__ = ["PUBLIC_KEY", "DemoBroken", "DemoOptions", "Machine"]
 
 _SITE: Final = "demo"
 _TABLE: Final = "t1"
@@ -40,7 +40,7 @@ port = {port}
 key = "{key}"
 """
 _KEY: Final = "table.key"
-_PUBLIC_KEY: Final = "table.pub"
+PUBLIC_KEY: Final = "table.pub"
 # Lines of a service's log that are shown when it ends by itself.
 _LAST_WORDS: Final = 3
 
@@ -172,7 +172,7 @@ class Machine:
         key = self.data / _KEY
         if not key.exists():
             made = make_signing_key(key, f"{_SITE}/{_TABLE}")
-            (self.data / _PUBLIC_KEY).write_text(f"{made.verifier}\n", encoding="utf-8")
+            (self.data / PUBLIC_KEY).write_text(f"{made.verifier}\n", encoding="utf-8")
         path = self.data / "table.toml"
         path.write_text(
             _CONFIG.format(

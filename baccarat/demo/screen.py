@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, Final
 
 from rich.columns import Columns
@@ -12,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from baccarat.demo.ledger import Ledger, Summary
+from baccarat.demo.machine import PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
 from events.table import Settlement
@@ -138,7 +140,8 @@ def print_summary(console: Console, summary: Summary) -> None:
     ):
         if value:
             console.print(f"{what:<12} {value}", soft_wrap=True, highlight=False)
-    console.print(f"Check it: baccarat log verify {summary.log}", soft_wrap=True)
+    key = Path(summary.log).with_name(PUBLIC_KEY)
+    console.print(f"Check it: baccarat log verify {summary.log} --key {key}", soft_wrap=True)
 
 
 def _counts(counts: Mapping[str, int]) -> str:
