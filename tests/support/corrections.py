@@ -24,7 +24,7 @@ from table_core.outcome import deal, judge
 from table_core.roads import Roads, bead
 from table_core.settlement import settle
 from table_core.shoe_state import times_seen
-from table_core.state import Coup
+from table_core.state import Coup, TableState
 from tests.support.coups import World
 
 __all__ = ["check_past", "correct_at_random", "dealt_hands", "random_hands"]
@@ -130,9 +130,14 @@ _CORRECTIONS: Final[tuple[Callable[[World, random.Random, Coup], Command], ...]]
 )
 
 
-def check_past(world: World) -> None:
-    """Every coup of the shoe on the table stands as if it had been right from the first."""
-    state, roads = world.state, Roads()
+def check_past(world: World, state: TableState | None = None) -> None:
+    """Every coup of a shoe stands as if it had been right from the first.
+
+    Args:
+        world: with the whole log.
+        state: the table as it left the shoe; None for the one on the table.
+    """
+    state, roads = state or world.state, Roads()
     standing: dict[str, dict[int, Settlement]] = {}
     voided = {event.coup for event in world.log if isinstance(event, CoupVoided)}
     for event in world.log:
@@ -146,7 +151,12 @@ def check_past(world: World) -> None:
     assert state.shoe is not None
     assert state.shoe.roads == roads
     last = state.coup
-    if last is not None and not state.in_progress and last.id.startswith(f"{state.shoe.id}/"):
+    if (
+        last is not None
+        and state.past
+        and not state.in_progress
+        and last.id.startswith(f"{state.shoe.id}/")
+    ):
         assert state.past.back(1).settlements == last.settlements
         assert state.past.back(1).wagers == last.wagers
         assert state.past.back(1).phase is last.phase
@@ -174,9 +184,7 @@ def _check_coup(world: World, coup: Coup, standing: dict[int, Settlement]) -> No
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-    player, banker = (
-        tuple(dealt.card for dealt in coup.hand(hand) if dealt.card) for hand in Hand
-    )
+    player, banker = (tuple(dealt.card for dealt in coup.hand(hand) if dealt.card) for hand in Hand)
     return player, banker
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card
 from events.commands import (
@@ -34,6 +35,7 @@ from tests.support.auditor import Auditor
 from tests.support.books import book
 from tests.support.corrections import check_past, correct_at_random
 from tests.support.coups import SHOE
+from tests.support.settled_coups import recalled
 from tests.support.whole_shoe import CardTable, device_result
 
 __all__ = ["BOOKS", "ENDS", "LIBRARY", "Asked", "Game", "Played", "random_coup"]
@@ -111,7 +113,7 @@ class Game:
         self.table = CardTable(Context(table="t1", rulebook=rulebook, library=library))
         self.world = self.table.world
         self.auditor = Auditor(rulebook, *library)
-        self.shoe = SHOE
+        self.shoe, self.shoes = SHOE, list[str]()
         self.table.load(self.shoe, shuffled(seed))
         self._heard = 0
 
@@ -132,6 +134,7 @@ class Game:
 
     def play(self, coup: Played) -> None:
         if self.table.over:
+            self.shoes.append(self.shoe)
             self.shoe = next_shoe_id(self.shoe)
             self._settle_what_is_owed("collect")
             self.table.load(self.shoe, shuffled(self.shoe))
@@ -155,6 +158,8 @@ class Game:
         self.audit()
         for _ in range(coup.corrections):
             self._correct_a_coup_of_the_shoe()
+            if self.shoes and self.rng.random() < 0.1:
+                self._correct_a_coup_of_before()
             self._settle_what_is_owed(coup.owing)
             self.audit()
 
@@ -212,6 +217,16 @@ class Game:
         if self.world.state.in_progress:
             self.world.must(VoidCoup(transaction=self.t(), reason="a correction came between"))
             self.audit()
+
+    def _correct_a_coup_of_before(self) -> None:
+        """A coup of an earlier shoe, by what the log recalls of it."""
+        shoe, here = self.rng.choice(self.shoes), self.world.state
+        then = recalled(self.world, shoe)
+        self.world.context = replace(self.world.context, recalled=then)
+        correct_at_random(self.world, self.rng, self.rng.choice(list(then.past)))
+        self.audit()
+        check_past(self.world, recalled(self.world, shoe))
+        assert (self.world.state.past, self.world.state.shoe) == (here.past, here.shoe)
 
     def _correct_twice(self) -> None:
         """A face is taken for another and back: a first phase is taken back and issued again."""
