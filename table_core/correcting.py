@@ -23,7 +23,8 @@ from events.table import (
 )
 from table_core.coup import Phase
 from table_core.dealing import due_places
-from table_core.outcome import DealError, Outcome, deal, judge
+from table_core.draw import due
+from table_core.outcome import DealError, Outcome, judge
 from table_core.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.settlement import Capped, Result, settle_with_caps
 from table_core.state import Coup, DealtCard
@@ -55,14 +56,13 @@ def known_faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:
 
 def hands_error(player: Sequence[Card], banker: Sequence[Card]) -> DealError | None:
     """What is wrong with two hands by the draw table: a card is due, or was not; else None."""
-    if not 0 <= len(player) - len(banker) <= 1 and min(len(player), len(banker)) < _TWO_CARDS:
+    left = {Hand.PLAYER: list(player), Hand.BANKER: list(banker)}
+    dealt: dict[Hand, list[Card]] = {Hand.PLAYER: [], Hand.BANKER: []}
+    while (hand := due(dealt[Hand.PLAYER], dealt[Hand.BANKER])[0]) is not None and left[hand]:
+        dealt[hand].append(left[hand].pop(0))
+    if any(left.values()):
         return "excess_card"
-    found = deal(in_dealing_order(player, banker))
-    if isinstance(found, str):
-        return found
-    # The table gave the fifth card to the other hand: here it is one too many.
-    alike = (found.player, found.banker) == (tuple(player), tuple(banker))
-    return None if alike else "excess_card"
+    return None if hand is None else "incomplete_coup"
 
 
 def in_dealing_order(player: Sequence[Card], banker: Sequence[Card]) -> list[Card]:

@@ -5,6 +5,7 @@ recorded, every settlement that is not as it should be is taken back by its next
 commission follows; all of it in one transaction, and nothing else of the table moves.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from events.cards import Card, Hand
@@ -87,7 +88,7 @@ def _hands(
     error = hands_error(*hands)
     if error is not None:
         return refuse(error, _IMPOSSIBLE[error])
-    refusal = _too_many(case.shoe, was, hands)
+    refusal = _too_many(case.shoe, (*was[0], *was[1]), hands)
     if refusal:
         return refusal
     event = HandsCorrected(
@@ -127,7 +128,7 @@ def _hands_in_progress(
         (hands == was, "changes_nothing", "the coup has these cards on record"),
         (not any(hands), "incomplete_coup", "a coup whose cards are no cards is void"),
         (error == "excess_card", "excess_card", _IMPOSSIBLE["excess_card"]),
-    ) or _too_many(state.shoe, was, hands)
+    ) or _too_many(state.shoe, _counted(state.shoe), hands)
     if refusal:
         return refusal
     draft = Draft(state)
@@ -145,11 +146,17 @@ def _hands_in_progress(
     return tuple(draft.events)
 
 
-def _too_many(shoe: ShoeView | None, was: Hands, now: Hands) -> Refusal | None:
-    """A face more often than the shoe holds it, the coup's own cards as corrected."""
+def _counted(shoe: ShoeView | None) -> tuple[Card, ...]:
+    """The faces of the round in progress that the shoe has told of, at their places or not."""
+    told = (*shoe.told, shoe.extra) if shoe else ()
+    return tuple(each.face for each in told if each is not None and each.face is not None)
+
+
+def _too_many(shoe: ShoeView | None, before: Sequence[Card], now: Hands) -> Refusal | None:
+    """A face more often than the shoe holds it; `before` are counted already."""
     if shoe is None:
         return None
-    before, after = (*was[0], *was[1]), (*now[0], *now[1])
+    after = (*now[0], *now[1])
     for face in dict.fromkeys(after):
         more = after.count(face) - before.count(face)
         if more > 0 and times_seen(shoe, face) + more > shoe.decks:

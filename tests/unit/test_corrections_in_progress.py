@@ -1,10 +1,12 @@
 """The coup in progress put right: hands and wagers, in each phase in which that is lawful."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.commands import ConfirmResult, Realign, WagerRequest
+from events.commands import ConfirmResult, Realign, Refusal, WagerRequest
 from events.correction import HandsCorrected, WagerCorrected
 from events.shoe import CardDrawn, CardRevealed, DeviceResult
 from events.table import CoupMisaligned, CoupSettled
@@ -96,12 +98,37 @@ def test_hands_that_contradict_the_draw_table_are_refused() -> None:
     for command, expected in (
         (hands("9S KH 2C", "2D 3C"), "excess_card"),
         (hands("9S", "2D 3C"), "excess_card"),
+        (hands("2S KH", "2D 3C 4C"), "excess_card"),  # Player's third was due before
         (hands("", ""), "incomplete_coup"),
         (hands("9S KH", "2D 3C"), "changes_nothing"),
         (replace(hands("8S KH", "2D 3C"), reason=" "), "reason_required"),
     ):
         assert code(world, command) == expected
         assert world.state is before
+
+
+FACES = st.lists(st.sampled_from(list(Card)), max_size=4).map(tuple)
+
+
+@settings(deadline=None)
+@given(player=FACES, banker=FACES, phase=st.sampled_from(Phase))
+def test_any_hands_are_taken_or_refused(
+    player: tuple[Card, ...], banker: tuple[Card, ...], phase: Phase
+) -> None:
+    if phase is Phase.CONFIRMED:
+        return  # no table stands in it
+    world = world_in(phase)
+    before = world.state
+    made = world.ask(replace(hands("", ""), player=player, banker=banker))
+    if isinstance(made, Refusal):
+        assert world.state is before
+        return
+    coup = world.state.coup
+    assert coup is not None
+    assert tuple(dealt.card for dealt in coup.hand(P)) == player
+    assert tuple(dealt.card for dealt in coup.hand(B)) == banker
+    assert world.state.shoe is not None
+    assert all(times_seen(world.state.shoe, face) >= player.count(face) for face in player)
 
 
 def test_withheld_faces_are_not_corrected_away() -> None:
