@@ -190,6 +190,9 @@ class _LineListener(_Silent):
     def recall(self, memory: str | None) -> None:
         self._codes.recall(memory or "")
 
+    def settled(self, mono_us: int) -> bool:
+        return self._codes.settled(mono_us)
+
     def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
         said = self._codes.meaning(frame.body, mono_us)
         return [

@@ -86,6 +86,10 @@ class BracketCodes:
         """Stand as one does that gave this memory."""
         self._mode, *self._standing = memory.split(_SEPARATOR)
 
+    def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - for a scan it matters
+        """Whether memory is all there is to know: always."""
+        return True
+
     def meaning(
         self,
         line: bytes,

@@ -74,13 +74,19 @@ class ScanCodes:
 
     @property
     def memory(self) -> str:
-        """The unique codes of this shoe; how long ago they came is not kept."""
-        return _SEPARATOR.join(self._seen)
+        """When the newest unique code came, and the codes of this shoe, without their times."""
+        newest = "" if self._newest_us is None else str(self._newest_us)
+        return _SEPARATOR.join([newest, *self._seen]) if self._unique else ""
 
     def recall(self, memory: str) -> None:
-        """Stand as one does that gave this memory, some time later."""
-        self._seen = dict.fromkeys(memory.split(_SEPARATOR) if memory else ())
-        self._newest = None
+        """Stand as one does that gave this memory and was settled."""
+        newest, *codes = memory.split(_SEPARATOR)
+        self._seen = dict.fromkeys(codes)
+        self._newest, self._newest_us = None, int(newest) if newest else None
+
+    def settled(self, mono_us: int) -> bool:
+        """Whether no copy can come any more."""
+        return self._newest_us is None or mono_us - self._newest_us > self._copy_us
 
     def meaning(self, line: bytes, mono_us: int | None) -> list[AnyReport | None]:
         """What a line says, in order; nothing for a copy.
@@ -104,10 +110,9 @@ class ScanCodes:
         return self._once(text, face, mono_us) if self._unique else [CardDrawn(face=face)]
 
     def _once(self, code: str, face: Card, now: int | None) -> list[AnyReport | None]:
-        newest_us, self._newest_us = self._newest_us, now
-        newest, self._newest = self._newest, code
-        if now is not None and newest_us is not None and now - newest_us > self._new_shoe_us:
+        if self._is_another_shoe(now):
             self._seen.clear()
+        newest, self._newest, self._newest_us = self._newest, code, now
         if code not in self._seen:
             if len(self._seen) == _REMEMBERED:
                 del self._seen[next(iter(self._seen))]
@@ -117,11 +122,17 @@ class ScanCodes:
             return []
         return [CopyConflict(device_seq=code, bodies=(code.encode().hex().upper(),))]
 
+    def _is_another_shoe(self, now: int | None) -> bool:
+        """Nothing was scanned for long, or the clock began anew: the machine was started since."""
+        if now is None or self._newest_us is None:
+            return False
+        return not 0 <= now - self._newest_us <= self._new_shoe_us
+
     def _is_copy(self, code: str, newest: str | None, now: int | None) -> bool:
-        first = self._seen[code]
-        if now is None or first is None:
+        if now is None:
             return code == newest
-        return now - first <= self._copy_us
+        first = self._seen[code]
+        return first is not None and now - first <= self._copy_us
 
 
 def _faces(table: ScanTable) -> dict[str, Card]:

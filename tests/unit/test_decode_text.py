@@ -197,6 +197,24 @@ def test_codes_that_are_unique_per_card(scans: list[tuple[int, bytes]], wanted: 
     assert all(words[0] in ("card_drawn", "copy_conflict") for words in told)
 
 
+def test_after_the_machine_was_started_anew_codes_may_come_again() -> None:
+    told = said(timed(UNIQUE, (9000, A), (9010, RecordKind.START), (5, A), (6, A)))
+    assert told == ["card_drawn 7S", "card_drawn 7S"]
+
+
+def test_a_new_segment_knows_when_the_last_scan_was() -> None:
+    first = Decoder(UNIQUE, "j")
+    first.feed(Record(RecordKind.DATA, 1_000_000, 1, A))
+    assert first.carried(4_000_000) is None  # a copy may still come
+    carried = first.carried(4_000_001)
+    assert carried is not None
+    for second, wanted in ((301, "copy_conflict"), (302, "card_drawn")):
+        after = Decoder(UNIQUE, "j")
+        after._listener.recall(carried.memory)  # as the segment's second record does
+        [told] = said(after.feed(Record(RecordKind.DATA, second * 1_000_000, 1, A)))
+        assert told.split()[0] == wanted
+
+
 def test_unique_codes_in_a_bare_capture() -> None:
     told = bare(UNIQUE, A + A + C + A)
     assert told == [
