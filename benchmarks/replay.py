@@ -1,8 +1,8 @@
 """Replay beside its floor: the same rows read, decoded and hashed, and nothing made of them.
 
 The log is a real shoe's, from a whole table, repeated under new shoe ids until it is as long as was
-asked for. Product and floor each pass over it in a process of their own, by turns; a pass is timed
-without the start of Python, and its process tells the most memory that it ever had.
+asked for. Product and floor each pass over it in a process of their own, by turns; what counts is
+the time of the processor, without the start of Python, and the most memory that it ever had.
 
     product: `baccarat.replaying.state_at` the end: every row read, chained, decoded, folded
     floor:   SELECT, envelope and data decoded by msgspec, SHA-256 of the bytes
@@ -10,7 +10,6 @@ without the start of Python, and its process tells the most memory that it ever 
 
 import hashlib
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -42,7 +41,6 @@ MEMORY_MOST_MB: Final = 100.0
 _PASSES: Final = 7
 _BATCH: Final = 5_000
 _US: Final = 1_000_000
-# `ru_maxrss` is in units of 1,024 bytes.
 _MB_PER_KB: Final = 1_024 / 1_000_000
 _FLOOR_ROWS: Final = "SELECT position, bytes, hash FROM event ORDER BY position"
 
@@ -54,7 +52,7 @@ class Pass(Struct, frozen=True, kw_only=True):
     """One pass over the log.
 
     Args:
-        seconds: it took.
+        seconds: of a processor that it took. It waits for nothing, and others' work is not its.
         events: it saw.
         peak_mb: the most memory that its process ever had resident.
     """
@@ -180,12 +178,19 @@ def _floor(log: Path) -> int:
 
 def _main(role: str, log: str) -> None:
     run = _product if role == "product" else _floor
-    begun = time.perf_counter()
+    begun = time.process_time()
     events = run(Path(log))
-    seconds = time.perf_counter() - begun
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MB_PER_KB
-    found = Pass(seconds=seconds, events=events, peak_mb=peak)
-    sys.stdout.buffer.write(msgspec.json.encode(found))
+    seconds = time.process_time() - begun
+    sys.stdout.buffer.write(
+        msgspec.json.encode(Pass(seconds=seconds, events=events, peak_mb=_peak_mb()))
+    )
+
+
+def _peak_mb() -> float:
+    """The most memory that this process ever had resident; `getrusage` counts its parent's, too."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return int(peak) * _MB_PER_KB
 
 
 if __name__ == "__main__":
