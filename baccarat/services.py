@@ -59,8 +59,6 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
     """
     rulebook, profile = load_rulebook(config.rulebook), load_profile(config.shoe.profile)
     keys, clock = config.checkpoint_keys(), SystemClock()
-    if keys is None:
-        _log.warning("checkpoints.off", why="no checkpoints.key is configured")
     with ExitStack() as stack:
         log = stack.enter_context(EventLog.open(config.log_path, config.origin))
         table = Table(
@@ -83,6 +81,8 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
         )
+        if keys is None:
+            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
         await service.run(stop)
 
 
