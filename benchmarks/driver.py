@@ -37,7 +37,6 @@ _WARM_UP: Final = 5
 _COPIES: Final = 3
 _PATIENCE_S: Final = 10.0
 _FULL_S: Final = 0.001
-_QUIET_S: Final = 3.0
 _IDLE_S: Final = 10.0
 _REPORTS_A_BLOCK: Final = 128
 _DATAGRAM: Final = 65_536
@@ -170,14 +169,12 @@ class _Run:
                     await asyncio.sleep(_FULL_S)
             await asyncio.sleep(0)
             left -= reports * _COPIES
-        ended = began
-        while True:  # until all of it is told
-            try:
-                async with asyncio.timeout(_QUIET_S):
-                    await self._stamps.get()
-            except TimeoutError:
-                return frames / (ended - began)
-            ended = time.monotonic()
+        told, reports = 0, -(-frames // _COPIES)
+        while told < reports:
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._stamps.get()
+            told += 1
+        return frames / (time.monotonic() - began)
 
 
 async def _at_the_lines_pace(line: int, frame: bytes) -> int:

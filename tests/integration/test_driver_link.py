@@ -295,6 +295,6 @@ async def test_a_shoe_that_is_only_listened_to_is_sent_not_one_byte(
         with driver_process(mosquitto.port, shoe.url, journals):
             await until(lambda: core.state() == "open", "it is open")
             shoe.say(stream(f"S, {COUP}"))
-            await until(lambda: core.said[-1] == "device_result", "a whole coup")
+            await until(lambda: core.said[-1:] == ["device_result"], "a whole coup")
             waiting = fcntl.ioctl(shoe.master, termios.FIONREAD, b"\0" * 4)
             assert waiting == b"\0" * 4

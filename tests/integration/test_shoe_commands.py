@@ -163,14 +163,14 @@ def test_a_monitor_in_a_terminal_shows_how_the_line_stands(shoe: ShoePort) -> No
             ready, _, _ = select.select([screen], [], [], 15)
             assert ready
             shown += os.read(screen, 65_536)
-            if b"card_drawn" in shown and b"link up" in shown:
+            if b"face=9H" in shown and b"1 reports" in shown:
                 break
     finally:
         process.kill()
         process.wait()
         os.close(screen)
-    assert b"face=9H" in shown
-    assert b"1 reports" in shown
+    assert b"card_drawn" in shown
+    assert b"link up" in shown
 
 
 def test_a_monitor_of_a_replay_ends_with_it(tmp_path: Path) -> None:
