@@ -1,6 +1,5 @@
 """`baccarat log`: look after event logs."""
 
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +8,7 @@ import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
 from baccarat.commands.log_copies import backup_command, restore_command
+from baccarat.commands.log_progress import told_events, watched
 from baccarat.commands.log_show import show
 from baccarat.commands.log_stats import stats
 from events.checkpoint_check import Held
@@ -44,7 +44,7 @@ def _verify(log: Path, files: tuple[Path, ...], keys: tuple[str, ...], as_json: 
     """
     verdict = verify(
         log,
-        _progress if sys.stderr.isatty() and not as_json else None,
+        told_events if watched() and not as_json else None,
         held=[held for file in files for held in _held(file)],
         keys=frozenset(map(given_key, keys)),
     )
@@ -77,10 +77,6 @@ def _told(log: Path, verdict: Verdict, *, keyed: bool) -> str:
         return f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
     where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
     return f"{log}: NOT ok{where}: {verdict.reason}"
-
-
-def _progress(done: int, events: int) -> None:
-    click.echo(f"\r{done:,} of {events:,} events", nl=done >= events, err=True)
 
 
 for _command in (backup_command, restore_command, show, stats):

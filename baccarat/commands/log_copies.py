@@ -1,12 +1,12 @@
 """`baccarat log backup` and `restore`: copies that were verified, or none."""
 
-import sys
 from functools import partial
 from pathlib import Path
 
 import click
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
+from baccarat.commands.log_progress import told_events, watched
 from events.errors import LogError
 from events.log_copy import Inspect, back_up, restore
 from table_core.shell.books import inspect
@@ -55,13 +55,9 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
 
 def _inspection() -> Inspect:
     """With a line on its progress for a person who waits."""
-    return partial(inspect, progress=_progress) if sys.stderr.isatty() else inspect
-
-
-def _progress(done: int, events: int) -> None:
-    click.echo(f"\r{done:,} of {events:,} events hashed", nl=done >= events, err=True)
+    return partial(inspect, progress=told_events) if watched() else inspect
 
 
 def _no(what: str, error: LogError) -> int:
-    click.echo(f"baccarat: {what}: {' '.join(str(error).split())}", file=sys.stderr)
+    click.echo(f"baccarat: {what}: {' '.join(str(error).split())}", err=True)
     return EXIT_NO

@@ -10,6 +10,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
+from baccarat.commands.log_progress import told_events, watched
 from events.books import BooksClosed
 from events.log_read import LogReader, reading
 from events.log_wal import wal_of
@@ -17,6 +18,7 @@ from events.table import BettingOpened, CoupSettled, CoupVoided, ShoeLoaded
 
 __all__ = ["stats"]
 
+_TOLD_EVERY: Final = 10_000
 _COUNTED: Final = {
     "shoes": ShoeLoaded.TYPE,
     "coups": BettingOpened.TYPE,
@@ -64,11 +66,13 @@ def stats(log: Path, as_json: bool) -> None:
 def _count(log: Path, reader: LogReader) -> _Stats:
     types: Counter[str] = Counter()
     first = last = None
-    event_bytes = 0
+    event_bytes, tell = 0, watched()
     for stored in reader.read():
         types[stored.type] += 1
         first, last = first or stored.at, stored.at
         event_bytes += len(stored.stored)
+        if tell and (stored.position % _TOLD_EVERY == 0 or stored.position == reader.end):
+            told_events(stored.position, reader.end)
     return _Stats(
         origin=reader.origin,
         events=types.total(),
