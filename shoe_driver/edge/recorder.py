@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from events.clock import Clock
-from events.errors import LinkError
+from events.errors import LinkError, LogUnwritable
 from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.edge.chain import JournalChain
@@ -30,6 +30,8 @@ __all__ = ["Recorder"]
 
 # How long a driver that is told to stop waits for a write under way. A disk may hang for ever.
 _DISK_PATIENCE_S: Final = 2.0
+# When a disk that refused another file is asked again.
+_AGAIN_US: Final = 60_000_000
 
 _log: Final = structlog.get_logger()
 
@@ -69,6 +71,7 @@ class Recorder:
         self._keep = keep or Keep()
         self._released: int | None = None
         self._forsaken = False
+        self._again_us = 0
         self._before: Counter[str | int]
         self._folder = folder
         self._wanted = profile
@@ -151,16 +154,20 @@ class Recorder:
     async def go_on_in_a_new_segment(self) -> bool:
         """Begin the journal's next file, if this one is large and nothing is in the midst.
 
-        The link may be up, and stays what it is: events and their numbers go on.
-
-        Raises:
-            LogUnwritable: the disk refused it; the old file goes on.
+        The link may be up, and stays what it is: events and their numbers go on. Where the disk
+        refuses, the old file goes on, and it is tried again in a minute.
         """
-        if self._owed or self._journal.size < self._keep.segment_bytes:
+        now = self._clock.mono_us()
+        if self._owed or self._journal.size < self._keep.segment_bytes or now < self._again_us:
             return False
-        where = await self._loop().run_in_executor(
-            self._disk, self._journal.go_on, self.decoder, self._clock
-        )
+        try:
+            where = await self._loop().run_in_executor(
+                self._disk, self._journal.go_on, self.decoder, self._clock
+            )
+        except LogUnwritable as error:
+            _log.warning("journal.cannot_go_on", reason=str(error))
+            self._again_us = now + _AGAIN_US
+            return False
         if where is None:
             return False
         self._queue(self.decoder.feed(where))
