@@ -8,7 +8,7 @@ believed of it.
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 import structlog
 
 from events.books import BooksClosed
+from events.chain import next_hash, origin_hash
 from events.codec import decode_data, decode_envelope
-from events.errors import LogError, OurBug, UnreadableEvent
+from events.errors import LogError, LogRefused, OurBug, UnreadableEvent
 from events.log import EventLog, Stored
 from events.log_read import reading
 from events.table import ShoeEnded, TableEvent
@@ -58,12 +59,18 @@ def open_books(log: EventLog) -> Opened:
     """Fold a log: from its newest books where a snapshot fits them, else from its first event.
 
     Raises:
-        LogRefused: the log cannot be read.
+        LogRefused: an event is missing, is not what was hashed or cannot be read by this build;
+            names its position.
         OurBug: its events do not follow from one another.
     """
     state = _from_snapshot(log)
     folding = _Folding(state or TableState())
-    folding.take(log.read(folding.state.position + 1))
+    for stored in _chained(log) if state is None else log.read(state.position + 1):
+        try:
+            folding.take_one(stored)
+        except UnreadableEvent as error:
+            told = f"{log.path}: position {stored.position}: {error}"
+            raise LogRefused(told, stored.position) from error
     if state is None and folding.agreed is not None and folding.fault is None:
         keep_snapshot(log.path, folding.agreed)
     if folding.fault is not None:
@@ -130,10 +137,6 @@ class _Folding:
         self.fault: str | None = None
         self.agreed: bytes | None = None
 
-    def take(self, events: Iterable[Stored]) -> None:
-        for stored in events:
-            self.take_one(stored)
-
     def take_one(self, stored: Stored) -> TableEvent:
         event = decode_data(decode_envelope(stored.stored))
         if isinstance(event, BooksClosed):
@@ -177,6 +180,17 @@ def _from_snapshot(log: EventLog) -> TableState | None:
     except (OSError, UnreadableEvent) as error:
         _log.warning("snapshot.discarded", path=str(path), reason=str(error))
         return None
+
+
+def _chained(log: EventLog) -> Iterator[Stored]:
+    """Every event of the log, held against the chain: opening has looked at the newest alone."""
+    position, head = 0, origin_hash(log.origin)
+    for stored in log.read():
+        position, head = position + 1, next_hash(head, stored.stored)
+        if (stored.position, stored.hash) != (position, head):
+            told = f"{log.path}: position {position}: missing, or the hash chain breaks here"
+            raise LogRefused(f"{told}; keep the file and restore a verified backup", position)
+        yield stored
 
 
 def _read(path: Path) -> bytes:

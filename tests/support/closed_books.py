@@ -123,7 +123,7 @@ def opened(made: Closed) -> tuple[Opened, list[str], int]:
         folded = 0
 
         class Counting:
-            path, checked_from = log.path, log.checked_from
+            path, origin, checked_from = log.path, log.origin, log.checked_from
 
             def read(self, start: int = 1, limit: int | None = None) -> Any:
                 nonlocal folded

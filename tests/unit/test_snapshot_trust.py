@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from events.codec import Envelope, decode_data
+from events.errors import LogRefused, UnreadableEvent
 from events.log import EventLog
+from events.table import TableEvent
 from table_core import snapshot
 from table_core.fold import FOLD_VERSION
+from table_core.shell import books
 from table_core.shell.books import keep_snapshot, snapshot_of
 from table_core.snapshot import encode_state
 from tests.support.closed_books import (
@@ -22,6 +26,7 @@ from tests.support.closed_books import (
     opened,
     table_on,
 )
+from tests.support.logs import forging
 from tests.support.money_game import BOOKS
 
 RULEBOOK = BOOKS["au-commission"]()
@@ -121,6 +126,45 @@ def test_books_of_another_fold_are_not_begun_from_and_are_closed_anew(
     assert books_of(game.path, game.state.position + 1).fold == FOLD_VERSION + 1
     _, logged, folded = opened(game)
     assert (logged, folded) == ([], 1)
+
+
+@pytest.mark.parametrize("position", [1, 7])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM event WHERE position = ?",
+        "UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = ?",
+        "UPDATE event SET hash = zeroblob(32) WHERE position = ?",
+        "UPDATE event SET bytes = CAST(replace(bytes, '1', '2') AS BLOB) WHERE position = ?",
+    ],
+)
+def test_without_a_snapshot_a_change_before_the_books_is_refused_with_its_position(
+    game: Closed, position: int, sql: str
+) -> None:
+    snapshot_of(game.path).unlink()
+    with forging(game.path) as db:
+        db.execute(sql, (position,))
+    with pytest.raises(LogRefused, match=f"position {position}: ") as refused:
+        opened(game)
+    assert refused.value.position == position
+
+
+def test_without_a_snapshot_an_event_that_this_build_does_not_know_is_refused(
+    game: Closed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot_of(game.path).unlink()
+    with EventLog.open(game.path, ORIGIN) as log:
+        position = next(each.position for each in log.read() if each.type == "deal_completed")
+
+    def as_an_older_build(envelope: Envelope) -> TableEvent:
+        if envelope.type == "deal_completed":
+            raise UnreadableEvent("deal_completed version 1 is newer than this build knows (0)")
+        return decode_data(envelope)
+
+    monkeypatch.setattr(books, "decode_data", as_an_older_build)
+    assert position < min(game.at_books)
+    with pytest.raises(LogRefused, match=f"position {position}: deal_completed"):
+        opened(game)
 
 
 def test_a_snapshot_that_cannot_be_kept_costs_a_line(tmp_path: Path) -> None:
