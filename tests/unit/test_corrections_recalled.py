@@ -33,6 +33,7 @@ from table_core.shell.recall import recall
 from table_core.shell.table import Table
 from table_core.state import TableState
 from table_core.stores import load_rulebook, shipped
+from tests.support.corrections import check_past
 from tests.support.coups import (
     COUP,
     NATURAL_NINE,
@@ -45,7 +46,7 @@ from tests.support.coups import (
     shoe_event,
 )
 from tests.support.money_game import BOOKS, Game, random_coup
-from tests.support.settled_coups import hands
+from tests.support.settled_coups import hands, recalled
 
 TOPICS = Topics("site", "t1")
 ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor")}
@@ -93,23 +94,22 @@ def store(log: EventLog, events: list[TableEvent]) -> None:
 
 
 @pytest.mark.parametrize("name", ["pairs first", "per_shoe"])
-def test_every_coup_is_recalled_as_its_shoe_left_it(name: str, tmp_path: Path) -> None:
+def test_every_coup_is_recalled_as_it_stands_now(name: str, log: EventLog) -> None:
     game, rng = Game(BOOKS[name](), seed=5), random.Random(f"recall/{name}")
-    left: dict[str, TableState] = {}
-    while len(left) < 2:
+    while len(game.shoes) < 2:
         coup = random_coup(rng)
         game.play(replace(coup, asked=coup.asked[:2]))
-        if game.table.over:
-            left[game.shoe] = game.world.state
-    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
-        store(log, game.world.log)
-        for shoe, then in left.items():
-            recalled = recall(log.read, log.position, f"{shoe}/1")
-            assert recalled is not None
-            assert recalled.past == then.past
-            assert recalled.shoe is not None
-            assert then.shoe is not None
-            assert (recalled.shoe.id, recalled.shoe.order) == (shoe, then.shoe.order)
+    store(log, game.world.log)
+    for shoe in (*game.shoes, game.shoe):
+        found = recall(log.read, log.position, f"{shoe}/1")
+        expected = game.world.state if shoe == game.shoe else recalled(game.world, shoe)
+        assert found is not None
+        assert found.past == expected.past
+        assert len(found.past) > 0
+        assert found.shoe is not None
+        assert expected.shoe is not None
+        assert (found.shoe.id, found.shoe.order) == (shoe, expected.shoe.order)
+        check_past(game.world, found)
 
 
 @pytest.mark.parametrize(
