@@ -124,3 +124,13 @@ def test_memory_is_counted_resident(megabytes: float, met: bool) -> None:
     figure = memory(found)
     assert (figure.p50, figure.met) == (megabytes, met)
     assert figure.detail == {"pss_p50": 90.0, "broker": 40, "shoe": 50}
+
+
+def test_openings_are_measured_when_they_are_named(tmp_path: Path) -> None:
+    short = ("--events", "2000", "--samples", "2", "--data", str(tmp_path), "--json")
+    run = bench("open", *short)
+    assert run.returncode == 0, run.stderr
+    (line,) = map(json.loads, run.stdout.splitlines())
+    assert set(line) == FIELDS
+    assert (line["name"], line["unit"], line["samples"]) == ("open", "ms", 2)
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
