@@ -7,7 +7,7 @@ often. All transaction ids follow from shoe and coup, so a request may be sent a
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from msgspec import Struct, field
@@ -26,7 +26,7 @@ from events.commands import (
 from events.topics import Topics
 from simulators import patrons
 from simulators.console import Console, RequestRefused, Waits, refused
-from simulators.faults import FaultPlan
+from simulators.faults import OF_PEOPLE, FaultPlan
 from simulators.script import Call
 from simulators.shoe import DealtCoup, ShoeSimulator
 from simulators.shoe_changes import DEALER, ShoeChanges
@@ -48,17 +48,12 @@ _BETWEEN_COUPS_S: Final = 4.0
 _ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something stands in the way
 _QUIET_S: Final = 0.25  # nothing has happened for so long
 _ERROR_SEEN_S: Final = 5.0  # for the table to hear of an error; then play goes on anyway
-_UNDECIDED_S: Final = 2.0  # a coup that is dealt and goes on for so long is looked at
 
 # Reasons to wait and ask again; every other refusal of `open_betting` ends the play.
 _PASSING: Final = frozenset(
     {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
 )
 _DUMMY_DUE: Final = "dummy_coup_due"
-# Faults of the people, not of a shoe: they come whatever the cards are.
-_OF_PEOPLE: Final = frozenset(
-    {"free_hand", "late_wager", "stacked_errors", "two_power_ups", "withdrawn_wager"}
-)
 
 
 class Game(Struct, frozen=True, kw_only=True):
@@ -68,11 +63,17 @@ class Game(Struct, frozen=True, kw_only=True):
         rulebook: what the patrons read on the sign.
         decks: in the shoe.
         faults: what goes wrong, and when; None for a game in which nothing is meant to.
+        repairs: somebody puts right what went wrong; else every coup that is held is void.
+        patience_s: how long people give the table to see what they see, in a game with faults.
+        restart_driver: kills the shoe's driver and starts it again, where somebody can.
     """
 
     rulebook: Rulebook = field(default_factory=lambda: load_rulebook(_USUAL_RULEBOOK))
     decks: int = 8
     faults: FaultPlan | None = None
+    repairs: bool = True
+    patience_s: float = 2.0
+    restart_driver: Callable[[], Awaitable[None]] | None = None
 
 
 class PlayedCoup(Struct, frozen=True, kw_only=True):
@@ -125,6 +126,9 @@ class Croupier:
         self._seed = seed
         game = game or Game()
         self._rulebook, self._faults = game.rulebook, game.faults
+        self._patience_s = game.patience_s
+        self._repairs = game.repairs and game.faults is not None
+        self._restart_driver = game.restart_driver
         self._speed = speed
         self._on_coup = on_coup
         self._console = Console(
@@ -135,7 +139,11 @@ class Croupier:
             waits=waits,
         )
         self._supervisor = Supervisor(
-            self._console, self.view, self.tally, repairs=self._faults is not None
+            self._console,
+            self.view,
+            self.tally,
+            repairs=self._repairs,
+            patience_s=game.patience_s,
         )
         self._shoes = ShoeChanges(
             self._console, self.view, self.tally, self._supervisor, shoe, decks=game.decks
@@ -191,10 +199,14 @@ class Croupier:
         """What is to go wrong with the next coup, where anything may."""
         if self._faults is None:
             return None
-        return self._faults.due(self.tally.coups + 1, self._shoe.can_have)
+        return self._faults.due(self.tally.coups + 1, self._can_have)
+
+    def _can_have(self, fault: str) -> bool:
+        by_driver = fault.startswith("driver_") and self._restart_driver is None
+        return not by_driver and self._shoe.can_have(fault)
 
     def _count(self, coup: PlayedCoup) -> None:
-        if coup.fault not in _OF_PEOPLE:  # what the shoe was to do, it may not have been able to
+        if coup.fault not in OF_PEOPLE:  # what the shoe was to do, it may not have been able to
             coup = replace(coup, fault=coup.dealt.fault)
         if coup.fault and self._faults is not None:
             self._faults.done(coup.fault)
@@ -208,7 +220,7 @@ class Croupier:
     async def _come(self, call: Call, coup: str) -> None:
         """Somebody is called in mid-coup."""
         match call:
-            case Call.LOOK:
+            case Call.LOOK if self._repairs:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
             case Call.VOID:
                 await self.view.quiet(_QUIET_S)
@@ -218,6 +230,10 @@ class Croupier:
             case Call.REPLACE | Call.CONTINUE:
                 await self.view.quiet(_QUIET_S)
                 await self._shoes.replace(goes_on=call is Call.CONTINUE)
+            case Call.RESTART if self._restart_driver is not None:
+                await self._restart_driver()
+            case _:
+                pass
 
     async def _open(self, round_id: str, fault: str | None) -> tuple[str, bool]:
         """Begin a coup: its id, and whether it has no wagers."""
@@ -286,13 +302,16 @@ class Croupier:
                 return "overtaken"
             if seen is not None and seen.coup is not None and seen.coup.phase in OVER:
                 return seen.coup.phase
-            await self._supervisor.resolve(coup, table)
+            if seen is None and not self._repairs:
+                await self._supervisor.void(coup, "it does not go on", "undecided")
+            else:
+                await self._supervisor.resolve(coup, table)
 
     async def _until_somebody_is_needed(self, coup: str) -> TableSeen | None:
         """None where a game with faults has waited long enough to have a look."""
         if self._faults is None:
             return await self.view.until(lambda seen: needs_somebody(seen, coup))
-        return await self.view.within(lambda seen: needs_somebody(seen, coup), _UNDECIDED_S)
+        return await self.view.within(lambda seen: needs_somebody(seen, coup), self._patience_s)
 
     def _on_the_table(self, *, result_comes: bool) -> OnTheTable:
         return OnTheTable(

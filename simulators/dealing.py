@@ -16,9 +16,11 @@ from events.cards import Card
 from events.errors import InputError, OurBug
 from simulators.dealer import Outcome, next_place, outcome
 from simulators.deck import CUT_CARD_FROM_END, Burn, Deck, shuffled
-from simulators.enq_bcc import COPIES, POWER_UP_NOISE, Copies, Disclosure, EnqBccDevice
-from simulators.mishaps import MISHAPS, stops_after, switches_after
+from simulators.device import Copies, Disclosure
+from simulators.mishaps import MISHAPS, TOGETHER, stops_after, switches_after
+from simulators.profiles import simulated_profile
 from simulators.script import Act, Call, Fallen, Plug, Say, Script
+from simulators.wire import GOOD, Wire
 
 __all__ = ["Coup", "DealingShoe", "Happening", "Step", "next_shoe_id", "shoe_number"]
 
@@ -38,10 +40,13 @@ class Step(Struct, frozen=True, kw_only=True):
 
     Args:
         pause: seconds before it, at speed 1.
-        copies: the report's frames as they arrive.
+        copies: the report's frames as they arrive; of a profile that resends, its messages.
         noise: bytes on the line before them that are no frame.
         deciding: this report lets the coup be settled.
         falls: the card that comes to lie on the table.
+        wire: what the line does to its sendings, where a link makes them.
+        byte_wise: it arrives a byte at a time.
+        broken: the driver is restarted when so many bytes have come; 0 where it is not.
     """
 
     pause: float
@@ -49,6 +54,9 @@ class Step(Struct, frozen=True, kw_only=True):
     noise: bytes = b""
     deciding: bool = False
     falls: Fallen | None = None
+    wire: Wire = GOOD
+    byte_wise: bool = False
+    broken: int = 0
 
 
 Happening: TypeAlias = Step | Plug | Call
@@ -113,8 +121,14 @@ class DealingShoe:
         seed: with a shoe's number in its day it fixes that shoe's cards and the device's whims.
         decks: 4, 6 or 8.
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
-        copies: equal frames a report.
         cut_card: so many cards lie behind the cut card; a large number makes short shoes.
+        profile: the wire profile that the device speaks.
+
+    Raises:
+        InputError: it does not speak that profile, or not with that disclosure.
+
+    Attributes:
+        profile: how it is simulated.
     """
 
     def __init__(
@@ -123,13 +137,14 @@ class DealingShoe:
         seed: int,
         decks: int = 8,
         disclosure: Disclosure = "immediate",
-        copies: int = COPIES,
         cut_card: int = CUT_CARD_FROM_END,
+        profile: str = "enq-bcc",
     ) -> None:
         self._seed = seed
         self._decks = decks
         self._cut_card = cut_card
-        self._device = EnqBccDevice(copies=copies, disclosure=disclosure)
+        self.profile = simulated_profile(profile)
+        self._device = self.profile.device(disclosure)
         self._whims = random.Random(seed)
         self._deck: Deck | None = None
         self._shoe = ""
@@ -164,18 +179,23 @@ class DealingShoe:
         """Whether this may go wrong with the next coup.
 
         Not with a shoe's last coup, nor with a dummy coup, which has no wagers; and a face too many
-        needs one of which none is left.
+        needs one of which none is left. Faults that come together are asked for as `one+another`.
         """
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
-        return not (self._dummy_is_due or last) and (
-            fault != "ninth_copy" or bool(self.deck.spent())
+        names = set(fault.split(TOGETHER))
+        return not (
+            self._dummy_is_due
+            or last
+            or names & self.profile.unfit
+            or ("short_disclosure" in names and self._device.disclosure == "immediate")
+            or ("ninth_copy" in names and not self.deck.spent())
         )
 
     def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
         """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
         number = self._load(shoe)
         self._whims = random.Random(f"{self._seed}/{number}/whims")
-        noise = POWER_UP_NOISE if self._whims.random() < _NOISE_CHANCE else b""
+        noise = self._device.power_up_noise if self._whims.random() < _NOISE_CHANCE else b""
         burn = self.deck.burn()
         device = self._device
         steps = [
@@ -185,13 +205,14 @@ class DealingShoe:
         for index, card in enumerate(burn.burned, start=1):
             copies = device.burn_card(card, len(burn.burned) - index)
             steps.append(Step(pause=_BURN_S, copies=copies))
-        return steps, burn
+        return [step for step in steps if step.copies or step.noise], burn
 
     def coup(self, fault: str | None = None, *, spare: str = "") -> tuple[list[Happening], Coup]:
         """Deal the next coup.
 
         Args:
-            fault: what is to go wrong with it. Where it cannot, the coup's `fault` is None.
+            fault: what is to go wrong with it, several as `one+another`. Where it cannot, the
+                coup's `fault` is None.
             spare: the id of the shoe that takes over, should one have to.
 
         Raises:
@@ -204,10 +225,10 @@ class DealingShoe:
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         shoe, number = self._shoe, self._coups + 1
         whims = random.Random(f"{self._seed}/{shoe_number(shoe)}/{number}/{fault}")
-        woven = fault if fault in MISHAPS and self.can_have(fault) else None
+        woven = fault if fault and self._weaves(fault) else None
         script = self._script(woven, whims, spare)
-        if woven:
-            MISHAPS[woven](script, whims)
+        for name in _in_order(woven):
+            MISHAPS[name](script, whims)
         if script.cut_after is not None:
             self.deck.cut(self.deck.left + len(script.cards) - script.cut_after)
         self._carried = script.excess if script.carries else None
@@ -245,6 +266,9 @@ class DealingShoe:
         self._errors = ()
         return _between([self._device.power_up(), self._device.power_up()])
 
+    def _weaves(self, fault: str) -> bool:
+        return self.can_have(fault) and all(name in MISHAPS for name in fault.split(TOGETHER))
+
     def _load(self, shoe: str) -> str:
         """Fresh cards, and nothing left over; returns the shoe's number in its day."""
         number = shoe_number(shoe)
@@ -255,17 +279,20 @@ class DealingShoe:
 
     def _script(self, fault: str | None, whims: random.Random, spare: str) -> Script:
         carried = self._carried is not None
-        stop = stops_after(fault, whims) if fault else None
-        switch = switches_after(fault, whims) if fault else None
+        names = _in_order(fault)
+        stops = [stops_after(name, whims) for name in names]
+        switches = [switches_after(name, whims) for name in names]
+        stop = next(filter(None, stops), None)
+        switch = next(filter(None, switches), None)
         fallen = self._deal(stop, switch, spare)
         cards = [each.card for each in fallen]
         script = Script(
             fallen,
             outcome(cards) if stop is None else None,
-            deferred=self._device.disclosure == "deferred",
+            device=self._device,
             carried=carried,
             standby=self._whims.random() < _STANDBY_CHANCE,
-            spent=self.deck.spent() if fault == "ninth_copy" else (),
+            spent=self.deck.spent() if "ninth_copy" in names else (),
             draw=self.deck.draw,
         )
         script.switched_after = switch
@@ -285,14 +312,29 @@ class DealingShoe:
     def _rendered(self, act: Act) -> Happening:
         if not isinstance(act, Say):
             return act
+        copies = act.report(self._device)
+        if act.contradicts is not None:
+            copies = self._device.contradicted(copies, *act.contradicts)
+        linked = self.profile.linked
+        if not linked:
+            arriving = (act.wire.arrives(number, copy) for number, copy in enumerate(copies))
+            copies = tuple(filter(None, arriving))
         return Step(
             pause=act.pause,
-            copies=act.wire(act.report(self._device)),
+            copies=copies,
             noise=act.noise,
             deciding=act.deciding,
             falls=act.falls,
+            wire=act.wire if linked else GOOD,
+            byte_wise=act.byte_wise,
+            broken=act.broken,
         )
 
 
 def _between(reports: Iterable[Copies]) -> list[Step]:
-    return [Step(pause=_BETWEEN_S, copies=copies) for copies in reports]
+    return [Step(pause=_BETWEEN_S, copies=copies) for copies in reports if copies]
+
+
+def _in_order(fault: str | None) -> list[str]:
+    """Those of the device first, since the line spoils what they say."""
+    return sorted(fault.split(TOGETHER), key=list(MISHAPS).index) if fault else []

@@ -9,17 +9,15 @@ and round to `'1'`. The profile is unverified by any vendor.
 
 from functools import reduce
 from operator import xor
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from events.cards import RANKS, Card, Hand, Winner
 from simulators.dealer import Outcome, Place
+from simulators.device import COPIES, Copies, Disclosure
 
 __all__ = [
-    "COPIES",
     "ERROR_CODES",
     "POWER_UP_NOISE",
-    "Copies",
-    "Disclosure",
     "EnqBccDevice",
     "card_byte",
     "frame",
@@ -27,11 +25,6 @@ __all__ = [
     "target_byte",
 ]
 
-Disclosure: TypeAlias = Literal["immediate", "deferred"]
-Copies: TypeAlias = tuple[bytes, ...]
-"""One report as it goes out: equal frames, one after the other."""
-
-COPIES: Final = 3
 POWER_UP_NOISE: Final = bytes.fromhex("FF FF FF FF C5 FC")
 ERROR_CODES: Final = {
     "cannot_read": 1,
@@ -57,6 +50,8 @@ _WINNER: Final = {Winner.PLAYER: 1, Winner.TIE: 2, Winner.BANKER: 4}
 _BANKER_WITH_SIX: Final = 5
 _FORCED_END: Final = 7
 _LAST_SEQ: Final = 9
+_SEQ, _KIND, _PAYLOAD = 1, 2, slice(3, -3)  # of a frame
+_NOTHING: Final[Copies] = ()
 
 
 def frame(seq: int, kind: str, data: bytes = b"") -> bytes:
@@ -86,7 +81,7 @@ def result_byte(result: Outcome | None) -> int:
 
 
 class EnqBccDevice:
-    """The device's reporting half: its sequence, and how it tells what happens.
+    """The device's reporting half: its sequence, and how it tells what happens. See `Device`.
 
     Every method returns the copies of one report, ready for the line.
 
@@ -95,6 +90,10 @@ class EnqBccDevice:
         disclosure: `deferred` withholds the faces of a coup as they are drawn; the first card and
             the burn cards of a new shoe always show theirs.
     """
+
+    gives_result = True
+    tells_places = True
+    power_up_noise = POWER_UP_NOISE
 
     def __init__(self, *, copies: int = COPIES, disclosure: Disclosure = "immediate") -> None:
         self.disclosure: Disclosure = disclosure
@@ -138,6 +137,10 @@ class EnqBccDevice:
         """`D`: a burned card, and how many are `left` to burn."""
         return self._card("D", _BURN_CARD, left, card)
 
+    def cut_card(self) -> Copies:
+        """No known report of this device tells it."""
+        return _NOTHING
+
     def error_raised(self, code: str, *, latched: bool = False) -> Copies:
         """`E`: one of `ERROR_CODES`; `latched` where the shoe is in its error mode."""
         return self._report("E", _error(code, latched=latched))
@@ -145,6 +148,18 @@ class EnqBccDevice:
     def error_cleared(self, code: str, *, latched: bool = False) -> Copies:
         """`e`: that error no longer stands."""
         return self._report("e", _error(code, latched=latched))
+
+    def card_reversed(self, *, midway: bool) -> Copies:
+        """`E`: a reverse run is one of the errors."""
+        return self.error_raised("reversed_midway" if midway else "reversed_at_exit")
+
+    def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
+        """No known report of this device tells it."""
+        return _NOTHING
+
+    def unknown(self) -> Copies:
+        """`X`, a kind that nobody has seen."""
+        return self._report("X", bytes([_DATA | 1]))
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
         """`d`: a card left the shoe outside the game."""
@@ -157,6 +172,13 @@ class EnqBccDevice:
     def carried_over(self, place: Place, card: Card) -> Copies:
         """`R` in place of `D`: an overdrawn card is the next coup's card; a real card."""
         return self._card("R", _HAND[place.hand], place.number, self._shown(card))
+
+    def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
+        """One copy comes with another card and a check that is right: two bodies, one seq."""
+        sent = copies[which]
+        data = sent[_PAYLOAD][:-1] + bytes([card_byte(card)])
+        other = frame(int(chr(sent[_SEQ])), chr(sent[_KIND]), data)
+        return (*copies[:which], other, *copies[which + 1 :])
 
     def _shown(self, card: Card) -> Card | None:
         return card if self.disclosure == "immediate" else None

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from events.errors import LinkError
 
-__all__ = ["INSTANT", "SERIAL_4800", "Pace", "PtyPort"]
+__all__ = ["BYTE_WISE", "INSTANT", "SERIAL_4800", "Pace", "PtyPort"]
 
 _BITS_PER_BYTE: Final = 10  # 8N1: start, eight data bits, stop
 _WRITABLE_LIMIT_S: Final = 1.0  # a reader that takes nothing for so long overruns, as a UART would
@@ -31,6 +31,7 @@ _LOOK_AGAIN_S: Final = 0.005  # how often `reader` and `drain` look; no kernel e
 _EMPTY_LOOKS: Final = 3  # the kernel hands bytes over in the background: believe it the third time
 _TIOCGPTPEER: Final = 0x5441  # Linux: open the slave of this master, whatever its path
 _READ_SIZE: Final = 4096
+_STOLEN: Final = 3  # bytes that a second reader takes at a time
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -52,6 +53,8 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 INSTANT: Final = Pace()
 SERIAL_4800: Final = Pace.at_baud(4800)
+BYTE_WISE: Final = Pace(chunk=1, seconds_per_byte=0.001)
+"""Slow enough for a reader to take every byte by itself."""
 
 
 class PtyPort:
@@ -60,12 +63,21 @@ class PtyPort:
     Args:
         link: where the reader finds its end; replaced at every `plug_in`.
         pace: how fast bytes go out.
+
+    Attributes:
+        lost_bytes: sent while nobody had the other end open.
+        unheard: the newest of them, since the plug was pulled.
     """
 
     def __init__(self, link: Path, *, pace: Pace = INSTANT) -> None:
         self.link = link
         self.lost_bytes = 0
+        self.unheard = b""
         self._pace = pace
+        self._writing = asyncio.Lock()
+        self._held: bytes | None = None
+        self._other: int | None = None  # another program's descriptor of the reader's end
+        self._steals = False
         self._master: int | None = None
         self._terminal = ""
 
@@ -79,13 +91,18 @@ class PtyPort:
         """Somebody has the other end open."""
         return self._master is not None and not _poll(self._master) & select.POLLHUP
 
-    def plug_in(self) -> None:
+    def plug_in(self, link: Path | None = None) -> None:
         """Offer a fresh terminal, raw and without echo, under the link.
+
+        Args:
+            link: another place for it, from now on.
 
         Raises:
             LinkError: the link's place cannot be written, or holds something that is no link.
         """
         self.unplug()
+        self.unheard = b""
+        self.link = link or self.link
         if self.link.exists() and not self.link.is_symlink():
             raise LinkError(f"{self.link}: exists and is no link; name a path that is free")
         master, slave = os.openpty()
@@ -105,24 +122,69 @@ class PtyPort:
         """Pull the plug: the reader loses the line and what it has not taken; the link is gone."""
         if self._master is None:
             return
+        self.leave()
         os.close(self._master)
-        self._master = None
+        self._master, self.unheard = None, b""
         if self.link.is_symlink() and str(self.link.readlink()) == self._terminal:
             self.link.unlink()
 
-    async def write(self, data: bytes) -> int:
-        """Send `data` at the line's pace.
+    def hold(self) -> None:
+        """Let nothing through: what is sent waits on the way."""
+        self._held = self._held or b""
+
+    async def release(self) -> None:
+        """What waits on the way arrives, all at once."""
+        held, self._held = self._held, None
+        if held:
+            async with self._writing:
+                await self._hand_over(held)
+
+    def occupy(self) -> None:
+        """Another program opens the reader's end, and asks for it alone.
+
+        Raises:
+            LinkError: it is taken, or there is no terminal.
+        """
+        try:
+            self._other = os.open(self._terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+            fcntl.flock(self._other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise LinkError(f"{self.link}: cannot be occupied: {error}") from error
+
+    def steal(self) -> None:
+        """A second reader, who asks for nothing, takes a few bytes of whatever comes."""
+        if self._master is not None:
+            self._other = os.open(self._terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+            self._steals = True
+
+    def leave(self) -> None:
+        """The other program, or the second reader, is gone."""
+        self._steals = False
+        if self._other is not None:
+            os.close(self._other)
+            self._other = None
+
+    async def write(self, data: bytes, *, pace: Pace | None = None) -> int:
+        """Send `data`, whole and before anything that is sent later.
+
+        Args:
+            data: the bytes.
+            pace: another than the line's.
 
         Returns:
             `time.monotonic_ns()` just before the last byte was handed over.
         """
-        size = self._pace.chunk or len(data) or 1
+        async with self._writing:
+            return await self._send(data, pace or self._pace)
+
+    async def _send(self, data: bytes, pace: Pace) -> int:
+        size = pace.chunk or len(data) or 1
         due = time.monotonic()
         handed_over = time.monotonic_ns()
         for start in range(0, len(data), size):
             chunk = data[start : start + size]
-            due += self._pace.seconds_per_byte * len(chunk)
-            if self._pace.seconds_per_byte:
+            due += pace.seconds_per_byte * len(chunk)
+            if pace.seconds_per_byte:
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
             handed_over = await self._hand_over(chunk)
         return handed_over
@@ -166,9 +228,13 @@ class PtyPort:
 
     async def _hand_over(self, data: bytes) -> int:
         at = time.monotonic_ns()
+        if self._held is not None:
+            self._held += data
+            return at
         while data:
             if self._master is None or not self.reader_is_there:
                 self.lost_bytes += len(data)
+                self.unheard += data
                 return at
             at = time.monotonic_ns()
             try:
@@ -177,6 +243,9 @@ class PtyPort:
                 if not await self._writable():
                     self.lost_bytes += len(data)
                     return at
+        if self._steals and self._other is not None:
+            with contextlib.suppress(OSError):  # the reader was faster, and there is nothing
+                os.read(self._other, _STOLEN)
         return at
 
     async def _writable(self) -> bool:

@@ -6,7 +6,6 @@ Only what is played of it reaches the device, whose numbering goes with it.
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -15,7 +14,8 @@ from msgspec.structs import replace
 from events.cards import Card, Hand
 from events.errors import OurBug
 from simulators.dealer import Outcome, Place, called
-from simulators.enq_bcc import Copies, EnqBccDevice
+from simulators.device import Copies, Device
+from simulators.wire import GOOD, Wire
 
 __all__ = ["Act", "Call", "Fallen", "Plug", "Say", "Script", "hands_of"]
 
@@ -38,6 +38,22 @@ class Plug(Enum):
 
     OUT = "out"
     IN = "in"
+    IN_ELSEWHERE = "in_elsewhere"
+    """It comes back under another name."""
+    IN_BUSY = "in_busy"
+    """Another program has the port before the driver, for a moment."""
+    IN_STALE = "in_stale"
+    """What was said meanwhile was kept somewhere, and comes now."""
+    STALL = "stall"
+    """Nothing gets through; it waits on the way."""
+    SILENCE = "silence"
+    """Nothing is said for longer than a driver takes for life."""
+    FLOW = "flow"
+    """What waited comes in one burst, and the line is good again."""
+    THIEF = "thief"
+    """A second reader takes bytes away, without asking for the port."""
+    NO_THIEF = "no_thief"
+    """It is gone."""
 
 
 class Call(Enum):
@@ -53,34 +69,38 @@ class Call(Enum):
     """Another shoe; the coup is void."""
     CONTINUE = "continue"
     """Another shoe; the coup goes on from it."""
-
-
-def _arrives(copies: Copies) -> Copies:
-    return copies
+    RESTART = "restart"
+    """The driver's process is killed, and started again."""
 
 
 class Say(Struct, frozen=True, kw_only=True):
     """The device says something.
 
     Args:
-        kind: the report's letter on the wire.
+        kind: the report's letter, as profile `enq-bcc` has it.
         report: makes it.
         pause: seconds before it, at speed 1.
         card: which of the coup's cards it is about, from 0.
         falls: the card that comes to lie on the table as it is said.
-        wire: what the line makes of the copies.
+        wire: what the line makes of its sendings.
         noise: bytes on the line before them that are no frame.
         deciding: it lets the coup be settled.
+        contradicts: which sending names another card, and which.
+        byte_wise: it arrives a byte at a time.
+        broken: the driver is restarted when so many bytes have come; 0 where it is not.
     """
 
     kind: str
-    report: Callable[[EnqBccDevice], Copies]
+    report: Callable[[Device], Copies]
     pause: float = 0.0
     card: int | None = None
     falls: Fallen | None = None
-    wire: Callable[[Copies], Copies] = _arrives
+    wire: Wire = GOOD
     noise: bytes = b""
     deciding: bool = False
+    contradicts: tuple[int, Card] | None = None
+    byte_wise: bool = False
+    broken: int = 0
 
 
 Act: TypeAlias = Say | Plug | Call
@@ -92,7 +112,7 @@ class Script:
     Args:
         cards: what falls, in dealing order.
         outcome: as the dealer calls it; None where the coup is broken off after these cards.
-        deferred: the device keeps the faces back until the end.
+        device: what it can say.
         carried: the first card is the overdrawn one of the coup before.
         standby: the device says that it waits, when it is over.
         spent: faces of which no copy is left in the shoe.
@@ -100,6 +120,9 @@ class Script:
 
     Attributes:
         acts: in order.
+        deferred: the device keeps the faces back until the end.
+        gives_result: the device tells how a coup came out; else its last card decides.
+        tells_places: the device tells where a card lies.
         excess: a card that was drawn when none was due.
         carries: it is the next coup's first card.
         excess_seen: its face is shown to the table.
@@ -114,7 +137,7 @@ class Script:
         cards: Sequence[Fallen],
         outcome: Outcome | None,
         *,
-        deferred: bool,
+        device: Device,
         carried: bool,
         standby: bool,
         spent: Sequence[Card] = (),
@@ -122,7 +145,9 @@ class Script:
     ) -> None:
         self.cards = tuple(cards)
         self.outcome = outcome
-        self.deferred = deferred
+        self.deferred = device.disclosure == "deferred"
+        self.gives_result = device.gives_result
+        self.tells_places = device.tells_places
         self.spent = tuple(spent)
         self.excess: Card | None = None
         self.carries = False
@@ -138,11 +163,15 @@ class Script:
         self._draw = draw
         if outcome is None:
             return
-        if deferred:
+        if not self.gives_result:
+            self.change(len(cards) - 1, deciding=True)
+        if self.deferred:
             self.acts += [self.revealed(number) for number in range(len(cards))]
         self.acts.append(self.result(outcome))
         if standby:
-            self.acts.append(Say(kind="P", report=EnqBccDevice.standby, pause=_STANDBY_S))
+            self.acts.append(
+                Say(kind="P", report=lambda device: device.standby(), pause=_STANDBY_S)
+            )
 
     @property
     def immediate(self) -> bool:
@@ -154,20 +183,32 @@ class Script:
     ) -> Say:
         """A card falls and is told of, perhaps at another place or with another face."""
         fallen = self.cards[number]
-        method = EnqBccDevice.carried_over if kind == "R" else EnqBccDevice.card_drawn
-        report = partial(method, place=place or fallen.place, card=card or fallen.card)
+        where, face = place or fallen.place, card or fallen.card
+
+        def report(device: Device) -> Copies:
+            told = device.carried_over if kind == "R" else device.card_drawn
+            return told(where, face)
+
         return Say(kind=kind, report=report, pause=_CARD_S, card=number, falls=fallen)
 
     def revealed(self, number: int, card: Card | None = None) -> Say:
         """A withheld face is told, or another in its place."""
-        fallen = self.cards[number]
-        report = partial(EnqBccDevice.revealed, place=fallen.place, card=card or fallen.card)
-        return Say(kind="I", report=report, pause=_DISCLOSE_S, card=number)
+        place, face = self.cards[number].place, card or self.cards[number].card
+        return Say(
+            kind="I",
+            report=lambda device: device.revealed(place, face),
+            pause=_DISCLOSE_S,
+            card=number,
+        )
 
     def result(self, outcome: Outcome) -> Say:
         """The device says how the coup came out."""
-        report = partial(EnqBccDevice.result, result=outcome)
-        return Say(kind="G", report=report, pause=_RESULT_S, deciding=True)
+        return Say(
+            kind="G",
+            report=lambda device: device.result(outcome),
+            pause=_RESULT_S,
+            deciding=self.gives_result,
+        )
 
     def find(self, kinds: str, card: int | None = None) -> int:
         """Where in the acts a report of one of these kinds is, about this card if one is named.
@@ -210,6 +251,17 @@ class Script:
     def after_the_cards(self) -> int:
         """The index behind the last card."""
         return self.find("RD", len(self.cards) - 1) + 1
+
+    def after_the_reports(self) -> int:
+        """The index behind everything that is said of the coup, but for a standby."""
+        return (
+            max(i for i, act in enumerate(self.acts) if isinstance(act, Say) and act.kind != "P")
+            + 1
+        )
+
+    def spoil(self, index: int, wire: Wire) -> None:
+        """The line is this bad too, for the report at `index`."""
+        self.change(index, wire=self.says(index).wire.worse(wire))
 
     def overdraw(self) -> Card:
         """A card more leaves the shoe, for no hand."""

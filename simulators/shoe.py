@@ -10,6 +10,7 @@ from events.cards import Card
 from simulators.dealer import Outcome
 from simulators.dealing import DealingShoe, Happening, Step, next_shoe_id
 from simulators.deck import Burn
+from simulators.line import make_line
 from simulators.pty_port import PtyPort
 from simulators.script import Call, Fallen, Plug
 
@@ -17,6 +18,9 @@ __all__ = ["DealtCoup", "NewShoe", "ShoeSimulator"]
 
 _HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
 _READER_BACK_S: Final = 10.0  # for the driver to open the line again; then play goes on anyway
+_STALL_S: Final = 0.3  # longer than copies of a report can be apart
+_BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwhile
+_SILENCE_S: Final = 61.0  # longer than any profile as shipped takes for life
 
 
 class NewShoe(Struct, frozen=True, kw_only=True):
@@ -60,6 +64,10 @@ async def _nobody_comes(_: Call) -> None:
     """The dealer calls, and deals on."""
 
 
+def _nobody_listens(_: Happening) -> None:
+    """What happens is not noted."""
+
+
 class ShoeSimulator:
     """A dealing shoe and its port. `next_shoe` is the id that the next shoe will have.
 
@@ -69,6 +77,8 @@ class ShoeSimulator:
         first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the
             seed it fixes the cards.
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
+        silence_s: how long a device is silent that falls silent.
+        told: called with every step as it begins, and with what is done to the cable.
 
     Attributes:
         lying: the cards of the coup in progress, as they lie on the table.
@@ -76,14 +86,29 @@ class ShoeSimulator:
     """
 
     def __init__(
-        self, port: PtyPort, dealing: DealingShoe, *, first_shoe: str, speed: float = 1.0
+        self,
+        port: PtyPort,
+        dealing: DealingShoe,
+        *,
+        first_shoe: str,
+        speed: float = 1.0,
+        silence_s: float = _SILENCE_S,
+        told: Callable[[Happening], None] = _nobody_listens,
     ) -> None:
         self.port = port
+        self._line = make_line(dealing.profile, port)
+        self._link = port.link
+        self._silence_s = silence_s
+        self._told = told
         self.lying: list[Fallen] = []
         self.excess_is_seen = False
         self._dealing = dealing
         self.next_shoe = first_shoe
         self._speed = speed
+
+    async def run(self) -> None:
+        """Do what the device does by itself (resends, beats), until cancelled."""
+        await self._line.run()
 
     @property
     def over(self) -> bool:
@@ -168,33 +193,59 @@ class ShoeSimulator:
     ) -> int:
         decided_ns = 0
         for happening in happenings:
+            self._told(happening)
             if isinstance(happening, Call):
-                await call(happening)
+                await self._call(happening, call)
             elif isinstance(happening, Plug):
                 await self._plug(happening)
             else:
-                decided_ns = await self._say(happening) or decided_ns
+                handed_over = await self._say(happening, call)
+                decided_ns = handed_over if happening.deciding else decided_ns
         return decided_ns
 
-    async def _plug(self, what: Plug) -> None:
-        if what is Plug.OUT:
+    async def _call(self, what: Call, call: Callable[[Call], Awaitable[None]]) -> None:
+        if what is Call.RESTART:
             await asyncio.sleep(_HAND_S)
-            self.port.unplug()
-            return
-        self.port.plug_in()
-        await self.port.reader(_READER_BACK_S)
+        await call(what)
+        if what is Call.RESTART:
+            await self.port.reader(_READER_BACK_S)
 
-    async def _say(self, step: Step) -> int:
-        """Returns when the deciding report was handed over; 0 for another one."""
-        decided_ns = 0
+    async def _plug(self, what: Plug) -> None:
+        match what:
+            case Plug.OUT:
+                await asyncio.sleep(_HAND_S)
+                self.port.unplug()
+            case Plug.STALL:
+                self.port.hold()
+            case Plug.SILENCE:
+                await asyncio.sleep(self._silence_s)
+            case Plug.FLOW:
+                await asyncio.sleep(_STALL_S)
+                await self.port.release()
+            case Plug.THIEF:
+                self.port.steal()
+            case Plug.NO_THIEF:
+                self.port.leave()
+            case _:
+                await self._put_back(what)
+
+    async def _put_back(self, what: Plug) -> None:
+        """The cable goes in again, and the driver opens the port."""
+        unheard = self.port.unheard
+        elsewhere = what is Plug.IN_ELSEWHERE and self.port.link == self._link
+        self.port.plug_in(self._link.with_name(f"{self._link.name}-2") if elsewhere else self._link)
+        if what is Plug.IN_BUSY:
+            self.port.occupy()
+            await asyncio.sleep(_BUSY_S)
+            self.port.leave()
+        await self.port.reader(_READER_BACK_S)
+        if what is Plug.IN_STALE:
+            await self.port.write(unheard)
+
+    async def _say(self, step: Step, call: Callable[[Call], Awaitable[None]]) -> int:
+        """Returns when the last byte of its first sending was handed over."""
         if self._speed and step.pause:
             await asyncio.sleep(step.pause / self._speed)
         if step.falls is not None:
             self.lying.append(step.falls)
-        if step.noise:
-            await self.port.write(step.noise)
-        for index, copy in enumerate(step.copies):
-            handed_over = await self.port.write(copy)
-            if step.deciding and index == 0:
-                decided_ns = handed_over
-        return decided_ns
+        return await self._line.say(step, lambda: self._call(Call.RESTART, call))

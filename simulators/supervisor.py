@@ -36,7 +36,6 @@ __all__ = ["SUPERVISOR", "OnTheTable", "Supervisor", "Tally", "needs_somebody"]
 SUPERVISOR: Final = "supervisor"
 
 _QUIET_S: Final = 0.25  # a supervisor acts when nothing has happened for so long
-_TELLS_S: Final = 2.0  # what the table was told of a card has been read by then
 _TRIES: Final = 40  # steps to put one coup right; six cards entered and corrected are a dozen
 
 _HELD: Final = frozenset({"misaligned", "disputed", "held"})
@@ -100,11 +99,20 @@ class Supervisor:
         repairs: put coups right; else they are void.
     """
 
-    def __init__(self, console: Console, view: TableView, tally: Tally, *, repairs: bool) -> None:
+    def __init__(
+        self,
+        console: Console,
+        view: TableView,
+        tally: Tally,
+        *,
+        repairs: bool,
+        patience_s: float = 2.0,
+    ) -> None:
         self._console = console
         self._view = view
         self._tally = tally
         self._repairs = repairs
+        self._patience_s = patience_s
         self._asked = 0
         self._stuck: set[str] = set()
 
@@ -133,7 +141,7 @@ class Supervisor:
 
     async def look(self, coup: str, table: OnTheTable) -> None:
         """Wait until the screen has had its chance to agree, then put it right."""
-        await self._view.within(lambda seen: _agrees(seen, coup, table), _TELLS_S)
+        await self._view.within(lambda seen: _agrees(seen, coup, table), self._patience_s)
         await self.put_right(coup, table)
 
     async def put_right(self, coup: str, table: OnTheTable) -> None:

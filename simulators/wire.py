@@ -1,49 +1,78 @@
-"""What a bad line makes of a report's copies: lost, flipped and conflicting ones. Pure."""
+"""What a bad line makes of the sendings of a report. Pure.
 
-from collections.abc import Collection, Mapping
+A sending is one of the equal copies of profile `enq-bcc`, one of the first and the further sendings
+of `ref-crc`, and the only one of a line of text.
+"""
 
-from simulators.enq_bcc import Copies, frame
+from collections.abc import Mapping
+from typing import Final
 
-__all__ = ["conflicting", "flipped", "kept"]
+from msgspec import Struct
 
-_SEQ, _KIND, _DATA = 1, 2, slice(3, -3)  # of a frame
+__all__ = ["EVERY", "GOOD", "Wire", "at_wrong_baud"]
 
+EVERY: Final = frozenset(range(64))
+"""Every sending there can be."""
 
-def kept(copies: Copies, which: Collection[int]) -> Copies:
-    """Only the copies of these numbers, from 0, arrive; with none the whole report is lost."""
-    return tuple(copy for number, copy in enumerate(copies) if number in which)
-
-
-def flipped(copies: Copies, bits: Mapping[int, int]) -> Copies:
-    """One bit of some copies arrives turned over: every single one fails the check.
-
-    Args:
-        copies: as they were sent.
-        bits: by the copy's number, which bit, counted from the frame's first (modulo its length).
-    """
-    return tuple(
-        _turn(copy, bits[number]) if number in bits else copy for number, copy in enumerate(copies)
-    )
+_BITS: Final = 8
 
 
-def conflicting(copies: Copies, which: int, card: int) -> Copies:
-    """One copy arrives with another card and a check that is right: two bodies under one seq.
+class Wire(Struct, frozen=True, kw_only=True):
+    """What happens on the way to each sending of one report, counted from 0.
 
     Args:
-        copies: of a report whose last data byte is a card.
-        which: the copy's number.
-        card: the card byte that it arrives with.
+        lost: these do not arrive.
+        bits: of these, which bits arrive turned over, counted from the first (modulo the length).
+        garbled: these arrive as a reader at another speed sees them.
     """
-    return tuple(
-        _with_card(copy, card) if number == which else copy for number, copy in enumerate(copies)
-    )
+
+    lost: frozenset[int] = frozenset()
+    bits: Mapping[int, tuple[int, ...]] = {}
+    garbled: frozenset[int] = frozenset()
+
+    def arrives(self, number: int, data: bytes) -> bytes:
+        """What arrives of the sending of this number; nothing, where it is lost."""
+        if number in self.lost:
+            return b""
+        for bit in self.bits.get(number, ()):
+            data = _turn(data, bit)
+        return at_wrong_baud(data) if number in self.garbled else data
+
+    def worse(self, other: "Wire") -> "Wire":
+        """Both of these lines, one behind the other."""
+        bits = {
+            number: (*self.bits.get(number, ()), *other.bits.get(number, ()))
+            for number in {*self.bits, *other.bits}
+        }
+        return Wire(lost=self.lost | other.lost, bits=bits, garbled=self.garbled | other.garbled)
 
 
-def _turn(copy: bytes, bit: int) -> bytes:
-    byte, place = divmod(bit % (8 * len(copy)), 8)
-    return copy[:byte] + bytes([copy[byte] ^ 1 << place]) + copy[byte + 1 :]
+GOOD: Final = Wire()
+"""A line that changes nothing."""
 
 
-def _with_card(copy: bytes, card: int) -> bytes:
-    data = copy[_DATA][:-1] + bytes([card])
-    return frame(int(chr(copy[_SEQ])), chr(copy[_KIND]), data)
+def at_wrong_baud(data: bytes) -> bytes:
+    """What a reader at twice the sender's speed makes of `data`, 8N1: each bit is seen twice.
+
+    It takes a low bit for the start of a byte, wherever it is; a stop bit that is low is a framing
+    error, and the byte is delivered all the same, as most drivers do.
+    """
+    seen: list[int] = []
+    for byte in data:
+        sent = [0, *((byte >> place) & 1 for place in range(_BITS)), 1]
+        seen += [bit for bit in sent for _ in range(2)]
+    out = bytearray()
+    at = 0
+    while at < len(seen):
+        if seen[at]:
+            at += 1
+            continue
+        bits = (seen[at + 1 : at + 1 + _BITS] + [1] * _BITS)[:_BITS]
+        out.append(sum(bit << place for place, bit in enumerate(bits)))
+        at += _BITS + 2
+    return bytes(out)
+
+
+def _turn(data: bytes, bit: int) -> bytes:
+    byte, place = divmod(bit % (_BITS * len(data)), _BITS)
+    return data[:byte] + bytes([data[byte] ^ 1 << place]) + data[byte + 1 :]

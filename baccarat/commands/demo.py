@@ -17,8 +17,9 @@ from baccarat.demo.play import Onlooker, Played, play
 from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
 from baccarat.services import configure_logging, raising_ours
-from shoe_driver.edge.catalogue import load_profile, profile_names
+from simulators.device import Disclosure
 from simulators.faults import parse_faults
+from simulators.profiles import simulated_form, simulated_profile
 from table_core.stores import load_rulebook
 
 __all__ = ["demo"]
@@ -45,9 +46,11 @@ def demo(as_json: bool, **given: object) -> int:
     if not math.isfinite(cast(float, given["speed"])):
         raise click.BadParameter("it is no number", param_hint="--speed")
     seed, faults = given.pop("seed"), str(given.pop("faults"))
+    form = simulated_profile(simulated_form(str(given["profile"])))
+    form.device(cast(Disclosure, given["disclosure"]))
     chosen = {
         "seed": secrets.randbelow(10**6) if seed is None else seed,
-        "faults": parse_faults(faults) if faults else (),
+        "faults": parse_faults(faults, form.unfit) if faults else (),
     }
     options = msgspec.convert(
         given | chosen,
@@ -55,8 +58,6 @@ def demo(as_json: bool, **given: object) -> int:
         dec_hook=lambda kind, value: kind(value),
     )
     load_rulebook(options.rulebook)
-    if options.profile not in profile_names():
-        load_profile(options.profile)
     configure_logging("demo", quiet=True)
     out = Console(stderr=as_json)
     with Machine(options) as machine:

@@ -29,7 +29,7 @@ table = "{table}"
 rulebook = "{rulebook}"
 
 [shoe]
-url = "pty:{link}"
+url = "pty:{link}*"
 profile = "{profile}"
 
 [bus]
@@ -61,7 +61,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
         seed: of cards, wagers and whims.
         speed: 1 is a live table's pace, 0 as fast as it goes.
         rulebook: id of the rulebook.
-        profile: id of the wire profile.
+        profile: id of the wire profile, or a site's file of one.
         disclosure: `immediate` or `deferred`.
         data: the folder for everything durable; None makes one.
         port: the broker's MQTT port on loopback; None takes a free one.
@@ -91,7 +91,8 @@ class Machine:
         self._stack = ExitStack()
         self._children: list[tuple[Child, Path]] = []
         self.data = options.data or Path(tempfile.mkdtemp(prefix="baccarat-demo-"))
-        self.link = self.data.absolute() / "shoe"
+        self.link = self.data.absolute() / "line" / "shoe"
+        self._killed: set[int] = set()
         self.config: TableConfig | None = None
 
     def __enter__(self) -> Self:
@@ -131,6 +132,16 @@ class Machine:
         child = Child.start(command, name=service, output=output)
         self._children.append((self._stack.enter_context(child), output))
 
+    async def restart(self, service: str) -> None:
+        """Kill a service, as a power cut would, and start it again."""
+        for index, (child, _) in enumerate(self._children):
+            if child.name == service:
+                self._killed.add(child.pid)
+                child.kill()
+                del self._children[index]
+                break
+        self.start(service)
+
     def stop_services(self) -> None:
         """End the services in order; the broker goes on."""
         for child, _ in reversed(self._children):
@@ -142,16 +153,20 @@ class Machine:
         Raises:
             DemoBroken: with the service's last words.
         """
-        watched = [*self._children, (self._broker.child, self._broker.log)]
-        ends = {asyncio.ensure_future(child.ended()): (child, output) for child, output in watched}
-        try:
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in ends:
-                task.cancel()
-        child, output = ends[done.pop()]
-        words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:])
-        raise DemoBroken(f"the {child.name} has ended with code {child.code}; it said: {words}")
+        while True:
+            watched = [*self._children, (self._broker.child, self._broker.log)]
+            ends = {asyncio.ensure_future(each[0].ended()): each for each in watched}
+            try:
+                done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in ends:
+                    task.cancel()
+            child, output = ends[done.pop()]
+            if child.pid not in self._killed:
+                words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:])
+                raise DemoBroken(
+                    f"the {child.name} has ended with code {child.code}; it said: {words}"
+                )
 
     def _prepare(self) -> None:
         odd = sorted(set(str(self.data.absolute())) & _ODD_IN_PATHS)

@@ -4,7 +4,7 @@ import asyncio
 import signal
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final, Literal, Protocol, cast
+from typing import Final, Protocol, cast
 
 from baccarat.demo.ledger import Ledger, Summary, audit
 from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
@@ -14,7 +14,9 @@ from events.table import Settlement
 from simulators.cage import Cage, Receipt
 from simulators.croupier import Croupier, Game, PlayedCoup
 from simulators.dealing import DealingShoe
+from simulators.device import Disclosure
 from simulators.faults import SPAN, FaultPlan
+from simulators.profiles import simulated_form
 from simulators.pty_port import INSTANT, Pace, PtyPort
 from simulators.shoe import ShoeSimulator
 from simulators.supervisor import Tally
@@ -22,7 +24,6 @@ from table_core.stores import load_rulebook
 
 __all__ = ["Onlooker", "Played", "play"]
 
-_BAUD: Final = 4800
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
 # In how much of a short game the faults come, per cent.
@@ -67,12 +68,20 @@ async def play(
         DemoBroken: a service ended, or the cage did not acknowledge in time.
     """
     stop = _stopped_by_signals()
-    port = PtyPort(machine.link, pace=Pace.at_baud(_BAUD) if options.speed else INSTANT)
+    dealing = DealingShoe(
+        seed=options.seed,
+        disclosure=cast(Disclosure, options.disclosure),
+        profile=simulated_form(options.profile),
+    )
+    pace = Pace.at_baud(dealing.profile.baud) if options.speed else INSTANT
+    port = PtyPort(machine.link, pace=pace)
     port.plug_in()
     try:
         machine.start("shoe")
         machine.start("table")
-        acknowledged_to, tally = await _play(options, machine, ledger, onlooker, port, stop)
+        acknowledged_to, tally = await _play(
+            options, machine, ledger, onlooker, (port, dealing), stop
+        )
     finally:
         port.unplug()
     return Played(
@@ -86,7 +95,7 @@ async def _play(
     machine: Machine,
     ledger: Ledger,
     onlooker: Onlooker,
-    port: PtyPort,
+    device: tuple[PtyPort, DealingShoe],
     stop: asyncio.Event,
 ) -> tuple[int, Tally]:
     """The position up to which the cage has acknowledged, and what has been played."""
@@ -100,18 +109,18 @@ async def _play(
         ledger.on_receipt(receipt)
         onlooker.on_settlement(receipt.settlement)
 
-    dealing = DealingShoe(
-        seed=options.seed,
-        disclosure=cast(Literal["immediate", "deferred"], options.disclosure),
-    )
+    first = f"{datetime.now(UTC):%Y%m%d}-01"
+    shoe = ShoeSimulator(*device, first_shoe=first, speed=options.speed)
     croupier = Croupier(
         config.bus_settings("croupier"),
         config.topics,
-        ShoeSimulator(
-            port, dealing, first_shoe=f"{datetime.now(UTC):%Y%m%d}-01", speed=options.speed
-        ),
+        shoe,
         seed=options.seed,
-        game=Game(rulebook=load_rulebook(options.rulebook), faults=_fault_plan(options)),
+        game=Game(
+            rulebook=load_rulebook(options.rulebook),
+            faults=_fault_plan(options),
+            restart_driver=lambda: machine.restart("shoe"),
+        ),
         speed=options.speed,
         on_coup=on_coup,
     )
@@ -121,7 +130,7 @@ async def _play(
         path=machine.data / "cage.sqlite",
         on_receipt=on_receipt,
     )
-    background = [croupier.run(), cage.run(), onlooker.run(), machine.watch()]
+    background = [shoe.run(), croupier.run(), cage.run(), onlooker.run(), machine.watch()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in background]
         playing = group.create_task(_until(stop, croupier, options.rounds))

@@ -9,7 +9,7 @@ import pytest
 import serial
 
 from simulators.dealing import DealingShoe, Step
-from simulators.enq_bcc import Disclosure
+from simulators.device import Disclosure
 from simulators.pty_port import INSTANT, Pace, PtyPort
 from simulators.shoe import DealtCoup, ShoeSimulator
 

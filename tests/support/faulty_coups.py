@@ -6,7 +6,7 @@ from events.cards import Card
 from events.shoe import AnyReport
 from shoe_driver.decode import Decoder
 from simulators.dealing import Coup, DealingShoe, Happening, Step
-from simulators.enq_bcc import Disclosure
+from simulators.device import Disclosure
 from tests.support.shoe_bytes import PROFILE
 
 SHOE, SPARE = "20261127-01", "20261127-02"

@@ -19,7 +19,7 @@ from events.shoe import (
     ShoeReady,
 )
 from simulators.dealing import DealingShoe
-from simulators.enq_bcc import Disclosure
+from simulators.device import Disclosure
 from simulators.script import Call
 from tests.support.faulty_coups import (
     DISCLOSURES,

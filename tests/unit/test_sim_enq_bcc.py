@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from events.cards import Card, Hand
 from simulators.dealer import Place, outcome
+from simulators.device import Disclosure
 from simulators.enq_bcc import (
     ERROR_CODES,
-    Disclosure,
     EnqBccDevice,
     card_byte,
     frame,

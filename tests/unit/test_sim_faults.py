@@ -5,8 +5,24 @@ from collections.abc import Callable
 import pytest
 
 from events.errors import InputError
-from simulators.faults import ALL, FAULTS, SPAN, FaultPlan, parse_faults
+from simulators.faults import (
+    ALL,
+    FAULTS,
+    OF_A_TABLE,
+    OF_PEOPLE,
+    SPAN,
+    FaultPlan,
+    parse_faults,
+)
+from simulators.mishaps import MISHAPS
+from simulators.profiles import PROFILES
 from tests.support.faulty_coups import SEEDS
+
+
+ENDERS = {
+    *("cut_card", "cut_card_between", "cut_card_first"),
+    *("replace_shoe", "replace_shoe_continue"),
+}
 
 
 def always(_: str) -> bool:
@@ -29,11 +45,11 @@ def test_in_a_shoe_every_chosen_fault_comes_once_and_those_that_end_it_come_firs
 ) -> None:
     came = play(FaultPlan(seed, ALL), SPAN)
     assert sorted(came.values()) == sorted(ALL)
-    assert set(list(came.values())[:3]) == {"cut_card", "replace_shoe", "replace_shoe_continue"}
+    assert set(list(came.values())[: len(ENDERS)]) == ENDERS
     again = play(FaultPlan(seed, ALL), 2 * SPAN)
     assert came.items() <= again.items(), "a seed plans the same again"
     later = [fault for coup, fault in again.items() if coup > SPAN]
-    assert sorted(later) == sorted(set(ALL) - set(list(came.values())[:3]))
+    assert sorted(later) == sorted(set(ALL) - ENDERS)
 
 
 def test_another_seed_is_another_plan() -> None:
@@ -62,7 +78,7 @@ def test_no_faults_are_no_plan() -> None:
         ("all", ALL),
         ("unplug", ("unplug",)),
         ("unplug, noise ,unplug", ("noise", "unplug")),
-        ("all,no_result", tuple(sorted(FAULTS))),
+        ("all,no_result,silence", tuple(sorted(FAULTS))),
     ],
 )
 def test_faults_are_read_by_name(text: str, names: tuple[str, ...]) -> None:
@@ -79,3 +95,17 @@ def test_an_unknown_fault_is_refused_with_the_known_ones(text: str, wrong: str) 
     assert said.startswith(f"no fault {wrong};")
     assert all(name in said for name in FAULTS)
     assert "\n" not in said
+
+
+def test_a_fault_that_cannot_come_here_is_refused_and_all_leaves_it_out() -> None:
+    assert parse_faults("all", {"noise"}) == tuple(name for name in ALL if name != "noise")
+    with pytest.raises(InputError, match="no such fault here noise; there are all, bit_flip,"):
+        parse_faults("unplug,noise", {"noise"})
+
+
+def test_every_fault_of_a_shoe_is_woven_and_every_other_is_the_tables() -> None:
+    assert set(MISHAPS) | OF_PEOPLE == set(FAULTS)
+    assert not set(MISHAPS) & OF_PEOPLE
+    assert OF_A_TABLE < set(FAULTS)
+    for profile in PROFILES.values():
+        assert profile.unfit < set(FAULTS)

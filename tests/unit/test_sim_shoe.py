@@ -11,7 +11,8 @@ from events.cards import Card
 from events.errors import InputError, OurBug
 from simulators.dealing import Coup, DealingShoe, Happening, Step, next_shoe_id
 from simulators.deck import Deck, burn_count, shuffled
-from simulators.enq_bcc import POWER_UP_NOISE, Disclosure
+from simulators.device import Disclosure
+from simulators.enq_bcc import POWER_UP_NOISE
 
 SHOE = "20261127-01"
 SEEDS = range(20)
