@@ -5,7 +5,7 @@ struct below as JSON. Same transaction and same body again answers `exists`; sam
 another body is refused with `exists_with_different_<field>`.
 """
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -42,6 +42,7 @@ __all__ = [
     "MarkUnreadable",
     "OpenBetting",
     "PlaceWager",
+    "Preview",
     "Realign",
     "RecoverCommission",
     "Refusal",
@@ -49,6 +50,7 @@ __all__ = [
     "Replay",
     "ResolveIrregularity",
     "SetLimits",
+    "ShowCoup",
     "VoidCoup",
     "WagerRequest",
     "WithdrawWager",
@@ -330,6 +332,28 @@ class Ack(Command, frozen=True, kw_only=True):
     position: int
 
 
+class ShowCoup(Command, frozen=True, kw_only=True):
+    """A coup as it stands on record now, with its wagers and settlements; changes nothing.
+
+    Args:
+        coup: in progress or over, of any shoe in the log.
+    """
+
+    coup: str
+
+
+class Preview(Command, frozen=True, kw_only=True):
+    """What a command that puts a coup right would do; changes nothing.
+
+    Args:
+        command: its name.
+        body: the command itself, as it would be sent.
+    """
+
+    command: str
+    body: dict[str, Any]
+
+
 class Refusal(Struct, frozen=True, kw_only=True):
     """A command that changes nothing, and why.
 
@@ -343,13 +367,14 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`response/<user>`: what became of a command."""
+    """`response/<user>`: what became of a command; `shown` is what it only asked to see."""
 
     transaction: str
     result: str
     position: int | None = None
     code: str | None = None
     text: str | None = None
+    shown: Any = None
 
 
 COMMANDS: Final[dict[str, type[Command]]] = {
@@ -381,5 +406,7 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "recover_commission": RecoverCommission,
     "replay": Replay,
     "ack": Ack,
+    "show_coup": ShowCoup,
+    "preview": Preview,
 }
 COMMAND_NAMES: Final = {kind: name for name, kind in COMMANDS.items()}

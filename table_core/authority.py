@@ -24,6 +24,7 @@ from events.commands import (
     MarkUnreadable,
     OpenBetting,
     PlaceWager,
+    Preview,
     Realign,
     RecoverCommission,
     Refusal,
@@ -31,6 +32,7 @@ from events.commands import (
     Replay,
     ResolveIrregularity,
     SetLimits,
+    ShowCoup,
     VoidCoup,
     WithdrawWager,
 )
@@ -71,6 +73,8 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
     RecoverCommission: _SUPERVISOR,
     Replay: ROLES,
     Ack: frozenset({"cage"}),
+    ShowCoup: _PIT,
+    Preview: _SUPERVISOR,
 }
 
 

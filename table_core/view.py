@@ -4,13 +4,22 @@ Only what the table has seen stands here: the faces of cards that are withheld, 
 the game never do.
 """
 
+from collections.abc import Iterator
+from typing import Final
+
 import msgspec
 from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
+from events.commands import Refusal
+from events.commission import SeatAmount
 from events.table import DrawRule, Wager
 from table_core.coup import Phase
+from table_core.dealing import due_places
+from table_core.draft import Context
+from table_core.draw_words import DRAW_WORDS
 from table_core.limits import with_limits
+from table_core.offers import refusals_now
 from table_core.roads_view import RoadsView, view_roads
 from table_core.rulebook import Rulebook, Sign
 from table_core.state import Alarm, Coup, TableState
@@ -18,7 +27,9 @@ from table_core.state import Alarm, Coup, TableState
 __all__ = [
     "BetView",
     "CardView",
+    "CommissionView",
     "CoupView",
+    "DueView",
     "LinkStatusView",
     "RulebookView",
     "ShoeStatus",
@@ -27,7 +38,11 @@ __all__ = [
     "active_alarms",
     "encode_view",
     "view",
+    "view_coup",
 ]
+
+_DEALT: Final = frozenset({Phase.CLOSED, Phase.DEALING, Phase.MISALIGNED})
+"""The phases in which cards are dealt."""
 
 
 class CardView(Struct, frozen=True):
@@ -38,6 +53,15 @@ class CardView(Struct, frozen=True):
     card: Card | None
     rule: str | None
     source: str
+
+
+class DueView(Struct, frozen=True):
+    """Where the next card may come: its place, the draw rule, and that rule in words."""
+
+    hand: Hand
+    number: int
+    rule: str | None
+    words: str
 
 
 class CoupView(Struct, frozen=True, kw_only=True):
@@ -54,6 +78,7 @@ class CoupView(Struct, frozen=True, kw_only=True):
     winner: Winner | None
     rules: tuple[DrawRule, ...]
     reason: str
+    due: tuple[DueView, ...] = ()
 
 
 class ShoeStatus(Struct, frozen=True, kw_only=True):
@@ -109,8 +134,16 @@ class TotalsView(Struct, frozen=True, kw_only=True):
     house: int
 
 
+class CommissionView(Struct, frozen=True, kw_only=True):
+    """Commission by seat, minor units: owed, given up, and laid beside the wagers."""
+
+    outstanding: tuple[SeatAmount, ...]
+    uncollected: tuple[SeatAmount, ...]
+    laid: tuple[SeatAmount, ...]
+
+
 class StateView(Struct, frozen=True, kw_only=True):
-    """The whole table at `position`."""
+    """The whole table at `position`; `refusals` says by command what it would refuse now."""
 
     position: int
     table: str
@@ -121,6 +154,8 @@ class StateView(Struct, frozen=True, kw_only=True):
     catching_up: bool
     alarms: tuple[Alarm, ...]
     totals: TotalsView
+    commission: CommissionView
+    refusals: dict[str, Refusal]
 
 
 def view(
@@ -141,6 +176,8 @@ def view(
         faults: what stands and cannot be in the log, such as a disk that refuses it.
     """
     shoe, link, totals = state.shoe, state.link, state.totals
+    owed = state.commission
+    context = Context(table=table, rulebook=rulebook, caught_up=not catching_up)
     return StateView(
         position=state.position,
         table=table,
@@ -156,7 +193,7 @@ def view(
         )
         if shoe
         else None,
-        coup=_coup_view(state.coup) if state.coup else None,
+        coup=view_coup(state.coup) if state.coup else None,
         link=LinkStatusView(
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
         ),
@@ -170,6 +207,10 @@ def view(
             commission=totals.commission,
             house=totals.house,
         ),
+        commission=CommissionView(
+            outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
+        ),
+        refusals=refusals_now(state, context),
     )
 
 
@@ -219,7 +260,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
     )
 
 
-def _coup_view(coup: Coup) -> CoupView:
+def view_coup(coup: Coup) -> CoupView:
+    """A coup, in progress or over, as everybody may see it."""
     completed = coup.completed
     return CoupView(
         id=coup.id,
@@ -233,7 +275,14 @@ def _coup_view(coup: Coup) -> CoupView:
         winner=completed.winner if completed else None,
         rules=completed.rules if completed else (),
         reason=coup.reason,
+        due=tuple(_due(coup)) if coup.phase in _DEALT else (),
     )
+
+
+def _due(coup: Coup) -> Iterator[DueView]:
+    for place in due_places(coup):
+        words = DRAW_WORDS.get(place.rule or "", "by its face, which is not disclosed yet")
+        yield DueView(place.hand, place.number, place.rule, words)
 
 
 def _total(coup: Coup, hand: Hand) -> int | None:

@@ -1,15 +1,19 @@
-"""What consumers ask for: events again, and their own acknowledgements. Not the table's course."""
+"""What is asked beside the table's course: events again, acknowledgements, a look at a coup."""
 
 import re
 from typing import Final
 
-from events.commands import ANSWER_ACCEPTED, Ack, Answer, Replay
+from events.commands import ANSWER_ACCEPTED, Ack, Answer, Preview, Replay, ShowCoup
 from events.log import EventLog
 from table_core.authority import authorise
+from table_core.shell.looking import look
 from table_core.shell.replays import Replays, Spawn
 from table_core.shell.table import Table, refused
 
-__all__ = ["Consumers"]
+__all__ = ["Ask", "Consumers"]
+
+Ask = Replay | Ack | ShowCoup | Preview
+"""Commands that append nothing."""
 
 _FIRST_POSITION: Final = 1
 _CONSUMER: Final = re.compile(r"[a-z0-9_-]{1,64}\Z")
@@ -29,12 +33,14 @@ class Consumers:
         self._log = log
         self._replays = replays
 
-    def serve(self, user: str, command: Replay | Ack, spawn: Spawn) -> Answer:
+    def serve(self, user: str, command: Ask, spawn: Spawn) -> Answer:
         """The answer for `user`; a replay runs on in a task that `spawn` makes.
 
         Raises:
             LogUnwritable: the acknowledgement could not be kept.
         """
+        if isinstance(command, ShowCoup | Preview):
+            return look(self._table, user, command)
         refusal = authorise(self._table.roles(user), command)
         if refusal is not None:
             return refused(command.transaction, refusal)

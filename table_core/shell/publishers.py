@@ -19,6 +19,7 @@ from events.table import CoupSettled, ShoeReported
 
 __all__ = [
     "BATCH",
+    "SEALED",
     "CursorPublisher",
     "LatestPublisher",
     "Publish",
@@ -42,7 +43,8 @@ _CURSOR_EVERY_S: Final = 1.0
 # ... and in a long backlog after so many events.
 _CURSOR_EVERY: Final = 256
 # These hold, or let be told or guessed, faces that the table has not seen.
-_SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE, BooksClosed.TYPE})
+SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE, BooksClosed.TYPE})
+"""Types whose contents leave the table for nobody."""
 
 
 class Source(Protocol):
@@ -63,7 +65,7 @@ class Source(Protocol):
 
 def public_bytes(stored: Stored) -> bytes:
     """An event as everybody may see it: with its hash, and sealed where it holds what is secret."""
-    sealed = stored.type in _SEALED
+    sealed = stored.type in SEALED
     return with_hash(sealed_bytes(stored.stored) if sealed else stored.stored, stored.hash)
 
 

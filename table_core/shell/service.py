@@ -14,12 +14,7 @@ import structlog
 
 from events.bus import Bus, BusSettings, Message
 from events.clock import Clock
-from events.commands import (
-    ANSWER_REFUSED,
-    Ack,
-    Answer,
-    Replay,
-)
+from events.commands import ANSWER_REFUSED, Answer
 from events.errors import LogUnwritable
 from events.log import EventLog
 from events.presence import Herald, Presence, read_status
@@ -29,7 +24,7 @@ from table_core.coup import Phase
 from table_core.shell.bell import AlarmBell
 from table_core.shell.catching_up import DriverHead
 from table_core.shell.checkpoints import Checkpoints
-from table_core.shell.consumers import Consumers
+from table_core.shell.consumers import Ask, Consumers
 from table_core.shell.driver_journal import DriverJournal
 from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
 from table_core.shell.replays import Replays
@@ -262,7 +257,7 @@ class TableService:
             return command
         position = self._table.state.position
         try:
-            if isinstance(command, Replay | Ack):
+            if isinstance(command, Ask):
                 return self._consumers.serve(user, command, self._tasks.create_task)
             answer = self._table.ask(user, command, caught_up=self.caught_up)
         except LogUnwritable as error:

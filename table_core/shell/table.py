@@ -41,11 +41,12 @@ from table_core.draft import Context
 from table_core.fold import fold_all
 from table_core.fold_correction import past_coup
 from table_core.hear import hear
+from table_core.refusals import Decision
 from table_core.rulebook import Rulebook
 from table_core.shell.books import keep_snapshot, open_books
 from table_core.shell.recall import recall
 from table_core.snapshot import books_at, encode_state
-from table_core.state import TableState
+from table_core.state import Coup, TableState
 
 __all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
 
@@ -150,12 +151,7 @@ class Table:
         known = self._log.recorded(key)
         if known is not None:
             return _answer_again(command, body, known)
-        refusal = authorise(self.roles(user), command)
-        context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
-        refusal = refusal or self._refuse_on_fault(command)
-        if refusal is None and isinstance(command, _OF_A_COUP) and command.coup is not None:
-            context = msgspec.structs.replace(context, recalled=self._recall(command.coup))
-        decision = refusal or decide(self.state, command, context)
+        decision = self._decide(user, command, caught_up=caught_up)
         if isinstance(decision, Refusal):
             return refused(command.transaction, decision)
         if not decision:
@@ -171,6 +167,28 @@ class Table:
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
+
+    def foresee(self, user: str, command: Command) -> tuple[TableEvent, ...] | Answer:
+        """What `ask` would append for a command that nobody has given; or its refusal."""
+        decision = self._decide(user, command, caught_up=True)
+        return refused(command.transaction, decision) if isinstance(decision, Refusal) else decision
+
+    def coup_on_record(self, coup: str) -> Coup | None:
+        """A coup of any shoe in the log, as it stands now; None where none was played."""
+        found = past_coup(self.state, coup)
+        if found is None and self.state.coup and self.state.coup.id == coup:
+            found = self.state.coup
+        recalled = self._recall(coup) if found is None else None
+        return past_coup(recalled, coup) if recalled else found
+
+    def _decide(self, user: str, command: Command, *, caught_up: bool) -> Decision:
+        refusal = authorise(self.roles(user), command) or self._refuse_on_fault(command)
+        if refusal is not None:
+            return refusal
+        context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
+        if isinstance(command, _OF_A_COUP) and command.coup is not None:
+            context = msgspec.structs.replace(context, recalled=self._recall(command.coup))
+        return decide(self.state, command, context)
 
     def _recall(self, coup: str) -> TableState | None:
         """What the log has of a coup that the state does not hold."""

@@ -35,12 +35,14 @@ from events.commands import (
     MarkUnreadable,
     OpenBetting,
     PlaceWager,
+    Preview,
     Realign,
     RecoverCommission,
     ReplaceShoe,
     Replay,
     ResolveIrregularity,
     SetLimits,
+    ShowCoup,
     VoidCoup,
     WagerRequest,
     WithdrawWager,
@@ -255,6 +257,8 @@ ONE_OF_EACH: dict[type[Command], Command] = {
         RecoverCommission(transaction="x", seat=1, amount=1),
         Replay(transaction="x", start=1),
         Ack(transaction="x", consumer="c", position=0),
+        ShowCoup(transaction="x", coup="c/1"),
+        Preview(transaction="x", command="void_coup", body={}),
     )
 }
 

@@ -1,0 +1,98 @@
+"""What people only ask to see: a coup on record, and what a correction would do. Nothing changes.
+
+A preview is the decision itself, made by the same `decide` on the same state and not appended. It
+is given for commands that put a coup right, and for no others: what they are about, everybody at
+the table has seen. A preview of how an excess card is resolved, for example, could show its face.
+"""
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.commands import (
+    ANSWER_ACCEPTED,
+    Answer,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    Preview,
+    ShowCoup,
+    VoidCoup,
+)
+from events.table import Settlement, TableEvent
+from table_core.authority import authorise
+from table_core.shell.publishers import SEALED
+from table_core.shell.table import Table, parse_command, refused
+from table_core.view import CoupView, view_coup
+
+__all__ = ["PREVIEWED", "CoupOnRecord", "look"]
+
+PREVIEWED: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
+"""The commands of which a preview is given."""
+
+
+class CoupOnRecord(Struct, frozen=True, kw_only=True):
+    """A coup as it stands now.
+
+    Args:
+        coup: as a display shows it.
+        rulebook: by which it is played or was settled.
+        rulebook_hash: SHA-256 of its file.
+        settlements: those in force, one a phase.
+    """
+
+    coup: CoupView
+    rulebook: str
+    rulebook_hash: str
+    settlements: tuple[Settlement, ...]
+
+
+def look(table: Table, user: str, command: ShowCoup | Preview) -> Answer:
+    """The answer for `user`, with what was asked for in `shown`."""
+    refusal = authorise(table.roles(user), command)
+    if refusal is not None:
+        return refused(command.transaction, refusal)
+    if isinstance(command, Preview):
+        return _preview(table, user, command)
+    coup = table.coup_on_record(command.coup)
+    if coup is None:
+        text = f"no coup {command.coup!r} was played at this table"
+        return refused(command.transaction, "unknown_coup", text)
+    record = CoupOnRecord(
+        coup=view_coup(coup),
+        rulebook=coup.rulebook,
+        rulebook_hash=coup.rulebook_hash,
+        settlements=coup.settlements,
+    )
+    return _shown(table, command.transaction, record)
+
+
+def _preview(table: Table, user: str, command: Preview) -> Answer:
+    asked = parse_command(command.command, msgspec.json.encode(command.body))
+    if isinstance(asked, Answer):
+        return msgspec.structs.replace(asked, transaction=command.transaction)
+    if not isinstance(asked, PREVIEWED):
+        text = f"there is no preview of {command.command}; only of what puts a coup right"
+        return refused(command.transaction, "no_preview", text)
+    asked = msgspec.structs.replace(asked, actor=command.actor)
+    decision = table.foresee(user, asked)
+    if isinstance(decision, Answer):
+        return msgspec.structs.replace(decision, transaction=command.transaction)
+    events = [_event(event) for event in decision]
+    return _shown(table, command.transaction, {"events": events})
+
+
+def _event(event: TableEvent) -> dict[str, object]:
+    sealed = event.TYPE in SEALED
+    return {"type": event.TYPE, "v": event.VERSION, "data": None if sealed else event}
+
+
+def _shown(table: Table, transaction: str, shown: object) -> Answer:
+    return Answer(
+        transaction=transaction,
+        result=ANSWER_ACCEPTED,
+        position=table.state.position,
+        shown=shown,
+    )
