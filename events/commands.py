@@ -98,11 +98,7 @@ class Burn(Command, frozen=True, kw_only=True):
 
 
 class CutCard(Command, frozen=True, kw_only=True):
-    """The dealer reports the cut card, where the shoe does not (a button).
-
-    Args:
-        place: `between` coups, in place of a coup's `first_card`, or in `mid_coup`.
-    """
+    """The dealer reports the cut card, where the shoe does not: before, as, or after a first card."""
 
     place: CutPlace
 
@@ -333,22 +329,13 @@ class Ack(Command, frozen=True, kw_only=True):
 
 
 class ShowCoup(Command, frozen=True, kw_only=True):
-    """A coup as it stands on record now, with its wagers and settlements; changes nothing.
-
-    Args:
-        coup: in progress or over, of any shoe in the log.
-    """
+    """A coup of any shoe as it stands on record, wagers and settlements; changes nothing."""
 
     coup: str
 
 
 class Preview(Command, frozen=True, kw_only=True):
-    """What a command that puts a coup right would do; changes nothing.
-
-    Args:
-        command: its name.
-        body: the command itself, as it would be sent.
-    """
+    """What a command of this name and body, to put a coup right, would do; changes nothing."""
 
     command: str
     body: dict[str, Any]
