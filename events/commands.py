@@ -98,7 +98,7 @@ class Burn(Command, frozen=True, kw_only=True):
 
 
 class CutCard(Command, frozen=True, kw_only=True):
-    """The dealer reports the cut card, where the shoe does not: before, as, or after a first card."""
+    """The dealer reports the cut card, where the shoe does not itself."""
 
     place: CutPlace
 
