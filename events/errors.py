@@ -8,6 +8,8 @@
      |    +-- LogConflict         the expected position is not the log's: another writer is there
      |    +-- UnreadableEvent     stored bytes that this build must refuse
      |    +-- LogUnwritable       disk full, read-only, I/O error: nothing was stored
+     +-- LedgerError              the cage's ledger cannot be used, or contradicts the log
+     |    +-- LedgerUnavailable   its database does not answer: nothing was booked
      +-- BusError                 the broker refused something that was asked of it
      +-- LinkError                the shoe link cannot be opened or has been lost
      +-- OurBug                   a promise of our own code is broken
@@ -19,6 +21,8 @@ __all__ = [
     "BusError",
     "ConfigError",
     "InputError",
+    "LedgerError",
+    "LedgerUnavailable",
     "LinkError",
     "LogConflict",
     "LogError",
@@ -75,6 +79,14 @@ class UnreadableEvent(LogError):  # noqa: N818 - named for what it is
 
 class LogUnwritable(LogError):  # noqa: N818 - named for what happened
     """The disk refused the append: nothing was stored and nothing may be acknowledged."""
+
+
+class LedgerError(TableError):
+    """The cage's ledger cannot be used as it is, or the log says what it cannot book."""
+
+
+class LedgerUnavailable(LedgerError):  # noqa: N818 - named for what happened
+    """The ledger's database does not answer: nothing was booked and nothing may be acknowledged."""
 
 
 class BusError(TableError):

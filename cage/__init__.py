@@ -1,0 +1,1 @@
+"""The reference consumer of a table: its settlement feed kept as a double-entry ledger."""

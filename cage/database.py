@@ -1,0 +1,184 @@
+"""Where a ledger lives: a SQLite file or PostgreSQL, by URL, at this build's version of the schema.
+
+Nothing of SQLAlchemy's or a driver's own exceptions leaves this room: what they say is one line in
+an error of ours, without a password in it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
+from sqlalchemy.pool import NullPool
+
+from events.errors import InputError, LedgerError, LedgerUnavailable
+
+__all__ = ["engine_of", "explained", "migrate", "parse_ledger_url", "require_current", "shown"]
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+# Migrations of two services that start at once follow one another. "bacledgr" in ASCII.
+_MIGRATING: Final = 0x6261636C65646772
+_BUSY_MS: Final = 10_000
+# A server that is gone must be noticed before its consumers are: seconds, and milliseconds.
+_POSTGRES: Final = {
+    "connect_timeout": 5,
+    "options": "-c lock_timeout=10s -c statement_timeout=60s",
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+    "application_name": "baccarat-cage",
+}
+
+
+def parse_ledger_url(given: str) -> URL:
+    """The database that `given` names: a path, `sqlite:///path` or `postgresql://...`.
+
+    Raises:
+        InputError: it names none.
+    """
+    if "://" not in given:
+        return URL.create("sqlite", database=given)
+    try:
+        url = make_url(given)
+    except ArgumentError as error:
+        raise InputError("the ledger's URL is none; write postgresql://host/database") from error
+    backend = url.get_backend_name()
+    if backend == "sqlite" and url.database:
+        return url.set(drivername="sqlite")
+    if backend in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    raise InputError(
+        f"a ledger is kept in a SQLite file or in PostgreSQL, not in {url.drivername}; "
+        "name a file, or postgresql://host/database"
+    )
+
+
+def shown(url: URL) -> str:
+    """The same for a person, without the password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def engine_of(url: URL, *, create: bool) -> Engine:
+    """An engine whose connections are closed when they are given back.
+
+    Args:
+        url: as `parse_ledger_url` gives it.
+        create: a SQLite file that is not there is made.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, poolclass=NullPool, connect_args=dict(_POSTGRES))
+    path = Path(str(url.database))
+    if not create and not path.is_file():
+        raise InputError(f"{path}: there is no such ledger; `baccarat cage run` makes one")
+    # One writer at a time holds it, in whatever thread it runs.
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args={"check_same_thread": False, "timeout": _BUSY_MS / 1000},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_immediate if create else _begin)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # transactions are begun below, not by the driver's guess
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+@contextmanager
+def explained(url: URL) -> Iterator[None]:
+    """Say what the database says in one line.
+
+    Raises:
+        LedgerUnavailable: it does not answer, or takes nothing now.
+        LedgerError: it refuses.
+    """
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise LedgerUnavailable(f"{shown(url)}: {_cause(error)}") from error
+    except SQLAlchemyError as error:
+        gone = isinstance(error, DBAPIError) and error.connection_invalidated
+        kind = LedgerUnavailable if gone else LedgerError
+        raise kind(f"{shown(url)}: {_cause(error)}") from error
+
+
+def _cause(error: SQLAlchemyError) -> str:
+    said = str(error.orig if isinstance(error, DBAPIError) else error)
+    return " ".join(said.split())
+
+
+def migrate(connection: Connection, url: URL) -> None:
+    """Bring the schema up to this build's, in the connection's transaction.
+
+    Raises:
+        LedgerError: a newer build has been here.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
+    config = _config()
+    script = ScriptDirectory.from_config(config)
+    if _revision(connection, script, url) == script.get_current_head():
+        return
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def require_current(connection: Connection, url: URL) -> None:
+    """Refuse to read what is not of this build's version.
+
+    Raises:
+        LedgerError: it holds no ledger, an older or a newer one.
+    """
+    script = ScriptDirectory.from_config(_config())
+    found = _revision(connection, script, url)
+    if found is None:
+        raise LedgerError(f"{shown(url)} holds no ledger; `baccarat cage run` makes one")
+    if found != script.get_current_head():
+        raise LedgerError(
+            f"{shown(url)} is at version {found}, and this build reads "
+            f"{script.get_current_head()}; `baccarat cage run` brings it up"
+        )
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return config
+
+
+def _revision(connection: Connection, script: ScriptDirectory, url: URL) -> str | None:
+    found = MigrationContext.configure(connection).get_current_revision()
+    if found is not None and found not in {each.revision for each in script.walk_revisions()}:
+        raise LedgerError(
+            f"{shown(url)} is at version {found}, which is newer than this build; it was left alone"
+        )
+    return found

@@ -1,0 +1,14 @@
+"""What alembic runs: the steps, on the connection that the store opened, in its transaction."""
+
+from alembic import context
+
+from cage.tables import METADATA
+
+__all__: list[str] = []
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=METADATA,
+    transactional_ddl=True,
+)
+context.run_migrations()

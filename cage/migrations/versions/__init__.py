@@ -1,0 +1,1 @@
+"""One module a step. A step that was shipped is never edited; the next one follows it."""

@@ -1,0 +1,229 @@
+"""The ledger against the log, event by event: the same to the unit, or the first difference.
+
+Three ways, so that one error cannot hide in another: each entry against what the event posts; each
+settlement against the sums of its own lines or its `difference`, seat by seat, which know nothing
+of postings; and the ledger's place against the log's chain.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+from msgspec import Struct
+
+from cage.feed import Fact, check_follows, fact_of_stored
+from cage.posting import Books, Entry, Posting, post
+from cage.reading import Booked, Filter, Ledger
+from events.chain import origin_hash
+from events.errors import LedgerError
+from events.log_read import LogReader
+from events.table import CoupSettled, Settlement
+
+__all__ = ["Difference", "Reconciled", "reconcile"]
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """Where ledger and log part.
+
+    Args:
+        position: in the log; 0 where no single event is meant.
+        coup: the coup's id, or empty.
+        text: what the one says and what the other, for a person.
+    """
+
+    position: int
+    coup: str
+    text: str
+
+
+class Reconciled(Struct, frozen=True, kw_only=True):
+    """What a comparison found.
+
+    Args:
+        table: `<site>/<table>`.
+        read: events of the log that the ledger has read, and that were compared.
+        log_end: where the log ends.
+        entries: compared.
+        settlements: compared, revisions included.
+        coups: whose settlements were compared.
+        unbooked: settlements in the log behind the ledger's place.
+        difference: the first, or None.
+    """
+
+    table: str
+    read: int
+    log_end: int
+    entries: int
+    settlements: int
+    coups: int
+    unbooked: int
+    difference: Difference | None
+
+    @property
+    def agrees(self) -> bool:
+        """The ledger is the log, whole and to the unit."""
+        return self.difference is None and not self.unbooked
+
+
+def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
+    """Compare; the ledger is to be opened before the log, which may go on meanwhile.
+
+    Raises:
+        LogRefused: the log is damaged.
+        LedgerError: there is no book of this table.
+    """
+    place = ledger.cursor(log.origin)
+    if place is None:
+        known = ", ".join(ledger.tables()) or "none"
+        raise LedgerError(f"the ledger has no book of {log.origin}; its books: {known}")
+    run = _Run(log.origin, ledger, *place)
+    difference = run.compare(log)
+    return Reconciled(
+        table=log.origin,
+        read=run.position,
+        log_end=log.end,
+        entries=run.entries,
+        settlements=run.settlements,
+        coups=len(run.coups),
+        unbooked=run.unbooked,
+        difference=difference,
+    )
+
+
+class _Run:
+    """One comparison."""
+
+    def __init__(self, table: str, ledger: Ledger, position: int, head: bytes) -> None:
+        self.table = table
+        self.position = position
+        self.entries = self.settlements = self.unbooked = 0
+        self.coups: set[str] = set()
+        self._end = head
+        self._books = Books()
+        self._posted: dict[str, tuple[Posting, ...]] = {}
+        self._commission: Counter[tuple[str, int]] = Counter()
+        booked = ledger.entries(Filter(table=table))
+        self._rows = groupby(booked, key=lambda entry: entry.position)
+        self._next = next(self._rows, None)
+
+    def compare(self, log: LogReader) -> Difference | None:
+        head = origin_hash(self.table)
+        for stored in log.read():
+            fact = fact_of_stored(stored.stored, stored.hash)
+            if fact.position > self.position:
+                self.unbooked += isinstance(fact.data, CoupSettled)
+                continue
+            try:
+                check_follows(self.table, head, fact)
+                found = self._event(fact)
+            except LedgerError as error:  # the log itself is what no ledger can book
+                return Difference(position=fact.position, coup="", text=str(error))
+            if found is not None:
+                return found
+            head = fact.hash
+        return self._at_the_end(log, head)
+
+    def _event(self, fact: Fact) -> Difference | None:
+        booked = list(self._booked_at(fact.position))
+        expected: tuple[Entry, ...] = ()
+        if fact.data is not None:
+            self._books, expected = post(
+                self._books, fact.data, event_id=fact.event_id, recall=self._posted.get
+            )
+        found = _entries_differ(fact.position, expected, booked)
+        if found is None and isinstance(fact.data, CoupSettled):
+            self._posted |= {each.ref: each.postings for each in expected}
+            found = self._settlement(fact.position, fact.data.settlement, booked)
+        self._count_commission(booked)
+        self.entries += len(booked)
+        return found
+
+    def _booked_at(self, position: int) -> Iterator[Booked]:
+        if self._next is not None and self._next[0] == position:
+            yield from self._next[1]
+            self._next = next(self._rows, None)
+
+    def _settlement(
+        self, position: int, settlement: Settlement, booked: list[Booked]
+    ) -> Difference | None:
+        """By the settlement's own figures: what seats staked, and what they were handed."""
+        self.settlements += 1
+        self.coups.add(settlement.coup)
+        said: Counter[tuple[int, str]] = Counter()
+        if settlement.reverses is None:
+            for line in settlement.lines:
+                said[line.seat, "staked"] += 0 if line.kind == "promo" else line.stake
+                said[line.seat, "handed"] += line.paid + line.commission
+                self._commission[settlement.coup, line.seat] += line.commission
+        for each in settlement.difference if settlement.reverses else ():
+            said[each.seat, "staked"] += each.staked
+            said[each.seat, "handed"] += each.paid + each.commission
+            self._commission[settlement.coup, each.seat] += each.commission
+        held: Counter[tuple[int, str]] = Counter()
+        for entry in booked:
+            for posting in entry.postings:
+                if posting.account == "pool":
+                    held[posting.seat, "staked"] += posting.amount
+                elif posting.account in {"seat", "tokes"}:
+                    held[posting.seat, "handed"] -= posting.amount
+        for key in sorted({*said, *held}):
+            if said[key] != held[key]:
+                text = (
+                    f"settlement {settlement.settlement_id}: seat {key[0]} {key[1]} {held[key]} "
+                    f"in the ledger and {said[key]} by the settlement"
+                )
+                return Difference(position=position, coup=settlement.coup, text=text)
+        return None
+
+    def _count_commission(self, booked: list[Booked]) -> None:
+        for entry in booked:
+            for posting in entry.postings:
+                if posting.account == "commission":
+                    key = (entry.coup, posting.seat)
+                    self._commission[key] += posting.amount
+                    if not self._commission[key]:
+                        del self._commission[key]
+
+    def _at_the_end(self, log: LogReader, head: bytes) -> Difference | None:
+        if log.end < self.position:
+            text = f"the ledger has read {self.position} events, and the log ends at {log.end}"
+            return Difference(position=log.end, coup="", text=f"{text}: it was cut")
+        if head != self._end:
+            text = "the ledger's hash is not the log's: the log was rewritten"
+            return Difference(position=self.position, coup="", text=text)
+        if self._next is not None:
+            text = "the ledger holds an entry that the log does not have"
+            return Difference(position=self._next[0], coup="", text=text)
+        left = sorted((key, amount) for key, amount in self._commission.items() if amount)
+        if left and log.end == self.position:
+            (coup, seat), amount = left[0]
+            text = f"seat {seat}: commission of the settlements, less the ledger's, is {amount}"
+            return Difference(position=0, coup=coup, text=text)
+        return None
+
+
+def _entries_differ(
+    position: int, expected: tuple[Entry, ...], booked: list[Booked]
+) -> Difference | None:
+    refs, held = [entry.ref for entry in expected], [entry.ref for entry in booked]
+    coup = expected[0].coup if expected else booked[0].coup if booked else ""
+    if refs != held:
+        text = f"booked {', '.join(held) or 'nothing'}; by the log {', '.join(refs) or 'nothing'}"
+        return Difference(position=position, coup=coup, text=text)
+    for should, entry in zip(expected, booked, strict=True):
+        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses"):
+            is_, ought = getattr(entry, name), getattr(should, name)
+            if is_ != ought:
+                text = f"entry {entry.ref}: {name} {is_!r} in the ledger and {ought!r} by the log"
+                return Difference(position=position, coup=coup, text=text)
+        sums = {(p.account, p.seat, p.bet, p.result): [p.amount, 0] for p in entry.postings}
+        for p in should.postings:
+            sums.setdefault((p.account, p.seat, p.bet, p.result), [0, 0])[1] = p.amount
+        for (account, seat, bet, _), (is_, ought) in sorted(sums.items()):
+            if is_ != ought:
+                text = (
+                    f"entry {entry.ref}: account {account}, seat {seat}, {bet or 'no bet'}: "
+                    f"{is_} in the ledger and {ought} by the log"
+                )
+                return Difference(position=position, coup=coup, text=text)
+    return None

@@ -1,0 +1,79 @@
+"""The ledger's tables, one definition for SQLite and PostgreSQL.
+
+`book` is one table's book and how far its log has been read; entry and cursor are always one
+transaction. Keys are the log's own positions, so that nothing has to be asked back on the way in:
+(book, position, part), where part 0 takes back and part 1 books.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = ["BOOK", "ENTRY", "METADATA", "POSTING"]
+
+METADATA: Final = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+BOOK: Final = Table(
+    "book",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("stream", Text, nullable=False, unique=True),
+    Column("position", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("state", Text, nullable=False),
+)
+
+ENTRY: Final = Table(
+    "entry",
+    METADATA,
+    Column("book", Integer, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    Column("part", SmallInteger, primary_key=True),
+    Column("ref", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("day", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("shoe", Text, nullable=False),
+    Column("coup", Text, nullable=False),
+    Column("phase", SmallInteger, nullable=False),
+    Column("rulebook", Text, nullable=False),
+    Column("reverses", Text, nullable=False),
+    UniqueConstraint("book", "ref"),
+    ForeignKeyConstraint(["book"], ["book.id"]),
+    Index(None, "book", "shoe"),
+)
+
+POSTING: Final = Table(
+    "posting",
+    METADATA,
+    Column("book", Integer, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    Column("part", SmallInteger, primary_key=True),
+    Column("line", SmallInteger, primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("seat", SmallInteger, nullable=False),
+    Column("bet", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("amount", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["book", "position", "part"], ["entry.book", "entry.position", "entry.part"]
+    ),
+)

@@ -1,0 +1,112 @@
+"""A private PostgreSQL: one cluster in a temporary folder, on a socket there, a database a test."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from baccarat.children import Child
+
+__all__ = ["Postgres", "postgres_cluster"]
+
+_USER: Final = "postgres"
+_READY_S: Final = 20.0
+
+
+class Postgres:
+    """A running server that this user's socket leads to.
+
+    Args:
+        folder: short, since a socket's path must be; it becomes the server's own.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._child: Child | None = None
+        self._names = count(1)
+        # The server refuses to run as root: then it runs as the package's own user.
+        self._as = ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"]
+        if os.geteuid() != 0:
+            self._as = []
+        else:
+            owner = pwd.getpwnam(_USER)
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+
+    def create(self) -> None:
+        """Make the cluster; without forcing it to the disk, since nobody keeps it."""
+        made = [*self._as, _program("initdb"), "-D", str(self._folder / "data")]
+        made += ["-U", _USER, "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"]
+        subprocess.run(made, check=True, capture_output=True, cwd=self._folder)
+
+    def start(self) -> None:
+        """Start the server and wait until it takes connections."""
+        command = [*self._as, _program("postgres"), "-D", str(self._folder / "data")]
+        command += ["-k", str(self._folder), "-c", "listen_addresses=", "-c", "shared_buffers=16MB"]
+        log = self._folder / "log"
+        self._child = Child.start(command, name="postgres", output=log, cwd=self._folder)
+        deadline = time.monotonic() + _READY_S
+        while time.monotonic() < deadline and self._child.code is None:
+            try:
+                psycopg.connect(self.url(_USER)).close()
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+            else:
+                return
+        pytest.fail(f"postgres does not start: {log.read_text(errors='replace')}")
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash of its machine's process: no shutdown, no last words."""
+        assert self._child is not None
+        self._child.kill()
+        self._child = None
+
+    def stop(self) -> None:
+        """In order, and quickly."""
+        if self._child is not None:
+            self._child.stop()
+            self._child = None
+
+    def database(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"ledger{next(self._names)}"
+        with psycopg.connect(self.url(_USER), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.url(name)
+
+    def url(self, database: str) -> str:
+        """How a database here is reached."""
+        return f"postgresql://{_USER}@/{database}?host={self._folder}"
+
+
+def _program(name: str) -> str:
+    """A server's program, which distributions keep out of the PATH."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ["PATH"]]))
+    if found is None:
+        pytest.fail("PostgreSQL is not installed: apt-get install postgresql", pytrace=False)
+    return found
+
+
+@contextmanager
+def postgres_cluster() -> Iterator[Postgres]:
+    """A server of one's own, gone at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="bac-pg-"))
+    server = Postgres(folder)
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
