@@ -25,6 +25,7 @@ EXIT_INTERRUPTED: Final = 130
 # Name -> (module:attribute, one line). Imported when called, so that `settle` never pays for MQTT.
 _COMMANDS: Final = {
     "bench": ("baccarat.commands.bench:bench", "measured figures, each beside its floor"),
+    "cage": ("baccarat.commands.cage:cage", "the reference ledger: run, read, reconcile it"),
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
     "evidence": ("baccarat.commands.evidence:evidence", "prove one coup, or verify its proof"),
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
@@ -39,6 +40,8 @@ _COMMANDS: Final = {
     "run": ("baccarat.commands.run:run", "a controller's services from its TOML file"),
     "settle": ("baccarat.commands.settle:settle", "judge coups without a table"),
     "shoe": ("baccarat.commands.shoe:shoe", "find, record, watch, decode what a shoe says"),
+    "sim": ("baccarat.commands.sim:sim", "simulate a shoe for another program"),
+    "user": ("baccarat.commands.user:user", "who may log in at the consoles"),
 }
 
 

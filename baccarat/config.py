@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from displays.accounts import load_accounts
 from events.bus import BusSettings
 from events.errors import ConfigError, InputError
 from events.keys import load_signing_key
@@ -21,8 +22,10 @@ from table_core.stores import load_rulebook
 __all__ = [
     "DEFAULT_USERS",
     "BusConfig",
+    "CageConfig",
     "CheckpointConfig",
     "DataConfig",
+    "DisplaysConfig",
     "KeepConfig",
     "ShoeConfig",
     "TableConfig",
@@ -35,7 +38,11 @@ DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
     "wagers": ("wagers",),
     "cage": ("cage",),
     "display": ("display",),
+    "console": ("console",),
 }
+
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,6 +109,50 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     every_s: Annotated[int, Meta(ge=1, le=86_400)] = 300
 
 
+class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The screens' web server; relative paths count from the configuration file's folder.
+
+    Args:
+        host: to listen at; beyond loopback, logins need TLS.
+        port: the same.
+        cert: PEM file of the certificate chain, with `key`.
+        key: PEM file of its key.
+        users: the users file of `baccarat user`; without one only the scoreboard is served.
+        betting_s: how long betting stays open by the house's custom, for the countdown.
+        idle_minutes: a login ends when nothing was done for so long.
+        username: our login at the broker, where it is not that of `[bus]`.
+        password_file: with its password.
+    """
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=1, le=65535)] = 8080
+    cert: str | None = None
+    key: str | None = None
+    users: str | None = None
+    betting_s: Annotated[int, Meta(ge=1, le=3600)] | None = None
+    idle_minutes: Annotated[int, Meta(ge=1, le=720)] = 30
+    username: str | None = None
+    password_file: str | None = None
+
+
+class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reference ledger, for a table that keeps one.
+
+    Args:
+        ledger: a SQLite file, relative to the configuration's folder, or `postgresql://...`.
+        user: its login on the bus; one of the users with the role `cage`.
+        consumer: under which name the table remembers what it has acknowledged.
+        username: of the broker's login, where it is not that of the table's services.
+        password_file: of that login.
+    """
+
+    ledger: str = "cage.sqlite"
+    user: str = "cage"
+    consumer: str = "cage"
+    username: str | None = None
+    password_file: str | None = None
+
+
 class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table.
 
@@ -113,6 +164,8 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         bus: the broker.
         data: log and journal.
         checkpoints: what the log is signed with.
+        displays: the screens' web server; None where there is none.
+        cage: the reference ledger; None where the table keeps none.
         users: user to roles.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
     """
@@ -124,6 +177,8 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     bus: BusConfig = BusConfig()
     data: DataConfig = DataConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
+    displays: DisplaysConfig | None = None
+    cage: CageConfig | None = None
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
     pay_scale: str | None = None
     base: str = ""
@@ -170,19 +225,51 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def bus_settings(self, service: str) -> BusSettings:
         """How `service` reaches the broker: one fixed client id a service and table."""
-        path = self.password_path
-        password = path.read_text("utf-8").strip() if path else None
+        return self._login(service, self.bus.username, self.password_path)
+
+    def displays_bus(self) -> BusSettings:
+        """How the screens' server reaches the broker, by its own login where it has one."""
+        given = self.displays
+        if given is None or given.username is None:
+            return self.bus_settings("displays")
+        return self._login("displays", given.username, self.beside(given.password_file))
+
+    def cage_bus(self) -> BusSettings:
+        """How the cage reaches the broker, by its own login where it has one."""
+        given = self.cage
+        if given is None or given.username is None:
+            return self.bus_settings("cage")
+        return self._login("cage", given.username, self.beside(given.password_file))
+
+    def _login(self, service: str, username: str | None, secret: Path | None) -> BusSettings:
+        password = secret.read_text("utf-8").strip() if secret else None
         return BusSettings(
             host=self.bus.host,
             port=self.bus.port,
             client_id=f"bac-{self.site}-{self.table}-{service}",
-            username=self.bus.username,
+            username=username,
             password=password,
         )
 
     def roles(self) -> dict[str, frozenset[str]]:
-        """User to roles, as the core wants them."""
-        return {user: frozenset(roles) for user, roles in self.users.items()}
+        """User to roles, as the core wants them; people with a console login among them.
+
+        Raises:
+            InputError: the users file cannot be used, or gives somebody other roles than we do.
+        """
+        roles = {user: frozenset(each) for user, each in self.users.items()}
+        path = self.beside(self.displays.users) if self.displays else None
+        for name, account in load_accounts(path).items() if path else ():
+            if roles.setdefault(name, frozenset(account.roles)) != frozenset(account.roles):
+                raise ConfigError(
+                    f"{path}: user {name}: the table's configuration gives other roles to a user "
+                    "of that name; choose another name"
+                )
+        return roles
+
+    def beside(self, path: str | None) -> Path | None:
+        """A path of the configuration, from the folder of its file."""
+        return Path(self.base) / path if path else None
 
 
 def load_config(path: Path) -> TableConfig:
@@ -222,6 +309,7 @@ def load_config(path: Path) -> TableConfig:
         raise ConfigError(f"{path}: users: {', '.join(taken)} is the table's own name in the log")
     config = msgspec.structs.replace(config, base=str(path.resolve().parent))
     _check_bus(path, config)
+    _check_displays(path, config)
     return config
 
 
@@ -242,3 +330,21 @@ def _check_bus(path: Path, config: TableConfig) -> None:
     secret = config.password_path
     if secret is not None and not os.access(secret, os.R_OK):
         raise ConfigError(f"{path}: bus.password_file: {secret} cannot be read")
+
+
+def _check_displays(path: Path, config: TableConfig) -> None:
+    """Logins do not travel over a network in the clear.
+
+    Raises:
+        ConfigError: they would, or half of what TLS needs is given.
+    """
+    given = config.displays
+    if given is None:
+        return
+    if (given.cert is None) is not (given.key is None):
+        raise ConfigError(f"{path}: displays: give both `cert` and `key`, or neither")
+    if given.users and given.cert is None and given.host not in _LOOPBACK:
+        raise ConfigError(
+            f"{path}: displays: logins at {given.host} need TLS: give `cert` and `key`, or leave "
+            "out `users` to serve the scoreboard alone"
+        )

@@ -20,8 +20,9 @@ import structlog
 from baccarat.config import TableConfig
 from baccarat.deadline import Deadline
 from baccarat.inspection import inspect_behind
+from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
-from events.errors import OurBug, TableError
+from events.errors import ConfigError, OurBug, TableError
 from events.log import EventLog
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.service import DriverConfig, DriverService
@@ -36,7 +37,10 @@ __all__ = [
     "Service",
     "configure_logging",
     "raising_ours",
+    "run_here",
     "run_service",
+    "serve_cage",
+    "serve_displays",
     "serve_shoe",
     "serve_table",
 ]
@@ -114,7 +118,56 @@ async def serve_shoe(config: TableConfig, stop: asyncio.Event, probe: Probe = no
         await running
 
 
-SERVICES: Final[dict[str, Service]] = {"shoe": serve_shoe, "table": serve_table}
+async def serve_displays(
+    config: TableConfig,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,  # noqa: ARG001 - a display has no step that matters to a crash test
+) -> None:
+    """Run the screens' web server until `stop` is set.
+
+    Raises:
+        TableError: the users file, the certificate, the address or the broker cannot be used.
+    """
+    given = config.displays
+    if given is None:
+        raise ConfigError("displays: the configuration has no [displays]")
+    clock = SystemClock()
+    service = DisplayService(
+        DisplaySettings(
+            host=given.host,
+            port=given.port,
+            cert=config.beside(given.cert),
+            key=config.beside(given.key),
+            users=config.beside(given.users),
+            betting_s=given.betting_s,
+            idle_s=given.idle_minutes * 60,
+        ),
+        config.topics,
+        config.displays_bus(),
+        clock,
+        session=clock.utc_ns() // 1_000_000,
+    )
+    await service.run(stop)
+
+
+async def serve_cage(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
+    """Run the cage's ledger until `stop` is set; a database that is away is waited for.
+
+    Raises:
+        TableError: the ledger or the broker cannot be used; one line says which.
+    """
+    # Its packages take 30 MB and a third of a second, which the other services do without.
+    from baccarat.caging import place_of, serve  # noqa: PLC0415 - as said above
+
+    await serve(place_of(config), stop, probe, patient=True)
+
+
+SERVICES: Final[dict[str, Service]] = {
+    "cage": serve_cage,
+    "displays": serve_displays,
+    "shoe": serve_shoe,
+    "table": serve_table,
+}
 
 
 def run_service(config: TableConfig, name: str, probe: Probe = no_probe) -> None:
@@ -123,10 +176,19 @@ def run_service(config: TableConfig, name: str, probe: Probe = no_probe) -> None
     Raises:
         TableError: what ended it, where that is one of ours; whatever else it was, as it came.
     """
+    run_here(lambda stop: SERVICES[name](config, stop, probe))
+
+
+def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Run something until SIGTERM or SIGINT sets its event.
+
+    Raises:
+        TableError: what ended it, where that is one of ours; whatever else it was, as it came.
+    """
     deadline = Deadline(_STOP_MOST_S)
     with raising_ours():
         try:
-            asyncio.run(_until_signalled(SERVICES[name], config, probe, deadline))
+            asyncio.run(_until_signalled(service, deadline))
         finally:
             deadline.settle()
 
@@ -153,7 +215,7 @@ def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> Exception | None
 
 
 async def _until_signalled(
-    service: Service, config: TableConfig, probe: Probe, deadline: Deadline
+    service: Callable[[asyncio.Event], Awaitable[None]], deadline: Deadline
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -164,7 +226,7 @@ async def _until_signalled(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping)
-    await service(config, stop, probe)
+    await service(stop)
 
 
 def configure_logging(service: str, *, quiet: bool = False) -> None:

@@ -27,9 +27,9 @@ __all__ = [
     "read_status",
 ]
 
-# Often enough for a person to wait for, seldom enough for a broker that stores each of them.
-HEARTBEAT_SECONDS: Final = 3.0
-# Three heartbeats missed, and a little for the way.
+# A screen that has lost the table says so within 3 s, and one beat may be lost on the way.
+HEARTBEAT_SECONDS: Final = 1.0
+# For readers that compare the stamp with their own clock: what two machines' clocks may differ by.
 STALE_SECONDS: Final = 10.0
 
 _MICROSECOND: Final = timedelta(microseconds=1)

@@ -37,9 +37,13 @@ from events.commands import (
     WithdrawWager,
 )
 
-__all__ = ["MAY", "ROLES", "authorise"]
+__all__ = ["DELEGATE", "MAY", "ROLES", "authorise"]
 
-ROLES: Final = frozenset({"dealer", "supervisor", "technician", "wagers", "cage", "display"})
+# A program that speaks for people: each of its commands names its person as `actor`.
+DELEGATE: Final = "console"
+ROLES: Final = frozenset(
+    {"dealer", "supervisor", "technician", "wagers", "cage", "display", DELEGATE}
+)
 
 _PIT: Final = frozenset({"dealer", "supervisor"})
 _SUPERVISOR: Final = frozenset({"supervisor"})
@@ -78,13 +82,22 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
 }
 
 
-def authorise(roles: frozenset[str], command: Command) -> Refusal | None:
-    """None when one of `roles` may give `command`; else the refusal.
+def authorise(
+    roles: frozenset[str], command: Command, of_actor: frozenset[str] = frozenset()
+) -> Refusal | None:
+    """None when the command may be given; else the refusal.
 
-    An `actor` is refused here: no user of this table is a delegate that may speak for others.
+    Args:
+        roles: of the user whose login brought it.
+        command: what is asked for.
+        of_actor: the roles of the person whom `command.actor` names. Only a delegate may name one,
+            and then it is that person's roles alone that count.
     """
     if command.actor is not None:
-        return Refusal(code="not_a_delegate", text="this user may not ask on behalf of an actor")
+        if DELEGATE not in roles:
+            text = "this user may not ask on behalf of an actor"
+            return Refusal(code="not_a_delegate", text=text)
+        roles = of_actor - {DELEGATE}
     allowed = MAY[type(command)]
     if roles & allowed:
         return None

@@ -39,7 +39,8 @@ _EXIT_INTERRUPTED: Final = 130
 @click.option("--faults", default="", metavar="LIST",
               help="What goes wrong: all, or names with commas between them.")  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), help="Folder for all that is kept.")
-@click.option("--port", type=click.IntRange(1, 65535), help="The broker's port on loopback.")
+@click.option("--port", type=click.IntRange(1, 65535), help="The page's port on loopback.")
+@click.option("--mqtt-port", type=click.IntRange(1, 65535), help="The broker's port on loopback.")
 @click.option("--json", "as_json", is_flag=True, help="One document on stdout at the end.")
 def demo(as_json: bool, **given: object) -> int:
     """Play a whole table on this machine: broker, shoe, driver, core, patrons, cage."""
@@ -66,6 +67,14 @@ def demo(as_json: bool, **given: object) -> int:
             f"MQTT on 127.0.0.1:{machine.table.bus.port}, topics {machine.table.topics.root}/#",
             soft_wrap=True,
         )
+        out.print(f"The table's screen: {machine.address}", soft_wrap=True, highlight=False)
+        if machine.password is not None:
+            out.print(
+                f"Consoles: {machine.address}console as dealer or supervisor, password "
+                f"{machine.password}",
+                soft_wrap=True,
+                highlight=False,
+            )
         ledger = Ledger()
         onlooker = _onlooker(machine, ledger, out, options)
         with raising_ours():

@@ -1,4 +1,4 @@
-"""`baccarat run CONFIG [--only shoe|table]`: a controller's services from its TOML file.
+"""`baccarat run CONFIG [--only NAME]`: a controller's services from its TOML file.
 
 Started by a person, a shoe port that cannot be opened is bad input, and said at once. Started with
 `--patient`, as a service manager does after a power cut, the driver waits for a reader that is not
@@ -28,15 +28,18 @@ __all__ = ["run", "service_command"]
 def run(config: Path, only: str | None, *, patient: bool) -> int:
     """Run the services of the table that CONFIG describes, until SIGTERM or Ctrl-C."""
     loaded = load_config(config)
-    if only != "table" and not patient:
+    if only in {None, "shoe"} and not patient:
         _try_port(loaded)
-    if only != "shoe":
-        loaded.checkpoint_keys()  # a key that cannot be used is said before anything starts
+    if only in {None, "table"}:
+        loaded.checkpoint_keys()  # what cannot be used is said before anything starts
+        loaded.roles()
     if only is not None:
         configure_logging(only)
         run_service(loaded, only)
         return 0
-    commands = {name: service_command(config, name) for name in sorted(SERVICES)}
+    left_out = {name for name in ("cage", "displays") if getattr(loaded, name) is None}
+    wanted = sorted(SERVICES.keys() - left_out)
+    commands = {name: service_command(config, name) for name in wanted}
     ended_as_told = asyncio.run(supervise(commands, _tell))
     return 0 if ended_as_told else 1
 

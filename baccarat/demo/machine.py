@@ -2,6 +2,8 @@
 
 import asyncio
 import fcntl
+import secrets
+import socket
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +16,7 @@ from baccarat.broker import LOOPBACK, EmbeddedBroker
 from baccarat.children import Child
 from baccarat.commands.run import service_command
 from baccarat.config import TableConfig, load_config
+from displays.accounts import Account, hash_password, save_accounts
 from events.errors import InputError, TableError
 from events.keys import make_signing_key
 
@@ -38,8 +41,18 @@ port = {port}
 
 [checkpoints]
 key = "{key}"
+
+[displays]
+host = "{host}"
+port = {page}
+users = "{users}"
+betting_s = {betting_s}
 """
 _KEY: Final = "table.key"
+_USERS: Final = "users.toml"
+_PEOPLE: Final = ("dealer", "supervisor")
+# For how long the simulated dealer lets people wager, seconds at speed 1.
+_BETTING_S: Final = 10
 PUBLIC_KEY: Final = "table.pub"
 # Lines of a service's log that are shown when it ends by itself.
 _LAST_WORDS: Final = 3
@@ -64,8 +77,9 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
         profile: id of the wire profile, or a site's file of one.
         disclosure: `immediate` or `deferred`.
         data: the folder for everything durable; None makes one.
-        port: the broker's MQTT port on loopback; None takes a free one.
+        port: the page's port on loopback; None takes a free one.
         faults: what goes wrong, by name; empty for a game in which nothing is meant to.
+        mqtt_port: the broker's port; None takes a free one.
     """
 
     rounds: int | None
@@ -77,6 +91,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
     data: Path | None
     port: int | None
     faults: tuple[str, ...] = ()
+    mqtt_port: int | None = None
 
 
 class Machine:
@@ -94,12 +109,13 @@ class Machine:
         self.link = self.data.absolute() / "line" / "shoe"
         self._killed: set[int] = set()
         self.config: TableConfig | None = None
+        self.password: str | None = None  # of the people, where their file was made just now
 
     def __enter__(self) -> Self:
         with self._stack:  # undone, in order, when anything below fails
             self._prepare()
             broker = self._stack.enter_context(
-                EmbeddedBroker.start(self.data.absolute() / "broker", self._options.port)
+                EmbeddedBroker.start(self.data.absolute() / "broker", self._options.mqtt_port)
             )
             self._broker = broker
             self.config = self._write_config(broker.port)
@@ -119,6 +135,13 @@ class Machine:
         """The table's configuration, once the machine is up."""
         assert self.config is not None  # noqa: S101 - entered
         return self.config
+
+    @property
+    def address(self) -> str:
+        """The scoreboard's."""
+        displays = self.table.displays
+        assert displays is not None  # noqa: S101 - written by us
+        return f"http://{displays.host}:{displays.port}/"
 
     @property
     def pids(self) -> dict[str, int]:
@@ -172,6 +195,8 @@ class Machine:
         odd = sorted(set(str(self.data.absolute())) & _ODD_IN_PATHS)
         if odd:
             raise InputError(f"--data {self.data}: a path with {' '.join(odd)} is no shoe link's")
+        if self._options.port is not None:
+            _refuse_taken(self._options.port)
         try:
             self.data.mkdir(parents=True, exist_ok=True)
             lock = self._stack.enter_context((self.data / ".lock").open("a"))
@@ -188,6 +213,13 @@ class Machine:
         if not key.exists():
             made = make_signing_key(key, f"{_SITE}/{_TABLE}")
             (self.data / PUBLIC_KEY).write_text(f"{made.verifier}\n", encoding="utf-8")
+        users = self.data / _USERS
+        if not users.exists():
+            self.password = secrets.token_urlsafe(9)
+            account = hash_password(self.password)
+            save_accounts(
+                users, {each: Account(password=account, roles=(each,)) for each in _PEOPLE}
+            )
         path = self.data / "table.toml"
         path.write_text(
             _CONFIG.format(
@@ -199,7 +231,31 @@ class Machine:
                 host=LOOPBACK,
                 port=port,
                 key=_KEY,
+                page=self._options.port or _free_port(),
+                users=_USERS,
+                betting_s=max(1, round(_BETTING_S / (self._options.speed or 1000))),
             ),
             encoding="utf-8",
         )
         return load_config(path)
+
+
+def _refuse_taken(port: int) -> None:
+    """Say at once that the page's port is taken; else its service would, in its own log.
+
+    Raises:
+        InputError: it is.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise InputError(f"--port {port}: {error.strerror}") from error
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -79,6 +79,7 @@ async def play(
     try:
         machine.start("shoe")
         machine.start("table")
+        machine.start("displays")
         acknowledged_to, tally = await _play(
             options, machine, ledger, onlooker, (port, dealing), stop
         )

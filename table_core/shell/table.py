@@ -161,7 +161,8 @@ class Table:
                 position=self.state.position,
             )
         try:
-            self._append(decision, actor=user, cause=key, request=(key, body))
+            who = user if command.actor is None else f"{user}:{command.actor}"
+            self._append(decision, actor=who, cause=key, request=(key, body))
         except InputError as error:
             return refused(command.transaction, "too_large", str(error))
         return Answer(
@@ -182,7 +183,8 @@ class Table:
         return past_coup(recalled, coup) if recalled else found
 
     def _decide(self, user: str, command: Command, *, caught_up: bool) -> Decision:
-        refusal = authorise(self.roles(user), command) or self._refuse_on_fault(command)
+        of_actor = frozenset() if command.actor is None else self.roles(command.actor)
+        refusal = authorise(self.roles(user), command, of_actor) or self._refuse_on_fault(command)
         if refusal is not None:
             return refusal
         context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)

@@ -1,0 +1,179 @@
+"""People who may log in: one TOML file of names, roles and argon2 hashes.
+
+The file is written whole, beside the old one and over it, and readable by its owner alone. It is
+read again when it has changed, so that somebody who was removed is out at the next request.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+import msgspec
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from msgspec import Struct
+
+from events.errors import InputError
+from events.topics import SEGMENT
+
+__all__ = [
+    "CONSOLE_ROLES",
+    "PASSWORD_LEAST",
+    "PASSWORD_MOST",
+    "Account",
+    "Accounts",
+    "check_account",
+    "hash_password",
+    "load_accounts",
+    "password_matches",
+    "save_accounts",
+]
+
+# The roles of `table_core.authority` that a person at a screen can have.
+CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
+PASSWORD_LEAST: Final = 8
+# Argon2 hashes whatever it is given, so a limit keeps a login from being a way to burn processors.
+PASSWORD_MOST: Final = 256
+
+_hasher: Final = PasswordHasher()  # argon2id with RFC 9106's low-memory profile
+# Verified for a name that does not exist, so that the answer takes as long.
+_NOBODY: Final = (
+    "$argon2id$v=19$m=65536,t=3,p=4$PbE0u2c8I4EDPAXY8SQE6Q"
+    "$tggg4hEn6sGS1iNKjfDOBeAd+c4j+R+XwhPkphNwQlU"
+)
+
+
+class Account(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person.
+
+    Args:
+        password: argon2 hash.
+        roles: some of `CONSOLE_ROLES`.
+    """
+
+    password: str
+    roles: tuple[str, ...]
+
+
+class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The users file."""
+
+    users: dict[str, Account] = {}
+
+
+class Accounts:
+    """The users file as it stands now.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InputError: it cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = _stamp(path)
+        self._accounts = load_accounts(path)
+
+    def get(self, name: str) -> Account | None:
+        """The person of that name.
+
+        A file that was changed into something that is none locks everybody out: who may log in is
+        then not known.
+        """
+        stamp = _stamp(self._path)
+        if stamp != self._seen:
+            self._seen = stamp
+            try:
+                self._accounts = load_accounts(self._path)
+            except InputError:
+                self._accounts = {}
+        return self._accounts.get(name)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def load_accounts(path: Path) -> Mapping[str, Account]:
+    """Name to account.
+
+    Raises:
+        InputError: the file is missing or wrong; names it and the reason.
+    """
+    try:
+        read = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
+    except OSError as error:
+        raise InputError(
+            f"{path}: {error.strerror}; make it with `baccarat user add {path} NAME --role dealer`"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"{path}: no users file: {error}") from error
+    for name, account in read.users.items():
+        check_account(name, account.roles, where=f"{path}: ")
+    return read.users
+
+
+def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
+    """Refuse a name that a log or a topic could misread, and roles that no person has.
+
+    Raises:
+        InputError: which, and what would be right.
+    """
+    if not SEGMENT.match(name):
+        raise InputError(f"{where}user {name!r}: use lower-case letters, digits, - and _")
+    unknown = sorted(set(roles) - CONSOLE_ROLES)
+    if unknown or not tuple(roles):
+        raise InputError(
+            f"{where}user {name}: {f'no such role {unknown[0]}' if unknown else 'no role'}; "
+            f"there are {', '.join(sorted(CONSOLE_ROLES))}"
+        )
+
+
+def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
+    """Write the file, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    lines = ["# Written by `baccarat user`: who may log in at this table's consoles.\n"]
+    for name, account in sorted(accounts.items()):
+        roles = ", ".join(f'"{role}"' for role in account.roles)
+        lines += [f'\n[users.{name}]\nroles = [{roles}]\npassword = "{account.password}"\n']
+    with NamedTemporaryFile(  # made readable by its owner alone
+        "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}-", delete=False
+    ) as file:
+        file.writelines(lines)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).replace(path)
+
+
+def hash_password(password: str) -> str:
+    """The hash of a new password.
+
+    Raises:
+        InputError: it is too short or too long.
+    """
+    if not PASSWORD_LEAST <= len(password) <= PASSWORD_MOST:
+        raise InputError(f"the password: {PASSWORD_LEAST} to {PASSWORD_MOST} characters")
+    return _hasher.hash(password)
+
+
+def password_matches(account: Account | None, password: str) -> bool:
+    """Whether it is this person's; takes as long where there is no such person."""
+    if len(password) > PASSWORD_MOST:
+        return False
+    try:
+        _hasher.verify(account.password if account else _NOBODY, password)
+    except (VerificationError, InvalidHashError):
+        return False
+    return account is not None

@@ -1,0 +1,120 @@
+"""The web application: the public scoreboard, and the consoles where there are logins."""
+
+import secrets
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from displays.accounts import Accounts
+from displays.consoles import Consoles
+from displays.desk import Desk
+from displays.guard import BadBody, Headers
+from displays.live import Live
+from displays.pages import Pages, line
+from displays.sessions import Sessions
+from displays.stream import StateStream
+from events.clock import Clock
+
+__all__ = ["IDLE_SECONDS", "SCREENS_MOST", "make_app"]
+
+# Screens of one table that may watch at once. A screen costs some kilobytes; this bounds it.
+SCREENS_MOST: Final = 200
+# A dealer at work does something in every coup.
+IDLE_SECONDS: Final = 30 * 60
+
+
+def make_app(
+    live: Live,
+    clock: Clock,
+    *,
+    accounts: Accounts | None = None,
+    desk: Desk | None = None,
+    secure: bool = False,
+    idle_s: int = IDLE_SECONDS,
+) -> Starlette:
+    """The application.
+
+    Args:
+        live: what is shown.
+        clock: for sessions and limits.
+        accounts: who may log in; None serves the scoreboard alone.
+        desk: asks the table for people; where there are accounts.
+        secure: it is served over TLS.
+        idle_s: seconds without anything being done that end a session.
+    """
+    pages = Pages(secure=secure)
+    epoch = secrets.token_hex(4)
+    scoreboard = _Scoreboard(live, pages, epoch)
+    routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
+    if accounts is not None and desk is not None:
+        routes += Consoles(
+            accounts=accounts,
+            sessions=Sessions(clock, idle_s),
+            desk=desk,
+            live=live,
+            pages=pages,
+            clock=clock,
+            secure=secure,
+            epoch=epoch,
+        ).routes()
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Headers, secure=secure)],
+        exception_handlers={BadBody: _bad_body, HTTPException: _http_error},
+    )
+
+
+class _Scoreboard:
+    """What is public."""
+
+    def __init__(self, live: Live, pages: Pages, epoch: str) -> None:
+        self._live = live
+        self._pages = pages
+        self._epoch = epoch
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self._page, methods=["GET"]),
+            Route("/events", self._events, methods=["GET"]),
+            Route("/health", self._health, methods=["GET"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        return self._pages.render(request, "scoreboard.html")
+
+    async def _events(self, request: Request) -> Response | StateStream:
+        if self._live.screens >= SCREENS_MOST:
+            return line("too many screens", 503)
+        return StateStream(
+            self._live,
+            form="public",
+            known=request.headers.get("last-event-id", ""),
+            epoch=self._epoch,
+            build=self._pages.build,
+        )
+
+    async def _health(self, _: Request) -> Response:
+        """For whoever watches the screens: 200 while what they show is live."""
+        health = self._live.health()
+        return JSONResponse(
+            {"live": health.live, "reason": health.reason, "screens": self._live.screens},
+            200 if health.live else 503,
+        )
+
+
+async def _bad_body(_: Request, error: Exception) -> Response:
+    status = error.status if isinstance(error, BadBody) else 400
+    return line(str(error), status)
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    """Not found, wrong method: one line."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    answer = line(error.detail, error.status_code)
+    answer.headers.update(error.headers or {})
+    return answer

@@ -1,0 +1,257 @@
+"""The console half: logging in and out, the pages of people, their state stream, their commands.
+
+Who is logged in is a session in our memory and a cookie that holds its token. An action needs the
+session, its secret in `X-CSRF-Token`, and our own origin; whether this person may do it is the
+table's to say. Pages are listed in `CONSOLE_PAGES`, each with the roles that may see it.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from displays.accounts import Accounts, password_matches
+from displays.desk import Desk, MalformedCommand, NoAnswer
+from displays.guard import read_form, read_json, same_origin
+from displays.live import Live
+from displays.pages import Pages, line
+from displays.sessions import Sessions
+from displays.stream import StateStream
+from displays.throttle import Lockout, Rate
+from events.clock import Clock
+from events.commands import ANSWER_REFUSED
+
+__all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
+
+# A table has a handful of screens; a person at one types no faster.
+_LOGINS_BURST: Final = 10
+_LOGINS_PER_S: Final = 0.2
+_COMMANDS_BURST: Final = 30
+_COMMANDS_PER_S: Final = 10.0
+# Each takes 64 MiB and a processor for some tens of milliseconds.
+_HASHING_AT_ONCE: Final = 2
+_NONCE_S: Final = 3600
+
+_log: Final = structlog.get_logger()
+
+
+class ConsolePage(Struct, frozen=True):
+    """A page of people.
+
+    Args:
+        template: in `templates/`; extends `console.html`.
+        roles: one of them is needed.
+    """
+
+    template: str
+    roles: frozenset[str]
+
+
+CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
+    "/dealer": ConsolePage("dealer.html", frozenset({"dealer", "supervisor"})),
+    "/pit": ConsolePage("pit.html", frozenset({"supervisor"})),
+}
+
+
+class Person(Struct, frozen=True):
+    """Who sent a request."""
+
+    name: str
+    roles: frozenset[str]
+    csrf: str
+
+
+class Consoles:
+    """Everything behind the login.
+
+    Args:
+        accounts: who may log in.
+        sessions: who is.
+        desk: asks the table.
+        live: what is shown.
+        pages: renders.
+        clock: for limits.
+        secure: it is served over TLS, so cookies never travel without.
+        epoch: of this process's state ids.
+    """
+
+    def __init__(
+        self,
+        *,
+        accounts: Accounts,
+        sessions: Sessions,
+        desk: Desk,
+        live: Live,
+        pages: Pages,
+        clock: Clock,
+        secure: bool,
+        epoch: str,
+    ) -> None:
+        self._accounts = accounts
+        self._sessions = sessions
+        self._desk = desk
+        self._live = live
+        self._pages = pages
+        self._secure = secure
+        self._epoch = epoch
+        self._lockout = Lockout(clock)
+        self._logins = Rate(clock, burst=_LOGINS_BURST, per_s=_LOGINS_PER_S)
+        self._commands = Rate(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
+        self._hashing = asyncio.Semaphore(_HASHING_AT_ONCE)
+        # With this prefix a browser takes the cookie from us alone, over TLS alone.
+        prefix = "__Host-" if secure else ""
+        self._cookie, self._nonce_cookie = f"{prefix}session", f"{prefix}login"
+
+    def routes(self) -> list[Route]:
+        """Where it all is."""
+        return [
+            Route("/login", self._login_page, methods=["GET"]),
+            Route("/login", self._login, methods=["POST"]),
+            Route("/logout", self._logout, methods=["POST"]),
+            Route("/console", self._home, methods=["GET"]),
+            Route("/console/events", self._events, methods=["GET"]),
+            Route("/command/{name}", self._command, methods=["POST"]),
+            *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
+        ]
+
+    def _person(self, request: Request, *, touch: bool = True) -> Person | None:
+        token = request.cookies.get(self._cookie)
+        session = self._sessions.find(token, touch=touch) if token else None
+        account = self._accounts.get(session.user) if session else None
+        if token and session and account is None:
+            self._sessions.end(token)  # removed since
+        if session is None or account is None:
+            return None
+        return Person(session.user, frozenset(account.roles), session.csrf)
+
+    async def _page(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is None:
+            return RedirectResponse("/login", 303)
+        page = CONSOLE_PAGES[request.url.path]
+        if not page.roles & person.roles:
+            return line("this page is not for your role", 403)
+        return self._pages.render(request, page.template, person=person)
+
+    async def _home(self, request: Request) -> Response:
+        """To the first page that this person may see."""
+        person = self._person(request)
+        if person is None:
+            return RedirectResponse("/login", 303)
+        for path, page in CONSOLE_PAGES.items():
+            if page.roles & person.roles:
+                return RedirectResponse(path, 303)
+        return line("no page is for your role", 403)
+
+    async def _login_page(self, request: Request) -> Response:
+        if self._person(request):
+            return RedirectResponse("/console", 303)
+        return self._form(request, said="", status=200)
+
+    def _form(self, request: Request, *, said: str, status: int) -> Response:
+        nonce = secrets.token_urlsafe(32)
+        response = self._pages.render(
+            request, "login.html", status=status, said=said, csrf=self._sessions.login_token(nonce)
+        )
+        self._set(response, self._nonce_cookie, nonce, max_age=_NONCE_S)
+        return response
+
+    def _set(
+        self, response: Response, name: str, value: str, *, max_age: int | None = None
+    ) -> None:
+        response.set_cookie(
+            name,
+            value,
+            max_age=max_age,
+            path="/",
+            secure=self._secure,
+            httponly=True,
+            samesite="strict",
+        )
+
+    async def _login(self, request: Request) -> Response:
+        words = self._pages.words(request)
+        if not self._logins.allows(request.client.host if request.client else ""):
+            return self._form(request, said=words["login.too_many"], status=429)
+        form = await read_form(request)
+        expected = self._sessions.login_token(request.cookies.get(self._nonce_cookie, ""))
+        if not same_origin(request) or not secrets.compare_digest(
+            form.get("csrf", "").encode(), expected.encode()
+        ):
+            return self._form(request, said=words["login.again"], status=403)
+        name = form.get("user", "")[:64]
+        if self._lockout.locked_s(name):
+            return self._form(request, said=words["login.locked"], status=429)
+        async with self._hashing:
+            # Asked for again: while this one waited, others may have been counted.
+            locked = bool(self._lockout.locked_s(name))
+            matches = not locked and await asyncio.to_thread(
+                password_matches, self._accounts.get(name), form.get("password", "")
+            )
+        if not matches:
+            self._lockout.failed(name)
+            _log.warning("login.failed", user=name)
+            return self._form(request, said=words["login.wrong"], status=403)
+        self._lockout.succeeded(name)
+        token = self._sessions.begin(name, instead_of=request.cookies.get(self._cookie))
+        _log.info("login", user=name)
+        response = RedirectResponse("/console", 303)
+        self._set(response, self._cookie, token)
+        response.delete_cookie(self._nonce_cookie, path="/", secure=self._secure, httponly=True)
+        return response
+
+    async def _logout(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is not None:
+            form = await read_form(request)
+            if not self._meant(request, person, form.get("csrf", "")):
+                return line("this was not sent by our own page", 403)
+            self._sessions.end(request.cookies[self._cookie])
+            _log.info("logout", user=person.name)
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
+        return response
+
+    @staticmethod
+    def _meant(request: Request, person: Person, token: str) -> bool:
+        """Whether our own page sent it."""
+        return same_origin(request) and secrets.compare_digest(token.encode(), person.csrf.encode())
+
+    async def _events(self, request: Request) -> Response | StateStream:
+        person = self._person(request, touch=False)
+        if person is None:
+            return line("log in", 401)
+        return StateStream(
+            self._live,
+            form="full",
+            known=request.headers.get("last-event-id", ""),
+            epoch=self._epoch,
+            build=self._pages.build,
+            still_welcome=lambda: self._person(request, touch=False) is not None,
+        )
+
+    async def _command(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is None:
+            return line("log in", 401)
+        if not self._meant(request, person, request.headers.get("x-csrf-token", "")):
+            return line("this was not sent by our own page", 403)
+        if not self._commands.allows(person.name):
+            return line("too many commands", 429)
+        fields = await read_json(request)
+        name = str(request.path_params["name"])
+        try:
+            answer = await self._desk.ask(person.name, name, fields)
+        except MalformedCommand as error:
+            return line(str(error), 400)
+        except NoAnswer as error:
+            return line(str(error), 503)
+        status = 409 if answer.result == ANSWER_REFUSED else 200
+        return JSONResponse(msgspec.to_builtins(answer), status)

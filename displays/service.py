@@ -1,0 +1,221 @@
+"""The displays as a service: on the bus on one side, HTTP on the other.
+
+A process has one identity on the bus: `console` where people may log in, and `display` where it
+serves the scoreboard alone. The two may run side by side.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import structlog
+import uvicorn
+from msgspec import Struct
+
+from displays.accounts import Accounts
+from displays.app import IDLE_SECONDS, make_app
+from displays.desk import USER as CONSOLE
+from displays.desk import Desk
+from displays.live import Live
+from events.bus import Bus, BusSettings, Handler, Message
+from events.clock import Clock
+from events.errors import ConfigError
+from events.presence import Herald
+from events.topics import Topics
+
+__all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
+
+DISPLAY: Final = "display"
+_TABLE: Final = "table"
+
+# A screen that does not take what we sent for so long is gone, whatever its network says.
+_UNTAKEN_MS: Final = 10_000
+# What the system may hold for one screen: some states, not megabytes.
+_SEND_BUFFER: Final = 64 * 1024
+_BACKLOG: Final = 128
+_FAREWELL_S: Final = 1.0
+# Streams are cut when the service ends; what is left then are answers of milliseconds.
+_GRACE_S: Final = 1
+
+_log: Final = structlog.get_logger()
+
+
+class DisplaySettings(Struct, frozen=True, kw_only=True):
+    """What the service must know.
+
+    Args:
+        host: to listen at.
+        port: the same; 0 takes a free one.
+        cert: PEM file of the certificate chain; None serves plain HTTP.
+        key: PEM file of its key.
+        users: the users file; None serves the scoreboard alone.
+        betting_s: how long the house keeps betting open, for the countdown; None shows none.
+        idle_s: seconds without anything being done that end a session.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    cert: Path | None = None
+    key: Path | None = None
+    users: Path | None = None
+    betting_s: int | None = None
+    idle_s: int = IDLE_SECONDS
+
+
+class DisplayService:
+    """Serves the screens of one table until it is told to stop.
+
+    Args:
+        settings: what it must know.
+        topics: the table.
+        bus: how to reach the broker.
+        clock: for ages.
+        session: of our status, larger than at the last start.
+
+    Raises:
+        InputError: the users file or the certificate cannot be used, or the address is taken.
+
+    Attributes:
+        address: the page's URL.
+    """
+
+    def __init__(
+        self,
+        settings: DisplaySettings,
+        topics: Topics,
+        bus: BusSettings,
+        clock: Clock,
+        *,
+        session: int,
+    ) -> None:
+        accounts = Accounts(settings.users) if settings.users else None
+        self.live = Live(clock, betting_s=settings.betting_s)
+        self._topics = topics
+        self._herald = Herald(topics.status(CONSOLE if accounts else DISPLAY), session, clock)
+        self._desk = Desk(topics, self._post) if accounts else None
+        subscriptions: dict[str, Handler] = {
+            topics.state: self._on_state,
+            topics.status(_TABLE): self._on_table,
+            self._herald.topic: self._on_own_status,
+        }
+        if self._desk:
+            subscriptions[topics.response(CONSOLE)] = self._on_answer
+        self._bus = Bus(
+            bus,
+            will=self._herald.will,
+            subscriptions=subscriptions,
+            on_connect=self._on_connect,
+            on_disconnect=self.live.disconnected,
+        )
+        app = make_app(
+            self.live,
+            clock,
+            accounts=accounts,
+            desk=self._desk,
+            secure=settings.cert is not None,
+            idle_s=settings.idle_s,
+        )
+        self._server = _Server(_config(app, settings))
+        self._socket = _listen(settings.host, settings.port)
+        scheme = "https" if settings.cert else "http"
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.address = f"{scheme}://{host}:{self._socket.getsockname()[1]}/"
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until `stop` is set. Whatever fails ends the service."""
+        _log.info("displays.listening", address=self.address)
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(self._server.serve(sockets=[self._socket]))
+            tasks = [
+                group.create_task(self._bus.run()),
+                group.create_task(self.live.run()),
+                group.create_task(self._herald.beat(self._bus)),
+            ]
+            await stop.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FAREWELL_S):
+                    await self._herald.farewell(self._bus)
+            for task in tasks:
+                task.cancel()
+            self._server.should_exit = True
+            await serving
+
+    async def _on_connect(self) -> None:
+        self.live.connected()
+        self._herald.announce(self._bus)
+
+    async def _on_own_status(self, message: Message) -> None:
+        if self._herald.contradicted_by(message.payload):
+            self._herald.announce(self._bus)
+
+    async def _on_state(self, message: Message) -> None:
+        self.live.hear_state(message.payload, retain=message.retain)
+
+    async def _on_table(self, message: Message) -> None:
+        self.live.hear_status(message.payload, retain=message.retain)
+
+    async def _on_answer(self, message: Message) -> None:
+        if self._desk:
+            self._desk.heard(message.payload)
+
+    def _post(self, topic: str, payload: bytes) -> bool:
+        return self._bus.post(topic, payload)
+
+
+class _Server(uvicorn.Server):
+    """Signals are the composition root's, not the web server's."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """None."""
+        yield
+
+
+def _config(app: Callable[..., object], settings: DisplaySettings) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        loop="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=_GRACE_S,
+        ssl_certfile=settings.cert,
+        ssl_keyfile=settings.key,
+    )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"displays.cert, displays.key: {error}") from error
+    return config
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The listening socket; what it accepts inherits its bounds.
+
+    Raises:
+        ConfigError: the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNTAKEN_MS)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        raise ConfigError(
+            f"displays: {host}:{port} cannot be listened at: {error.strerror}"
+        ) from error
+    return listening
