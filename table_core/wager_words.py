@@ -11,9 +11,9 @@ from msgspec import Struct
 __all__ = ["BET_WORDS", "CATEGORY_WORDS", "DOCUMENTS", "BetWords", "bet_words"]
 
 DOCUMENTS: Final = {
-    "seed 1": "New Zealand, Rules of Casino Table Games, Division 5 (Baccarat), section 11A",
-    "seed 2": "an Australian house's leaflet on how to play Baccarat",
-    "seed 3": "an American house's sheet for Mini Baccarat with Lucky 8",
+    "source 1": "New Zealand, Rules of Casino Table Games, Division 5 (Baccarat), section 11A",
+    "source 2": "an Australian house's leaflet on how to play Baccarat",
+    "source 3": "an American house's sheet for Mini Baccarat with Lucky 8",
 }
 """The documents that sources name."""
 
@@ -36,30 +36,32 @@ _LUCKY_8: Final = "the hand makes one of the listed eights"
 _HOUSE: Final = "the rulebook file alone"
 
 BET_WORDS: Final = {
-    "player": BetWords("Player", "Player's hand is nearer to nine", "seed 2, payouts"),
-    "banker": BetWords("Banker", "Banker's hand is nearer to nine", "seed 2, payouts"),
-    "tie": BetWords("Tie", "both hands have the same points", "seed 2, payouts"),
+    "player": BetWords("Player", "Player's hand is nearer to nine", "source 2, payouts"),
+    "banker": BetWords("Banker", "Banker's hand is nearer to nine", "source 2, payouts"),
+    "tie": BetWords("Tie", "both hands have the same points", "source 2, payouts"),
     "player_pair": BetWords(
-        "Player Pair", "Player's first two cards are of one rank", "seed 2, Player Pair"
+        "Player Pair", "Player's first two cards are of one rank", "source 2, Player Pair"
     ),
     "banker_pair": BetWords(
-        "Banker Pair", "Banker's first two cards are of one rank", "seed 2, Banker Pair"
+        "Banker Pair", "Banker's first two cards are of one rank", "source 2, Banker Pair"
     ),
-    "super_six": BetWords("Super Six", "Banker wins with six", "seed 2, Super Six"),
-    "tiger": BetWords("Tiger", "Banker wins with six", "seed 2, Tiger"),
-    "big_tiger": BetWords("Big Tiger", "Banker wins with six on three cards", "seed 2, Big Tiger"),
+    "super_six": BetWords("Super Six", "Banker wins with six", "source 2, Super Six"),
+    "tiger": BetWords("Tiger", "Banker wins with six", "source 2, Tiger"),
+    "big_tiger": BetWords(
+        "Big Tiger", "Banker wins with six on three cards", "source 2, Big Tiger"
+    ),
     "small_tiger": BetWords(
-        "Small Tiger", "Banker wins with six on two cards", "seed 2, Small Tiger"
+        "Small Tiger", "Banker wins with six on two cards", "source 2, Small Tiger"
     ),
-    "tiger_tie": BetWords("Tiger Tie", "both hands have six", "seed 2, Tiger Tie"),
+    "tiger_tie": BetWords("Tiger Tie", "both hands have six", "source 2, Tiger Tie"),
     "tiger_pair": BetWords(
-        "Tiger Pair", "a hand's first two cards are of one rank", "seed 2, Tiger Pair"
+        "Tiger Pair", "a hand's first two cards are of one rank", "source 2, Tiger Pair"
     ),
     "perfect_pairs": BetWords(
-        "Perfect Pairs", "the first two cards are of one rank", "seed 1, 11A.5 to 11A.7"
+        "Perfect Pairs", "the first two cards are of one rank", "source 1, 11A.5 to 11A.7"
     ),
-    "lucky8_player": BetWords("Lucky 8 Player", _LUCKY_8, "seed 3, Lucky 8"),
-    "lucky8_banker": BetWords("Lucky 8 Banker", _LUCKY_8, "seed 3, Lucky 8"),
+    "lucky8_player": BetWords("Lucky 8 Player", _LUCKY_8, "source 3, Lucky 8"),
+    "lucky8_banker": BetWords("Lucky 8 Banker", _LUCKY_8, "source 3, Lucky 8"),
     "dragon_bonus_player": BetWords(
         "Dragon Bonus Player", "Player wins by a natural or by four or more", _HOUSE
     ),

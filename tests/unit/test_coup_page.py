@@ -131,7 +131,7 @@ def test_the_money_is_told_by_seat_and_by_wager_with_its_sum_and_its_rule(page: 
     assert "1 10.00 10.00 0.00 2 21.00 29.00 +8.00 All seats 31.00 39.00 +8.00" in told
     assert "1.00 at 8 to 1 = 8.00" in told
     assert "stake back 1.00 + won 8.00 = paid 9.00" in told
-    assert "rule: seed 2, payouts; au-commission: bets.tie" in told
+    assert "rule: source 2, payouts; au-commission: bets.tie" in told
     # What is in force stands first, what it took back behind it.
     first, second = told.index("/1/2/2,"), told.index("/1/2/1,")
     assert first < second
@@ -157,7 +157,7 @@ def test_it_says_where_it_comes_from_and_how_to_check_it(page: Page) -> None:
         story.rulebook_hash,
         "baccarat log verify table.sqlite",
         f"baccarat replay table.sqlite --coup {COUP}",
-        "seed 2 an Australian house's leaflet",
+        "source 2 an Australian house's leaflet",
     ):
         assert said in told
 

@@ -265,7 +265,7 @@ def test_every_wager_and_every_category_has_words_and_a_source() -> None:
     for bet, kind in KINDS.items():
         assert set(kind.categories) <= set(CATEGORY_WORDS), bet
         source = BET_WORDS[bet].source
-        assert source == "the rulebook file alone" or source[:6] in DOCUMENTS, bet
+        assert source == "the rulebook file alone" or source[:8] in DOCUMENTS, bet
 
 
 class Unheard(TableEvent, frozen=True, kw_only=True):
