@@ -235,6 +235,18 @@ def test_dead_data_is_named() -> None:
     assert len(list(whole.dead_data(dead, tree))) == len(dead)
 
 
+def test_a_script_that_no_page_names_is_named() -> None:
+    texts = {
+        "displays/templates/a.html": '<script src="/static/js/a.js">',
+        "displays/static/js/a.js": 'import { b } from "./b.js"',
+    }
+    tree = [Source("displays/pages.py", "render('a.html')")]
+    paths = [f"displays/static/js/{name}.js" for name in "abc"]
+    assert list(whole.dead_data(paths, tree, texts)) == [
+        "displays/static/js/c.js:1: no module of displays reads it"
+    ]
+
+
 def test_lost_documents_and_broken_links_are_named() -> None:
     documents = {
         "README.md": "[a](docs/a.md) [adr](docs/adr) [code](events/) [web](https://example.org/x)",

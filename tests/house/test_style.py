@@ -74,7 +74,7 @@ def test_no_module_is_dead() -> None:
 
 
 def test_no_data_file_is_dead() -> None:
-    _none(whole.dead_data(our_files(), sources()))
+    _none(whole.dead_data(our_files(), sources(), texts()))
 
 
 def _documents() -> dict[str, str]:

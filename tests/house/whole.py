@@ -10,10 +10,15 @@ from tests.house.sources import MAY_IMPORT, Source
 ENTRY_POINTS = {
     "baccarat.__main__": "python -m baccarat, and the console command through it",
     "baccarat.tether": "a script that every child process of ours begins as",
+    "cage.migrations.env": "alembic runs it",
+    "cage.migrations.versions.v0001_ledger": "... and this step",
     "table_core.diagram": "draws the diagram of docs/coup.md",
 }
 # Files of a room that are not code and that no module reads by name.
 UNREAD = ("py.typed", "README.md")
+# Files that name others of their room.
+_WEB = (".html", ".css", ".js")
+_FILE_NAME = re.compile(r"[\w-]+\.(?:html|css|js|svg|json)\b")
 # Documents that a reader finds without a link.
 FRONT_DOORS = ("README.md",)
 
@@ -58,9 +63,20 @@ def _references(source: Source, known: Mapping[str, Source]) -> list[str]:
     return [module for module in named if module in known and module != source.module]
 
 
-def dead_data(paths: Iterable[str], tree: Iterable[Source]) -> Iterator[str]:
-    """Data files in a room that no module of that room names, by file or by folder."""
+def dead_data(
+    paths: Iterable[str], tree: Iterable[Source], texts: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Data files in a room that nothing of that room names, by file or by folder.
+
+    Args:
+        paths: every file of ours.
+        tree: the modules.
+        texts: what is in the files; a web page names its scripts, and they one another.
+    """
     words: dict[str, set[str]] = {}
+    for path, text in (texts or {}).items():
+        if path.endswith(_WEB):
+            words.setdefault(path.partition("/")[0], set()).update(_FILE_NAME.findall(text))
     for source in tree:
         parts = {part for text in source.strings() for part in re.split(r"[/.]", text)}
         words.setdefault(source.room, set()).update(parts, source.strings())
