@@ -38,6 +38,7 @@ _COMMANDS: Final = {
     "roads": ("baccarat.commands.roads:roads", "the roads of a row of results"),
     "rulebook": ("baccarat.commands.rulebook:rulebook", "list, show or check rulebooks"),
     "run": ("baccarat.commands.run:run", "a controller's services from its TOML file"),
+    "schema": ("baccarat.commands.schema:schema", "the contract of the bus, for other programs"),
     "settle": ("baccarat.commands.settle:settle", "judge coups without a table"),
     "shoe": ("baccarat.commands.shoe:shoe", "find, record, watch, decode what a shoe says"),
     "sim": ("baccarat.commands.sim:sim", "simulate a shoe for another program"),

@@ -1,0 +1,66 @@
+"""`baccarat schema`: the contract with other programs, generated from the types of messages."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from baccarat.contract.asyncapi import document
+from baccarat.contract.schemas import MESSAGES, bundle, one_message
+
+__all__ = ["ASYNCAPI_FILE", "BUNDLE_FILE", "schema", "written"]
+
+BUNDLE_FILE: Final = "messages.schema.json"
+ASYNCAPI_FILE: Final = "asyncapi.json"
+
+
+def written(made: dict[str, Any]) -> str:
+    """A document as it is printed and kept in files: one that a diff can be read of."""
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+@click.group()
+def schema() -> None:
+    """JSON Schemas of every message on the bus, and the AsyncAPI document."""
+
+
+_folder = click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write files there instead of printing.",
+)
+
+
+@schema.command("json")
+@_folder
+def _json_schema(*, folder: Path | None) -> None:
+    """JSON Schema 2020-12 of every message.
+
+    Printed, it is one document with all of them under $defs. With --dir there is also a file for
+    each message that needs no other.
+    """
+    if folder is None:
+        click.echo(written(bundle()), nl=False)
+        return
+    files = {f"{name}.schema.json": one_message(name) for name in MESSAGES}
+    _write(folder, {BUNDLE_FILE: bundle()} | files)
+
+
+@schema.command("asyncapi")
+@_folder
+def _asyncapi(*, folder: Path | None) -> None:
+    """AsyncAPI 3.0: topics, who sends and who receives, and the messages with examples."""
+    if folder is None:
+        click.echo(written(document()), nl=False)
+        return
+    _write(folder, {ASYNCAPI_FILE: document()})
+
+
+def _write(folder: Path, files: dict[str, dict[str, Any]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, made in files.items():
+        (folder / name).write_text(written(made), encoding="utf-8")
+    click.echo(f"{len(files)} {'file' if len(files) == 1 else 'files'} in {folder}", err=True)

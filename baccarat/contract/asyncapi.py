@@ -1,0 +1,153 @@
+"""The AsyncAPI 3.0 document of a table's bus, from the topics and the types of their messages."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from baccarat.contract.channels import CHANNELS, PARAMETERS, ROOT, Channel
+from baccarat.contract.rules import SEGMENT
+from baccarat.contract.samples import samples
+from baccarat.contract.schemas import MESSAGES, REF, definitions
+from events.commands import COMMANDS
+
+__all__ = ["document"]
+
+_QOS: Final = 1
+_BINDING: Final = "0.2.0"
+_SCHEMAS: Final = "#/components/schemas/"
+_SEGMENTS: Final = re.compile(r"\{(\w+)\}")
+
+
+def document() -> dict[str, Any]:
+    """The whole document, as JSON has it. The application that it describes is the core."""
+    found = definitions()
+    return {
+        "asyncapi": "3.0.0",
+        "id": "urn:baccarat-table:bus:v1",
+        "info": {
+            "title": "The bus of a baccarat table",
+            "version": "1.0.0",
+            "description": "Written from the side of the core: `send` is what it publishes, "
+            "`receive` what it listens to. Delivery is at least once; docs/bus.md and "
+            "docs/integrators-guide.md say what to do about it.",
+            "license": {"name": "Apache-2.0"},
+        },
+        "defaultContentType": "application/json",
+        "servers": {"broker": _server()},
+        "channels": {name: _channel(channel) for name, channel in CHANNELS.items()},
+        "operations": _operations(),
+        "components": {
+            "parameters": {name: _parameter(name, what) for name, what in PARAMETERS.items()},
+            "messages": _messages(found),
+            "schemas": _moved(found),
+        },
+    }
+
+
+def _server() -> dict[str, Any]:
+    return {
+        "host": "{host}:{port}",
+        "protocol": "mqtt",
+        "protocolVersion": "3.1.1",
+        "description": "The table's broker: mosquitto or nats-server.",
+        "variables": {
+            "host": {"default": "127.0.0.1", "description": "the controller"},
+            "port": {"default": "1883", "description": "its MQTT port"},
+        },
+        "bindings": {
+            "mqtt": {
+                "cleanSession": True,
+                "lastWill": {
+                    "topic": f"{ROOT}/status/{{service}}",
+                    "qos": _QOS,
+                    "retain": True,
+                    "message": '{"state":"offline","session":4,'
+                    '"ts":"2026-11-27T20:32:11.509474903Z"}',
+                },
+                "bindingVersion": _BINDING,
+            }
+        },
+    }
+
+
+def _channel(channel: Channel) -> dict[str, Any]:
+    address = f"{ROOT}/{channel.topic}"
+    return {
+        "address": address,
+        "description": channel.what,
+        "servers": [{"$ref": "#/servers/broker"}],
+        "parameters": {
+            name: {"$ref": f"#/components/parameters/{name}"} for name in _SEGMENTS.findall(address)
+        },
+        "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in channel.messages},
+        "x-sent-by": channel.sender,
+        "x-received-by": channel.receivers,
+    }
+
+
+def _parameter(name: str, what: str) -> dict[str, Any]:
+    said = {"description": f"{what}; {SEGMENT}", "x-pattern": SEGMENT}
+    return said | ({"enum": list(COMMANDS)} if name == "command" else {})
+
+
+def _operations() -> dict[str, dict[str, Any]]:
+    return {
+        f"{action}{name[0].upper()}{name[1:]}": _operation(name, channel, action)
+        for name, channel in CHANNELS.items()
+        for action in channel.core
+    }
+
+
+def _operation(name: str, channel: Channel, action: str) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "action": action,
+        "channel": {"$ref": f"#/channels/{name}"},
+        "title": f"{channel.topic}: {channel.sender} to {channel.receivers}",
+        "summary": channel.what,
+        "messages": _of_channel(name, channel),
+        "bindings": {"mqtt": {"qos": _QOS, "retain": channel.retained, "bindingVersion": _BINDING}},
+    }
+    if name == "request":
+        made["reply"] = {
+            "channel": {"$ref": "#/channels/response"},
+            "messages": _of_channel("response", CHANNELS["response"]),
+        }
+    return made
+
+
+def _of_channel(name: str, channel: Channel) -> list[dict[str, str]]:
+    return [{"$ref": f"#/channels/{name}/messages/{message}"} for message in channel.messages]
+
+
+def _messages(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    examples = samples(found)
+    named = dict.fromkeys(name for channel in CHANNELS.values() for name in channel.messages)
+    return {
+        name: {
+            "name": name,
+            "title": name.replace(".", " "),
+            "summary": _summary(found, name),
+            "contentType": "text/plain" if name == "checkpoint" else "application/json",
+            "payload": {"$ref": f"{_SCHEMAS}{name}"},
+            "examples": [{"payload": sample} for sample in examples[name]],
+        }
+        for name in MESSAGES
+        if name in named
+    }
+
+
+def _summary(found: Mapping[str, Any], name: str) -> str:
+    schema = found[name]
+    while "description" not in schema:
+        schema = found[schema["$ref"].removeprefix(REF)]
+    return str(schema["description"])
+
+
+def _moved(node: Any) -> Any:
+    """The definitions with their references where AsyncAPI keeps schemas."""
+    if isinstance(node, dict):
+        return {
+            key: value.replace(REF, _SCHEMAS) if key == "$ref" else _moved(value)
+            for key, value in node.items()
+        }
+    return [_moved(each) for each in node] if isinstance(node, list) else node

@@ -1,0 +1,282 @@
+"""JSON Schemas of every message on the bus, generated from the types that read and write them.
+
+The types say which fields there are; `baccarat.contract.rules` says what may stand in them. No
+message has fields that are not named: a schema that is older than a table finds the difference.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from baccarat.contract.rules import FREE_TEXT, MOST, RULES, Schema
+from events.codec import Envelope
+from events.commands import COMMANDS, Answer
+from events.presence import Status
+from events.registry import KINDS
+from events.shoe import LinkStatus, ShoeAck, ShoeEvent
+from events.table import CoupSettled, TableEvent
+from table_core.shell.bell import AlarmNotice
+from table_core.shell.looking import CoupOnRecord
+from table_core.shell.publishers import SEALED
+from table_core.view import StateView
+
+__all__ = [
+    "DIALECT",
+    "EVENTS",
+    "MESSAGES",
+    "REF",
+    "bundle",
+    "definitions",
+    "event_name",
+    "one_message",
+    "summary_of",
+    "unruled_fields",
+]
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+REF: Final = "#/$defs/"
+_DOCUMENTS: Final[dict[str, type[Struct]]] = {
+    "state": StateView,
+    "shoe.event": ShoeEvent,
+    "shoe.ack": ShoeAck,
+    "link.shoe": LinkStatus,
+    "status": Status,
+    "alarm": AlarmNotice,
+    "answer": Answer,
+}
+_CHECKPOINT: Final[Schema] = {
+    "title": "Checkpoint",
+    "description": "A signed checkpoint of the log, as text: C2SP tlog-checkpoint.",
+    "type": "string",
+    "pattern": "^[a-z0-9_-]+/[a-z0-9_-]+\\n(0|[1-9][0-9]{0,15})\\n[A-Za-z0-9+/]{43}=\\n(.+\\n)*\\n"
+    "(\u2014 \\S+ [A-Za-z0-9+/]+=*\\n)+$",
+    "examples": [
+        f"harbour/b7\n20\n{'A' * 43}=\n\n\u2014 harbour/b7 Vm0q3{'A' * 83}=\n",
+    ],
+}
+
+
+def event_name(kind: type[TableEvent]) -> str:
+    """The message that carries events of this type and version."""
+    return f"event.{kind.TYPE}.v{kind.VERSION}"
+
+
+EVENTS: Final = {event_name(kind): kind for kind in KINDS}
+"""The newest version of each type of event, by its message."""
+MESSAGES: Final = (
+    "event",
+    *EVENTS,
+    "settlement",
+    *_DOCUMENTS,
+    "checkpoint",
+    *(f"request.{name}" for name in COMMANDS),
+)
+"""The definitions that are whole messages."""
+
+
+def bundle() -> Schema:
+    """One document with every definition; a message's schema is `#/$defs/<message>`."""
+    return {
+        "$schema": DIALECT,
+        "$id": "urn:baccarat-table:bus:v1",
+        "title": "The messages of a baccarat table, version 1 of its topics",
+        "description": "Take a message's schema from $defs: " + ", ".join(_outer()) + ".",
+        "$defs": definitions(),
+    }
+
+
+def _outer() -> Iterator[str]:
+    return (name for name in MESSAGES if not name.startswith("event."))
+
+
+def one_message(name: str) -> Schema:
+    """The schema of one message, with the definitions that it needs and no others."""
+    every = definitions()
+    needed: dict[str, Schema] = {}
+    waiting = [name]
+    while waiting:
+        found = waiting.pop()
+        if found not in needed:
+            needed[found] = every[found]
+            waiting += _references(every[found])
+    own = needed.pop(name)
+    head: Schema = {"$schema": DIALECT, "$id": f"urn:baccarat-table:bus:v1:{name}"}
+    return head | own | ({"$defs": dict(sorted(needed.items()))} if needed else {})
+
+
+def _references(node: object) -> Iterator[str]:
+    if isinstance(node, Mapping):
+        if isinstance(target := node.get("$ref"), str):
+            yield target.removeprefix(REF)
+        for value in node.values():
+            yield from _references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _references(value)
+
+
+def definitions() -> dict[str, Schema]:
+    """Every definition by name: the messages' in small letters, the types' as in the source."""
+    types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), CoupOnRecord]
+    references, made = msgspec.json.schema_components(types, ref_template=REF + "{name}")
+    names = {kind: _target(ref) for kind, ref in zip(types, references, strict=True)}
+    found = {name: _finished(name, schema) for name, schema in made.items()}
+    found |= _events(found.pop(names[Envelope]), names)
+    found |= {
+        message: {"$ref": f"{REF}{names[kind]}"}
+        for message, kind in (
+            *_DOCUMENTS.items(),
+            *((f"request.{name}", kind) for name, kind in COMMANDS.items()),
+        )
+    }
+    found["Answer"]["properties"]["shown"] = _shown(names)
+    found["checkpoint"] = deepcopy(_CHECKPOINT)
+    return dict(sorted(found.items()))
+
+
+def _target(schema: Mapping[str, Any]) -> str:
+    return str(schema["$ref"]).removeprefix(REF)
+
+
+def _events(envelope: Schema, names: Mapping[object, str]) -> dict[str, Schema]:
+    """The envelope, and a message for each type of event that travels in it."""
+    envelope["properties"]["data"] = {"description": "The event; null where it is sealed."}
+    envelope["properties"]["hash"] = _ruled("Envelope", "hash", {"type": "string"})
+    envelope["required"].append("hash")
+    found: dict[str, Schema] = {"Envelope": envelope}
+    for message, kind in EVENTS.items():
+        sealed = kind.TYPE in SEALED
+        data = {"type": "null"} if sealed else {"$ref": f"{REF}{names[kind]}"}
+        found[message] = {
+            "description": summary_of(kind),
+            "allOf": [
+                {"$ref": f"{REF}Envelope"},
+                {
+                    "type": "object",
+                    "properties": {
+                        "type": {"const": kind.TYPE},
+                        "v": {"const": kind.VERSION},
+                        "data": data,
+                    },
+                },
+            ],
+        }
+    found["event"] = {
+        "description": "Any event of the log in its envelope.",
+        "oneOf": [{"$ref": f"{REF}{message}"} for message in EVENTS],
+    }
+    found["settlement"] = {"$ref": f"{REF}{event_name(CoupSettled)}"}
+    return found
+
+
+def _shown(names: Mapping[object, str]) -> Schema:
+    """What an answer shows: a coup on record, or the events of a preview."""
+    foreseen = [
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": kind.TYPE},
+                "v": {"const": kind.VERSION},
+                "data": {"type": "null"}
+                if kind.TYPE in SEALED
+                else {"$ref": f"{REF}{names[kind]}"},
+            },
+            "required": ["type", "v", "data"],
+            "additionalProperties": False,
+        }
+        for kind in KINDS
+    ]
+    preview = {
+        "type": "object",
+        "properties": {"events": {"type": "array", "items": {"oneOf": foreseen}}},
+        "required": ["events"],
+        "additionalProperties": False,
+    }
+    record = {"$ref": f"{REF}{names[CoupOnRecord]}"}
+    return {
+        "description": "What `show_coup` or `preview` asked to see.",
+        "anyOf": [record, preview, {"type": "null"}],
+    }
+
+
+def summary_of(kind: type) -> str:
+    """The first paragraph of a type's docstring, in one line."""
+    return _first_paragraph(kind.__doc__ or "")
+
+
+def _first_paragraph(docstring: str) -> str:
+    return " ".join(docstring.partition("\n\n")[0].split())
+
+
+def _finished(name: str, schema: Mapping[str, Any]) -> Schema:
+    """A type's schema with the rules of its fields, and closed to fields that it does not name."""
+    done = deepcopy(dict(schema))
+    text = str(done.get("description", ""))
+    done["description"] = _first_paragraph(text)
+    if "properties" not in done:
+        return done
+    done["additionalProperties"] = False
+    said = dict(_arguments(text))
+    for field, its in done["properties"].items():
+        ruled = _ruled(name, field, its)
+        if field in said and "$ref" not in ruled:
+            ruled = {"description": said[field], **ruled}
+        done["properties"][field] = ruled
+    return done
+
+
+_ARGUMENT: Final = re.compile(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", re.MULTILINE)
+
+
+def _arguments(docstring: str) -> Iterator[tuple[str, str]]:
+    for found in _ARGUMENT.finditer(docstring):
+        yield found[1], " ".join(found[2].split())
+
+
+def _ruled(owner: str, field: str, schema: Mapping[str, Any]) -> Schema:
+    """The schema with the field's rule in each place where it is a bare text or integer."""
+    # msgspec's is OpenAPI's: JSON Schema does not know it, and each choice names its own kind.
+    schema = {key: value for key, value in schema.items() if key != "discriminator"}
+    owner = owner.rpartition(".")[2]
+    rule = RULES.get(f"{owner}.{field}", RULES.get(field, {}))
+    return _placed(schema, rule)
+
+
+def _placed(schema: Mapping[str, Any], rule: Schema) -> Schema:
+    done = dict(schema)
+    for key in ("items", "additionalProperties"):
+        if isinstance(its := done.get(key), dict):
+            done[key] = _placed(its, rule)
+    if isinstance(its := done.get("anyOf"), list):
+        done["anyOf"] = [_placed(each, rule) for each in its]
+    if "enum" in done:
+        return done
+    if "type" in done and done["type"] == rule.get("type"):
+        return done | deepcopy(rule)
+    if done.get("type") == "integer":
+        return {"minimum": 0, "maximum": MOST} | done
+    return done
+
+
+def unruled_fields(found: Mapping[str, Schema] | None = None) -> Iterable[str]:
+    """Fields with a text in them that neither has a rule nor is said to be free: none should."""
+    for name, schema in (found or definitions()).items():
+        for field, its in schema.get("properties", {}).items():
+            known = {field, f"{name.rpartition('.')[2]}.{field}"} & (RULES.keys() | FREE_TEXT)
+            if not known and any(_bare_texts(its)):
+                yield f"{name}.{field}"
+
+
+def _bare_texts(schema: object) -> Iterator[bool]:
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "string" and not schema.keys() & {"enum", "pattern"}:
+            yield True
+        for value in schema.values():
+            yield from _bare_texts(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _bare_texts(value)
