@@ -8,9 +8,8 @@ from typing import Final
 
 from baccarat.commands.rulebook import named_rulebook
 from events.clock import rfc3339
-from events.codec import decode_data, decode_envelope
+from events.codec import Entry, decode_entry
 from events.errors import InputError, LogRefused, UnreadableEvent
-from events.log import Stored
 from events.log_read import LogReader
 from table_core.fold import fold_all
 from table_core.replay import Fact, Moment, moments
@@ -46,7 +45,17 @@ def facts(log: LogReader) -> Iterator[Fact]:
     Raises:
         LogRefused: an event is missing, is not what was hashed, or cannot be read by this build.
     """
-    return map(_fact, log.read())
+    for position, stored, digest in log.bare():
+        entry = _entry(position, stored)
+        yield Fact(
+            position=position,
+            at=entry.at,
+            actor=entry.actor,
+            cause=entry.cause,
+            correlation=entry.correlation,
+            digest=digest.hex(),
+            event=entry.data,
+        )
 
 
 def replay(log: LogReader) -> Iterator[Moment]:
@@ -95,7 +104,10 @@ def state_at(log: LogReader, at: At) -> TableState:
     if isinstance(at, int):
         if at > log.end:
             raise InputError(f"--at {at}: the log ends at position {log.end}")
-        return fold_all(TableState(), (fact.event for fact in islice(facts(log), at)))
+        rows = islice(log.bare(), at)
+        return fold_all(
+            TableState(), (_entry(position, stored).data for position, stored, _ in rows)
+        )
     state, first = None, ""
     for moment in replay(log):
         first = first or moment.fact.at
@@ -130,18 +142,8 @@ def missing_rulebook(name: str, digest: str) -> str:
     )
 
 
-def _fact(stored: Stored) -> Fact:
+def _entry(position: int, stored: bytes) -> Entry:
     try:
-        envelope = decode_envelope(stored.stored)
-        event = decode_data(envelope)
+        return decode_entry(stored)
     except UnreadableEvent as error:
-        raise LogRefused(f"position {stored.position}: {error}", stored.position) from error
-    return Fact(
-        position=stored.position,
-        at=envelope.at,
-        actor=envelope.actor,
-        cause=envelope.cause,
-        correlation=envelope.correlation,
-        digest=stored.hash.hex(),
-        event=event,
-    )
+        raise LogRefused(f"position {position}: {error}", position) from error

@@ -15,7 +15,8 @@ __all__ = ["HASH_BYTES", "next_hash", "origin_hash"]
 
 HASH_BYTES: Final = 32
 
-_LABEL: Final = b"bac/event/1"
+# Each event's hash begins with the label: its state is copied, not made anew.
+_LABELLED: Final = hashlib.sha256(b"bac/event/1")
 _LENGTH_BYTES: Final = 8
 
 
@@ -26,5 +27,7 @@ def origin_hash(origin: str) -> bytes:
 
 def next_hash(previous: bytes, stored: bytes) -> bytes:
     """The hash of the event whose stored bytes follow the one with the hash `previous`."""
-    length = len(stored).to_bytes(_LENGTH_BYTES, "big")
-    return hashlib.sha256(b"%b%b%b%b" % (_LABEL, previous, length, stored)).digest()
+    chained = _LABELLED.copy()
+    chained.update(previous + len(stored).to_bytes(_LENGTH_BYTES, "big"))
+    chained.update(stored)
+    return chained.digest()

@@ -6,7 +6,7 @@ as what they would be today (`events.upcasting`).
 """
 
 import hashlib
-from typing import Final
+from typing import Final, Literal, Union
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,8 +18,10 @@ from events.upcasting import EventReader
 
 __all__ = [
     "MAX_EVENT_BYTES",
+    "Entry",
     "Envelope",
     "decode_data",
+    "decode_entry",
     "decode_envelope",
     "encode_envelope",
     "event_id",
@@ -31,7 +33,7 @@ __all__ = [
 MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 
 
-class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """One event with what is known about it.
 
     Args:
@@ -59,9 +61,47 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     data: Raw
 
 
+class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """An envelope with its event read, of the newest version; the event says which type it is.
+
+    Args:
+        event_id: as in `Envelope`, and so are all to `correlation`.
+        stream: `<site>/<table>`.
+        position: 1, 2, 3...
+        v: the version that was stored.
+        at: when it was appended.
+        actor: who.
+        cause: of what it came.
+        correlation: the coup's id, or empty.
+        data: the event.
+    """
+
+    event_id: str
+    stream: str
+    position: int
+    v: int
+    at: str
+    actor: str
+    cause: str
+    correlation: str
+    data: TableEvent
+
+
+def _entry_of(kind: type[TableEvent]) -> type[Struct]:
+    """An entry of the newest version of one type, told by the envelope's `type`."""
+    fields = [("v", Literal[kind.VERSION]), ("data", kind)]
+    return msgspec.defstruct(
+        f"{kind.__name__}Entry", fields, bases=(Entry,), tag_field="type", tag=kind.TYPE
+    )
+
+
 _encoder: Final = msgspec.json.Encoder()
 _envelopes: Final = msgspec.json.Decoder(Envelope)
 _events: Final = EventReader(KINDS, UPCASTS)
+_entries: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
+    Union[tuple(map(_entry_of, KINDS))]  # noqa: UP007 - of a tuple that is made here
+)
+_NO_ENVELOPE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def event_id(cause: str, index: int) -> str:
@@ -105,7 +145,7 @@ def decode_envelope(stored: bytes) -> Envelope:
     """
     try:
         return _envelopes.decode(stored)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except _NO_ENVELOPE as error:
         raise UnreadableEvent(f"not an envelope: {error}") from error
 
 
@@ -116,6 +156,29 @@ def decode_data(envelope: Envelope) -> TableEvent:
         UnreadableEvent: unknown type, newer version, or fields that are not the version's.
     """
     return _events.read(envelope.type, envelope.v, envelope.data)
+
+
+def decode_entry(stored: bytes) -> Entry:
+    """Read an envelope and its event: in one pass where the event is of the newest version.
+
+    Raises:
+        UnreadableEvent: as `decode_envelope` and `decode_data`.
+    """
+    try:
+        return _entries.decode(stored)
+    except _NO_ENVELOPE:
+        envelope = decode_envelope(stored)
+    return Entry(
+        event_id=envelope.event_id,
+        stream=envelope.stream,
+        position=envelope.position,
+        v=envelope.v,
+        at=envelope.at,
+        actor=envelope.actor,
+        cause=envelope.cause,
+        correlation=envelope.correlation,
+        data=decode_data(envelope),
+    )
 
 
 def with_hash(stored: bytes, digest: bytes) -> bytes:

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class SeatAmount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SeatAmount(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """So much of one seat, in minor units."""
 
     seat: int

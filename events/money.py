@@ -28,7 +28,7 @@ class Rounding(Enum):
     NEAREST = "nearest"
 
 
-class Odds(Struct, frozen=True, forbid_unknown_fields=True):
+class Odds(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """`num` to `den`: 8 to 1 is (8, 1), 27 to 50 is (27, 50), 5 per cent is (1, 20)."""
 
     num: int

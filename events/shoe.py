@@ -48,7 +48,9 @@ __all__ = [
 ACKNOWLEDGE_NOTHING: Final = 0
 
 
-class Report(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", omit_defaults=True):
+class Report(
+    Struct, frozen=True, gc=False, forbid_unknown_fields=True, tag_field="kind", omit_defaults=True
+):
     """The root of everything a shoe link can say. `kind` tells which."""
 
 
@@ -231,7 +233,9 @@ AnyReport: TypeAlias = (
 """The union msgspec decodes; a kind outside it is refused."""
 
 
-class ShoeEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ShoeEvent(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One report with its number and its stamps, as it stands on the bus.
 
     Args:

@@ -50,7 +50,7 @@ class CutCardCame(TableEvent, frozen=True, kw_only=True):
     last_coup: int
 
 
-class RepeatedRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RepeatedRun(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """The longest run of faces that a shoe has in common with an earlier one.
 
     Args:

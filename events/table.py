@@ -42,7 +42,9 @@ __all__ = [
 ]
 
 
-class TableEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class TableEvent(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """The root of all table events."""
 
     TYPE: ClassVar[str]
@@ -94,7 +96,9 @@ WagerKind = Literal["chips", "promo", "toke"]
 """What lies on the layout."""
 
 
-class Wager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Wager(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """A wager that stands.
 
     Args:
@@ -170,7 +174,7 @@ class CardDisclosed(TableEvent, frozen=True, kw_only=True):
     card: Card
 
 
-class DrawRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DrawRule(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """One application of the draw table: for whom, drawn or not, and by which row."""
 
     hand: Hand
@@ -221,7 +225,7 @@ class CoupMisaligned(TableEvent, frozen=True, kw_only=True):
 
 
 class SettlementLine(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """What became of one wager, in minor units: paid = stake returned + winnings - commission.
 
@@ -254,7 +258,7 @@ class SettlementLine(
     paid: int
 
 
-class SeatDifference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SeatDifference(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """By how much a revision changes what a seat has to do with the house, in minor units.
 
     Args:
@@ -270,7 +274,9 @@ class SeatDifference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     commission: int = 0
 
 
-class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Settlement(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One settlement phase of one coup, whole and self-contained.
 
     Args:
@@ -312,7 +318,7 @@ class CoupSettled(TableEvent, frozen=True, kw_only=True):
     settlement: Settlement
 
 
-class Refund(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Refund(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """A stake that goes back because the wager or its coup is void."""
 
     wager: str

@@ -7,7 +7,9 @@ from events.table import Refund, TableEvent
 __all__ = ["AggregateCapped", "BetLimits", "CappedWager", "LimitsSet", "WagersVoided"]
 
 
-class BetLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class BetLimits(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """A table's own limits for one bet, minor units; None leaves the rulebook's.
 
     Args:
@@ -53,7 +55,7 @@ class WagersVoided(TableEvent, frozen=True, kw_only=True):
     refunds: tuple[Refund, ...]
 
 
-class CappedWager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CappedWager(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """What an aggregate maximum left of one wager's winnings, minor units."""
 
     wager: str

@@ -38,7 +38,7 @@ _AT_ONCE: Final = {CommissionTiming.DEDUCT: "deducted", CommissionTiming.PREPAID
 _AT_ONCE_WORDS: Final = frozenset(timing.value for timing in _AT_ONCE)
 
 
-class CommissionBook(Struct, frozen=True, kw_only=True):
+class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
     """How the table's commission stands, in minor units.
 
     Args:

@@ -24,7 +24,7 @@ from table_core.state import Coup, DealtCard, TableState
 __all__ = ["CoupCollector", "CoupRecord", "Fact", "Moment", "moments"]
 
 
-class Fact(Struct, frozen=True, kw_only=True):
+class Fact(Struct, frozen=True, gc=False, kw_only=True):
     """An event of the log with what its envelope says of it.
 
     Args:
@@ -46,7 +46,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     event: TableEvent
 
 
-class Moment(Struct, frozen=True):
+class Moment(Struct, frozen=True, gc=False):
     """A fact, and the table before and after it."""
 
     before: TableState

@@ -34,7 +34,7 @@ LOOKBACK: Final = (1, 2, 3)
 _RED, _BLUE, _UNDEFINED = "R", "B", ""
 
 
-class Bead(Struct, frozen=True, kw_only=True):
+class Bead(Struct, frozen=True, gc=False, kw_only=True):
     """A coup as the bead plate shows it.
 
     Args:
@@ -50,7 +50,7 @@ class Bead(Struct, frozen=True, kw_only=True):
     banker_pair: bool = False
 
 
-class Column(Struct, frozen=True):
+class Column(Struct, frozen=True, gc=False):
     """A run of one winner on the big road.
 
     Args:
@@ -67,7 +67,7 @@ class Column(Struct, frozen=True):
         return len(self.ties)
 
 
-class Derived(Struct, frozen=True):
+class Derived(Struct, frozen=True, gc=False):
     """Marks of the three derived roads: `R` red, `B` blue, in the order they came."""
 
     big_eye_boy: str
@@ -75,7 +75,7 @@ class Derived(Struct, frozen=True):
     cockroach_pig: str
 
 
-class Roads(Struct, frozen=True, kw_only=True):
+class Roads(Struct, frozen=True, gc=False, kw_only=True):
     """All roads of a shoe; `Roads()` is that of a new one.
 
     Args:

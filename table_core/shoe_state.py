@@ -57,7 +57,7 @@ _FIRST: Final = (Hand.PLAYER, 1)
 _DRAWN_OUTSIDE: Final = "drawn_outside_game"  # each is a card of its own
 
 
-class Told(Struct, frozen=True):
+class Told(Struct, frozen=True, gc=False):
     """A card of the round in progress.
 
     Args:
@@ -71,7 +71,7 @@ class Told(Struct, frozen=True):
     face: Card | None = None
 
 
-class ShoeView(Struct, frozen=True, kw_only=True):
+class ShoeView(Struct, frozen=True, gc=False, kw_only=True):
     """The shoe on the table.
 
     Args:

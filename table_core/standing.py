@@ -27,7 +27,7 @@ _Spots = dict[str, dict[str, int]]
 _NONE: Final[Mapping[str, Mapping[str, int]]] = {}
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class Standing(Struct, frozen=True, gc=False, kw_only=True):
     """The wagers that stand, as sums; amounts in minor units. It is never changed in place.
 
     Args:

@@ -15,7 +15,7 @@ from table_core.trail import Trail
 __all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
 
 
-class DealtCard(Struct, frozen=True):
+class DealtCard(Struct, frozen=True, gc=False):
     """A card at its place.
 
     Args:
@@ -33,7 +33,7 @@ class DealtCard(Struct, frozen=True):
     source: str
 
 
-class Coup(Struct, frozen=True, kw_only=True):
+class Coup(Struct, frozen=True, gc=False, kw_only=True):
     """The coup in progress, or the last one.
 
     Args:
@@ -94,7 +94,7 @@ class Coup(Struct, frozen=True, kw_only=True):
         return tuple(dealt for dealt in self.cards if dealt.hand is hand)
 
 
-class LinkView(Struct, frozen=True, kw_only=True):
+class LinkView(Struct, frozen=True, gc=False, kw_only=True):
     """The shoe link as far as the log knows it.
 
     Args:
@@ -120,7 +120,7 @@ class LinkView(Struct, frozen=True, kw_only=True):
     residue: bool = False
 
 
-class Alarm(Struct, frozen=True, kw_only=True):
+class Alarm(Struct, frozen=True, gc=False, kw_only=True):
     """Something that needs a person; `name` is stable."""
 
     name: str
@@ -128,7 +128,7 @@ class Alarm(Struct, frozen=True, kw_only=True):
     coup: str | None = None
 
 
-class Totals(Struct, frozen=True, kw_only=True):
+class Totals(Struct, frozen=True, gc=False, kw_only=True):
     """What has gone over the table since the log began, in minor units."""
 
     coups: int = 0
@@ -143,7 +143,7 @@ class Totals(Struct, frozen=True, kw_only=True):
         return self.staked - self.paid
 
 
-class TableState(Struct, frozen=True, kw_only=True):
+class TableState(Struct, frozen=True, gc=False, kw_only=True):
     """The whole table.
 
     Args:
