@@ -21,7 +21,8 @@ _POLICY: Final = (
 _ALWAYS: Final = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Not `no-referrer`: with it a browser says `Origin: null` of our own forms.
+    "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",

@@ -1,1 +1,199 @@
-// The scoreboard.
+// The scoreboard: puts the newest state into the page, and says when it is not live.
+
+import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
+import { watch } from "./live.js";
+import { DERIVED, bead, big, drawRoad, loneMark } from "./roads_draw.js";
+import { beadPlate, bigRoad, derivedRoad, newest } from "./roads_grid.js";
+import { language, loadWords } from "./words.js";
+
+const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
+const HANDS = ["player", "banker"];
+const ROADS = ["big_eye_boy", "small_road", "cockroach_pig"];
+const TICK_MS = 100;
+const LAST_SECONDS = 5;
+
+const word = await loadWords();
+const board = document.querySelector("#board");
+const at = (id) => document.getElementById(id);
+const columnsOf = (element) => Number(element.dataset.columns);
+
+/** An element with a class and children. */
+function make(name, kind, ...children) {
+  const made = document.createElement(name);
+  if (kind) made.className = kind;
+  made.append(...children);
+  return made;
+}
+
+/** A card; without its face while the table has not seen it. The third lies across. */
+function cardOf({ number, card }) {
+  const made = make("div", `card${number === 3 ? " third" : ""}`);
+  made.setAttribute("role", "img");
+  made.dataset.card = card ?? "";
+  if (!card) {
+    made.classList.add("covered");
+    made.setAttribute("aria-label", word("card.covered"));
+    return made;
+  }
+  const rank = card[0] === "T" ? "10" : card[0];
+  made.classList.add(`suit-${card[1]}`);
+  made.setAttribute("aria-label", `${rank}${SUITS[card[1]]}`);
+  made.append(make("span", "rank", rank), make("span", "suit", SUITS[card[1]]));
+  return made;
+}
+
+function showHand(coup, hand, winner) {
+  const { cards, total, natural, pair } = handOf(coup, hand);
+  const panel = at(hand);
+  panel.classList.toggle("winner", winner === hand || winner === "tie");
+  panel.classList.toggle("loser", Boolean(winner) && winner !== hand && winner !== "tie");
+  panel.querySelector(".cards").replaceChildren(...cards.map(cardOf));
+  panel.querySelector(".total").textContent = total ?? "";
+  panel.querySelector(".natural").hidden = !natural;
+  panel.querySelector(".pair").hidden = !pair;
+}
+
+function showStatus(state) {
+  const { key, tone, winner } = status(state);
+  board.dataset.tone = tone;
+  board.dataset.winner = winner ?? "";
+  board.dataset.phase = state.coup?.phase ?? "none";
+  at("status").textContent = word(key);
+  at("score").hidden = winner === null;
+  at("score").textContent = winner
+    ? `${state.coup.player_total} : ${state.coup.banker_total}`
+    : "";
+  const idle = tone === "open" || tone === "idle";
+  for (const hand of HANDS) showHand(idle ? null : state.coup, hand, winner);
+  at("rule").replaceChildren(
+    ...(idle ? [] : drawRules(state.coup)).map((rule) => make("span", "", word(`rule.${rule}`))),
+  );
+  const last = state.shoe?.last_coup ?? null;
+  const isLast = last !== null && state.coup?.id === `${state.shoe.id}/${last}`;
+  at("last").hidden = last === null || state.shoe.ended;
+  at("last").textContent = word(isLast ? "shoe.last" : "shoe.cut");
+  at("link").hidden = !state.catching_up;
+}
+
+function showRoads(shoe) {
+  const roads = shoe?.roads;
+  const beads = roads?.bead_plate ?? [];
+  const draw = (id, cells, shape) => {
+    drawRoad(at(id), newest(cells, columnsOf(at(id))), shape);
+  };
+  draw("bead_plate", beadPlate(beads), (cell) => bead(cell, word));
+  draw("big_road", bigRoad(roads?.big_road ?? []), big);
+  for (const road of ROADS) draw(road, derivedRoad(roads?.[road] ?? ""), DERIVED[road]);
+  for (const [name, count] of Object.entries(counts(beads))) {
+    board.querySelector(`[data-count="${name}"]`).textContent = count;
+  }
+  for (const hand of HANDS) {
+    const marks = roads?.next?.[hand];
+    at(`next-${hand}`).replaceChildren(
+      ...ROADS.map((road) => loneMark(DERIVED[road], marks?.[road] ?? "")),
+    );
+  }
+}
+
+function showShoe(state) {
+  const { shoe, coup } = state;
+  at("table").textContent = word("table", { table: state.table.toUpperCase() });
+  at("shoe").textContent = shoe ? word("shoe", { shoe: shoe.id.split("-").pop() }) : "";
+  at("coup").textContent = coup && shoe ? word("coup", { coup: coup.id.split("/").pop() }) : "";
+  at("progress").style.width = `${shoe ? Math.round(dealt(shoe) * 1000) / 10 : 0}%`;
+  at("left").textContent = shoe ? word("shoe.cards", { cards: shoe.cards, all: shoe.decks * 52 }) : "";
+}
+
+/** A text of the rulebook in the page's language, where there is one; else as it stands there. */
+function sign(text) {
+  const key = `sign.${text}`;
+  const said = word(key);
+  return said === key ? text : said;
+}
+
+const named = (kind, id) => {
+  const key = `${kind}.${id}`;
+  const said = word(key);
+  return said === key ? id.replaceAll("_", " ") : said;
+};
+
+function betRow(bet, currency) {
+  const scale = pays(bet);
+  const odds = scale.map(({ category, odds: pay }) =>
+    make(
+      "span",
+      "odds",
+      ...(scale.length > 1 ? [`${named("category", category)} `] : []),
+      make("b", "", pay.endsWith(":1") ? pay.slice(0, -2) : pay),
+    ),
+  );
+  const most = bet.maximum === null ? "" : `–${amount(bet.maximum, currency, language)}`;
+  const row = make(
+    "tr",
+    "",
+    make("th", "", named("bet", bet.id)),
+    make("td", "pays", ...odds),
+    make("td", "limits", `${amount(bet.minimum, currency, language)}${most || "+"}`),
+  );
+  row.dataset.bet = bet.id;
+  return row;
+}
+
+let signShown = "";
+
+function showSign(rulebook) {
+  const asText = JSON.stringify(rulebook);
+  if (asText === signShown) return;
+  signShown = asText;
+  const { bets, currency } = rulebook;
+  const { minimum, maximum } = tableLimits(bets);
+  at("game").textContent = sign(rulebook.sign.game);
+  const scale = rulebook.sign.pay_scale;
+  at("scale").textContent = scale ? word("scale", { scale: word(`scale.${scale}`) }) : "";
+  at("currency").textContent = currency;
+  at("minimum").textContent = minimum === null ? "–" : amount(minimum, currency, language);
+  at("maximum").textContent =
+    maximum === null ? word("limits.none") : amount(maximum, currency, language);
+  at("bets").replaceChildren(...bets.map((bet) => betRow(bet, currency)));
+  const lines = bets.reduce((sum, bet) => sum + (pays(bet).length > 2 ? 2 : 1), 0);
+  at("bets").closest("table").style.setProperty("--rows", Math.max(8, lines));
+  at("lines").replaceChildren(...rulebook.sign.lines.map((text) => make("span", "", sign(text))));
+}
+
+let live = false;
+let closes = null;
+
+function showCountdown() {
+  const left = closes === null ? null : Math.max(0, Math.ceil((closes - performance.now()) / 1000));
+  const shown = live && left !== null;
+  at("countdown").hidden = !shown;
+  at("countdown").textContent = shown ? left : "";
+  at("countdown").classList.toggle("last", shown && left <= LAST_SECONDS);
+}
+
+function showHealth(health) {
+  live = health.live;
+  closes = health.betting_ms === null ? null : performance.now() + health.betting_ms;
+  board.classList.toggle("stale", !live);
+  board.dataset.live = String(live);
+  at("lost").hidden = live;
+  at("lost-why").textContent = live ? "" : word(`lost.${health.reason}`);
+  showCountdown();
+}
+
+watch("/events", {
+  onState(state) {
+    showStatus(state);
+    showShoe(state);
+    showRoads(state.shoe);
+    showSign(state.rulebook);
+    board.dataset.position = state.position;
+  },
+  onHealth: showHealth,
+  onBuild(build) {
+    if (build !== document.querySelector('meta[name="build"]').content) location.reload();
+  },
+});
+setInterval(showCountdown, TICK_MS);
+showRoads(null);
+board.dataset.ready = "true";

@@ -1,0 +1,139 @@
+// The table's commands as big buttons, for dealer and pit alike. What each needs beyond a press is
+// asked in a dialog; what it is refused for now stands in its title.
+
+import { el } from "./dom.js";
+import { askFor } from "./forms.js";
+
+const reason = { name: "reason", kind: "reason" };
+
+/** The cards on the table, to choose one of. */
+function places(station, wanted) {
+  return (station.state.coup?.cards ?? []).filter(wanted).map((card) => ({
+    value: `${card.hand} ${card.number}`,
+    text: `${station.word(`hand.${card.hand}`)} ${card.number}${card.card ? `: ${card.card}` : ""}`,
+  }));
+}
+
+const placed = ({ place, ...others }) => {
+  const [hand, number] = place.split(" ");
+  return { hand, number: Number(number), ...others };
+};
+
+/** The next shoe's id: today, and the number after the last. */
+function nextShoe(last) {
+  const now = new Date();
+  const two = (value) => String(value).padStart(2, "0");
+  const today = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
+  const [day, number] = last ? last.split("-") : ["", "0"];
+  return day >= today ? `${day}-${two(Number(number) + 1)}` : `${today}-01`;
+}
+
+const shoeFields = (station) => [
+  { name: "shoe", kind: "text", value: nextShoe(station.state.shoe?.id) },
+  {
+    name: "decks",
+    kind: "select",
+    value: String(station.state.shoe?.decks ?? 8),
+    options: ["8", "6", "4"].map((value) => ({ value, text: value })),
+    read: Number,
+  },
+];
+
+function face(station, command) {
+  const known = (card) => Boolean(card.card);
+  const unread = places(station, (card) => !card.card);
+  const due = (station.state.coup?.due ?? []).map(({ hand, number }) => ({
+    value: `${hand} ${number}`,
+    text: `${station.word(`hand.${hand}`)} ${number}`,
+  }));
+  const options = command === "enter_card" ? [...unread, ...due] : places(station, known);
+  const fields = [
+    { name: "place", kind: "select", options },
+    ...(command === "mark_unreadable" ? [] : [{ name: "face", kind: "card" }]),
+    reason,
+  ];
+  askFor(station, { command, fields, build: placed });
+}
+
+const SIMPLE = new Set(["open_betting", "close_betting", "free_hand"]);
+
+/** What each command asks for. */
+const FORMS = {
+  load_shoe: (station) => askFor(station, { command: "load_shoe", fields: shoeFields(station) }),
+  end_shoe: (station) => askFor(station, { command: "end_shoe", fields: [reason] }),
+  burn: (station) =>
+    askFor(station, { command: "burn", fields: [{ name: "cards", kind: "number" }, reason] }),
+  cut_card: (station) => {
+    const inCoup = !["settled", "voided", undefined].includes(station.state.coup?.phase);
+    const places_ = inCoup ? ["mid_coup", "first_card"] : ["between"];
+    const options = places_.map((value) => ({ value, text: station.word(`cut.${value}`) }));
+    askFor(station, { command: "cut_card", fields: [{ name: "place", kind: "select", options }] });
+  },
+  mark_unreadable: (station) => face(station, "mark_unreadable"),
+  enter_card: (station) => face(station, "enter_card"),
+  correct_card: (station) => face(station, "correct_card"),
+  realign: (station) => askFor(station, { command: "realign", fields: [reason] }),
+  confirm_result: (station) => askFor(station, { command: "confirm_result", fields: [reason] }),
+  resolve_irregularity: (station) =>
+    askFor(station, {
+      command: "resolve_irregularity",
+      fields: [
+        {
+          name: "seen",
+          kind: "select",
+          options: ["no", "yes"].map((value) => ({ value, text: station.word(`seen.${value}`) })),
+          read: (value) => value === "yes",
+        },
+        reason,
+      ],
+      build: (values) => ({ kind: "excess_card", ...values }),
+    }),
+  record: (station) => {
+    const kinds = ["card_to_wrong_hand", "too_few_cards", "shoe_fault", "late_wager", "limit_breach", "other"];
+    const options = kinds.map((value) => ({ value, text: station.word(`irregularity.${value}`) }));
+    askFor(station, {
+      command: "resolve_irregularity",
+      about: station.word("irregularity.about"),
+      fields: [{ name: "kind", kind: "select", options }, reason],
+    });
+  },
+  replace_shoe: (station) => {
+    const options = ["void", "continue"].map((value) => ({ value, text: station.word(`replace.${value}`) }));
+    askFor(station, {
+      command: "replace_shoe",
+      fields: [...shoeFields(station), { name: "coup", kind: "select", options }, reason],
+    });
+  },
+  assign_dealer: (station) =>
+    askFor(station, {
+      command: "assign_dealer",
+      fields: [
+        { name: "dealer", kind: "text" },
+        { name: "supervisor", kind: "text", required: false, read: (text) => text.trim() || null },
+      ],
+    }),
+  collect_commission: (station) => askFor(station, { command: "collect_commission", fields: [], about: station.word("commission.all") }),
+};
+
+/**
+ * A button for a command.
+ *
+ * @param {import("./station.js").Station} station
+ * @param {string} command
+ * @param {{key?: string, roles?: string[], form?: string, label?: string, act?: (button: HTMLElement) => void}} [how]
+ */
+export function actButton(station, command, { key, roles, form = command, label, act } = {}) {
+  const { word } = station;
+  const button = el(
+    `button.act.${command}`,
+    { type: "button", data: { command, key: command + form, ...(key ? { shortcut: key } : {}) } },
+    el("span", {}, label ?? word(`command.${command}`)),
+    key ? el("kbd", {}, key) : null,
+  );
+  const press = () => {
+    if (act) act(button);
+    else if (SIMPLE.has(command)) station.send(button, command, {});
+    else FORMS[form](station);
+  };
+  return station.bind(button, { command: form === "record" ? "" : command, roles, act: press });
+}

@@ -1,0 +1,132 @@
+// What the scoreboard says, from the public state alone. Pure: keys of words and figures, no DOM.
+
+const WON = new Set(["complete", "confirmed", "settled"]);
+const STANDS = new Set(["disputed", "held", "misaligned"]);
+const MAIN = ["player", "banker"];
+// Rows of the draw table that need no telling.
+const SILENT = new Set(["initial"]);
+
+/**
+ * What the table is doing.
+ *
+ * @param {?object} state the public state.
+ * @returns {{key: string, tone: string, winner: ?string}} a key of words; `tone` is one of "open",
+ *     "busy", "won", "stands", "void", "idle".
+ */
+export function status(state) {
+  const coup = state?.coup;
+  if (!state?.shoe || state.shoe.ended) return { key: "status.no_shoe", tone: "idle", winner: null };
+  if (!coup) return { key: "status.soon", tone: "idle", winner: null };
+  if (STANDS.has(coup.phase)) return { key: "status.stands", tone: "stands", winner: null };
+  if (coup.phase === "voided") return { key: "status.void", tone: "void", winner: null };
+  if (coup.phase === "betting") return { key: "status.open", tone: "open", winner: null };
+  if (coup.phase === "closed") return { key: "status.closed", tone: "busy", winner: null };
+  if (WON.has(coup.phase) && coup.winner) {
+    return { key: `status.${coup.winner}`, tone: "won", winner: coup.winner };
+  }
+  return { key: "status.dealing", tone: "busy", winner: null };
+}
+
+/**
+ * The rows of the draw table that were applied in this coup, in order, each once.
+ *
+ * @param {?object} coup
+ * @returns {string[]} such as "player_0_5_draws".
+ */
+export function drawRules(coup) {
+  if (!coup) return [];
+  const told = coup.rules.length ? coup.rules : coup.cards;
+  return [...new Set(told.map(({ rule }) => rule).filter((rule) => rule && !SILENT.has(rule)))];
+}
+
+/**
+ * A hand as it lies there.
+ *
+ * @param {?object} coup
+ * @param {string} hand "player" or "banker".
+ * @returns {{cards: {number: number, card: ?string}[], total: ?number, natural: boolean,
+ *     pair: boolean}} cards by number.
+ */
+export function handOf(coup, hand) {
+  const cards = (coup?.cards ?? [])
+    .filter((card) => card.hand === hand)
+    .sort((one, other) => one.number - other.number)
+    .map(({ number, card }) => ({ number, card }));
+  const total = coup?.[`${hand}_total`] ?? null;
+  const [first, second] = cards;
+  return {
+    cards,
+    total,
+    natural: Boolean(coup?.natural) && cards.length === 2 && total >= 8,
+    pair: Boolean(first?.card && second?.card) && first.card[0] === second.card[0],
+  };
+}
+
+/**
+ * How often each result came in this shoe.
+ *
+ * @param {string[]} beads as `state` has them.
+ */
+export function counts(beads) {
+  const having = (mark) => beads.filter((bead) => bead.includes(mark)).length;
+  return {
+    banker: having("B"),
+    player: having("P"),
+    tie: having("T"),
+    bankerPair: having("b"),
+    playerPair: having("p"),
+    natural: having("n"),
+  };
+}
+
+/**
+ * An amount for people: whole units without decimals.
+ *
+ * @param {number} minor units.
+ * @param {string} currency ISO 4217.
+ * @param {string} language tag.
+ */
+export function amount(minor, currency, language) {
+  const { maximumFractionDigits: digits } = new Intl.NumberFormat(language, {
+    style: "currency",
+    currency,
+  }).resolvedOptions();
+  const whole = minor % 10 ** digits === 0;
+  return new Intl.NumberFormat(language, {
+    minimumFractionDigits: whole ? 0 : digits,
+    maximumFractionDigits: whole ? 0 : digits,
+  }).format(minor / 10 ** digits);
+}
+
+/**
+ * The table's minimum and maximum: those of the main wagers.
+ *
+ * @param {object[]} bets of the rulebook.
+ * @returns {{minimum: ?number, maximum: ?number}} minor units; no maximum is null.
+ */
+export function tableLimits(bets) {
+  const main = bets.filter((bet) => MAIN.includes(bet.id));
+  const least = Math.min(...main.map((bet) => bet.minimum));
+  const most = Math.max(...main.map((bet) => bet.maximum ?? Infinity));
+  return {
+    minimum: Number.isFinite(least) ? least : null,
+    maximum: Number.isFinite(most) ? most : null,
+  };
+}
+
+/**
+ * What a bet pays.
+ *
+ * @param {{pays: Object<string, string>}} bet
+ * @returns {{category: string, odds: string}[]} "8 : 1"; pushes are left out.
+ */
+export function pays(bet) {
+  return Object.entries(bet.pays)
+    .filter(([, odds]) => odds !== "push")
+    .map(([category, odds]) => ({ category, odds: odds.replace("/", ":") }));
+}
+
+/** How much of the shoe has been dealt, 0 to 1. */
+export function dealt(shoe) {
+  return Math.min(1, shoe.cards / (shoe.decks * 52));
+}

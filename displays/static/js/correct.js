@@ -1,0 +1,220 @@
+// A coup on record, and putting it right: what would come of it is shown before anything is done.
+
+import { faceText } from "./cards.js";
+import { byId, el, fill } from "./dom.js";
+import { askFor } from "./forms.js";
+import { money, parseMoney, typed } from "./money.js";
+import { betName, settlementTable } from "./wagers.js";
+
+const reason = { name: "reason", kind: "reason" };
+
+/** The part of the page that finds a coup and corrects it. */
+export class Record {
+  constructor(station) {
+    this.station = station;
+    this.found = null;
+    byId("find").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.show(`${byId("find-shoe").value.trim()}/${byId("find-number").value}`);
+    });
+  }
+
+  /** The shoe on the table stands in the form until somebody types another. */
+  offer({ shoe, coup }) {
+    const field = byId("find-shoe");
+    if (shoe && (field.value === "" || field.value === this.offered)) {
+      this.offered = shoe.id;
+      field.value = shoe.id;
+    }
+    if (coup && byId("find-number").value === "") byId("find-number").value = coup.id.split("/")[1];
+  }
+
+  /** Find a coup and draw it. */
+  async show(coup) {
+    const { station } = this;
+    const answer = await station.look("show_coup", { coup });
+    if (answer.result !== "accepted") {
+      this.found = null;
+      fill(byId("on-record"), el("p.said", {}, station.explain(answer)));
+      return;
+    }
+    this.found = answer.shown;
+    this.#draw();
+  }
+
+  /** What was corrected stands on record now. */
+  again() {
+    if (this.found) this.show(this.found.coup.id);
+  }
+
+  #draw() {
+    const { word } = this.station;
+    const { coup, settlements, rulebook } = this.found;
+    const { currency } = this.station.state.rulebook;
+    const lines = new Set(settlements.flatMap((each) => each.lines.map((line) => line.wager)));
+    const unsettled = coup.wagers.filter((wager) => !lines.has(wager.id));
+    fill(
+      byId("on-record"),
+      el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook}`),
+      el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
+      coup.reason ? el("p", {}, coup.reason) : null,
+      settlements.length ? settlementTable(settlements, currency, word) : null,
+      ...unsettled.map((wager) => el("p", {}, this.#wagerText(wager))),
+      el(
+        "div.grid.small",
+        {},
+        this.#button("correct_hands", () => this.#hands()),
+        this.#button("correct_wager", () => this.#wager()),
+        this.#button("void_coup", () => this.#void()),
+      ),
+    );
+    this.station.refresh();
+  }
+
+  #hand(coup, hand) {
+    const faces = coup.cards.filter((card) => card.hand === hand).map((card) => (card.card ? faceText(card.card) : "?"));
+    const { word } = this.station;
+    return el(`span.hand.${hand}`, {}, `${word(`hand.${hand}`)} ${faces.join(" ") || "–"} = ${coup[`${hand}_total`] ?? "–"}  `);
+  }
+
+  #button(command, act) {
+    const button = el("button.act", { type: "button", data: { command, key: `record-${command}` } }, this.station.word(`record.${command}`));
+    return this.station.bind(button, { command: "", roles: ["supervisor"], act });
+  }
+
+  #ask(command, fields, build) {
+    const { station } = this;
+    const coup = this.found.coup.id;
+    askFor(station, {
+      command,
+      fields,
+      about: `${station.word("station.coup")} ${coup}`,
+      build: (values) => ({ coup, ...build(values) }),
+      preview: (shown) => previewOf(shown, station),
+      onDone: () => this.again(),
+    });
+  }
+
+  #hands() {
+    const faces = (hand) => this.found.coup.cards.filter((card) => card.hand === hand && card.card).map((card) => card.card);
+    const value = { player: faces("player"), banker: faces("banker") };
+    this.#ask("correct_hands", [{ name: "hands", kind: "hands", value }, reason], ({ hands, ...others }) => ({ ...hands, ...others }));
+  }
+
+  #void() {
+    this.#ask("void_coup", [reason], (values) => values);
+  }
+
+  #wagerText(wager) {
+    const { word, state } = this.station;
+    return `${word("dealer.seat", { seat: wager.seat })}: ${betName(wager.bet, word)} ${money(wager.stake, state.rulebook.currency)}`;
+  }
+
+  /** Which wager, and then what it really was. */
+  #wager() {
+    const { station } = this;
+    const { word } = station;
+    const { wagers } = this.found.coup;
+    const options = [
+      ...wagers.map((wager) => ({ value: wager.id, text: this.#wagerText(wager) })),
+      { value: "", text: word("record.left_out") },
+    ];
+    const chosen = el("select", {}, ...options.map(({ value, text }) => el("option", { value }, text)));
+    const next = el("button.go", { type: "button" }, word("form.next"));
+    const cancel = el("button.cancel", { type: "button" }, word("form.cancel"));
+    const dialog = el(
+      "dialog.ask",
+      { aria: { label: word("command.correct_wager") } },
+      el("h2", {}, word("command.correct_wager")),
+      el("label", {}, el("span", {}, word("field.wager")), chosen),
+      el("div.buttons", {}, cancel, next),
+    );
+    cancel.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    next.addEventListener("click", () => {
+      const wager = wagers.find((each) => each.id === chosen.value) ?? null;
+      dialog.close();
+      this.#wagerTo(wager);
+    });
+    byId("station").append(dialog);
+    dialog.showModal();
+  }
+
+  #wagerTo(wager) {
+    const { word, state } = this.station;
+    const { currency, bets } = state.rulebook;
+    const stands = [
+      { value: "yes", text: word("record.stood") },
+      { value: "no", text: word("record.not_laid") },
+    ];
+    const ids = [...new Set([...(wager ? [wager.bet] : []), ...bets.map((bet) => bet.id)])];
+    const fields = [
+      ...(wager ? [{ name: "stands", kind: "select", options: stands }] : []),
+      { name: "seat", kind: "number", min: 1, value: wager?.seat ?? 1 },
+      { name: "bet", kind: "select", value: wager?.bet ?? "", options: ids.map((value) => ({ value, text: betName(value, word) })) },
+      {
+        name: "stake",
+        kind: "text",
+        label: `${word("field.stake")} (${currency})`,
+        value: wager ? typed(wager.stake, currency) : "",
+        read: (text) => parseMoney(text, currency) ?? text,
+      },
+      reason,
+    ];
+    this.#ask("correct_wager", fields, ({ stands: stood, seat, bet, stake, reason: why }) => ({
+      wager: wager?.id ?? null,
+      to: stood === "no" ? null : { seat, bet, stake, patron: wager?.patron ?? null, kind: wager?.kind ?? "chips" },
+      reason: why,
+    }));
+  }
+}
+
+/** What a correction would do, in words: the result, and who gains or gives back what. */
+export function previewOf({ events }, { word, state }) {
+  const { currency } = state.rulebook;
+  const of = (type) => events.filter((event) => event.type === type).map((event) => event.data);
+  const completed = of("deal_completed").at(-1);
+  const differences = of("coup_settled").flatMap(({ settlement }) => settlement.difference ?? []);
+  const refunds = of("coup_voided").flatMap(({ refunds: each }) => each ?? []);
+  const owes = of("commission_accrued").length || of("commission_reversed").length;
+  return el(
+    "div",
+    {},
+    el("h3", {}, word("preview.title")),
+    completed
+      ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("hand.player")} ${completed.player_total}, ${word("hand.banker")} ${completed.banker_total}`)
+      : null,
+    differences.length ? differenceTable(differences, currency, word) : null,
+    ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, currency) }))),
+    differences.length || refunds.length ? null : el("p", {}, word("preview.no_money")),
+    owes ? el("p", {}, word("preview.commission")) : null,
+  );
+}
+
+function differenceTable(differences, currency, word) {
+  const signed = (amount) => money(amount, currency, { signed: true });
+  const house = differences.reduce((sum, { staked, paid }) => sum + staked - paid, 0);
+  return el(
+    "table.difference",
+    {},
+    el(
+      "thead",
+      {},
+      el("tr", {}, ...["seat", "gets", "commission"].map((head) => el("th", { scope: "col" }, word(`field.${head}`)))),
+    ),
+    el(
+      "tbody",
+      {},
+      ...differences.map(({ seat, staked, paid, commission }) =>
+        el(
+          "tr",
+          { data: { seat, paid: paid - staked } },
+          el("td", {}, word("dealer.seat", { seat })),
+          el("td.amount", {}, `${signed(paid - staked)} ${word(paid - staked < 0 ? "preview.gives_back" : "preview.gets")}`),
+          el("td.amount", {}, signed(commission)),
+        ),
+      ),
+    ),
+    el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, word("preview.house")), el("td.amount", {}, signed(house)), el("td", {}))),
+  );
+}

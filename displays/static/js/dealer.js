@@ -1,0 +1,83 @@
+// The dealer's screen: betting, wagers, what to draw and why, and what the shoe needs.
+
+import { actButton } from "./acts.js";
+import { byId, el, fill } from "./dom.js";
+import { listenForShortcuts } from "./keys.js";
+import { money } from "./money.js";
+import { Station } from "./station.js";
+import { drawHands, drawNext, drawStrip } from "./table_strip.js";
+import { drawStanding, Laying, settlementTable } from "./wagers.js";
+
+const SUPERVISOR = ["supervisor"];
+const ACTS = [
+  ["open_betting", { key: "O" }],
+  ["close_betting", { key: "C" }],
+  ["mark_unreadable", { key: "M" }],
+  ["enter_card", { key: "I", roles: SUPERVISOR }],
+  ["correct_card", { key: "Y", roles: SUPERVISOR }],
+  ["confirm_result", { key: "R", roles: SUPERVISOR }],
+  ["free_hand", { key: "F" }],
+  ["cut_card", { key: "K" }],
+  ["burn", { key: "N" }],
+  ["collect_commission", { key: "G" }],
+  ["end_shoe", { key: "E" }],
+  ["load_shoe", { key: "L" }],
+];
+
+const station = await Station.open();
+const { word } = station;
+const laying = new Laying(station);
+let shown = ""; // which coup's settlement stands on the page
+
+byId("acts").append(...ACTS.map(([command, how]) => actButton(station, command, how)));
+listenForShortcuts((event) => laying.key(event));
+
+function render(state) {
+  drawStrip(state, word);
+  drawHands(state, word);
+  drawNext(state, word);
+  laying.offer(state.rulebook);
+  drawOwed(state);
+  if (state.coup?.phase === "settled") {
+    showPayments(state);
+    return;
+  }
+  shown = "";
+  drawStanding(station, state);
+}
+
+/** Commission that seats owe, each with its own button. */
+function drawOwed({ commission, rulebook }) {
+  const row = (title, list) =>
+    list.length
+      ? el(
+          "p",
+          {},
+          el("b", {}, `${word(title)}: `),
+          list
+            .map(({ seat, amount }) => `${word("dealer.seat", { seat })} ${money(amount, rulebook.currency)}`)
+            .join(" · "),
+        )
+      : null;
+  fill(
+    byId("commission"),
+    row("commission.laid", commission.laid),
+    row("commission.outstanding", commission.outstanding),
+  );
+}
+
+/** What to pay and take, once the coup is settled: as the table has it on record. */
+async function showPayments({ coup, rulebook, totals }) {
+  const mark = JSON.stringify([coup.id, totals]);
+  if (mark === shown) return;
+  shown = mark;
+  const answer = await station.look("show_coup", { coup: coup.id });
+  if (shown !== mark) return;
+  if (answer.result !== "accepted") {
+    shown = ""; // with the next state it is asked for again
+    return;
+  }
+  fill(byId("standing"), settlementTable(answer.shown.settlements, rulebook.currency, word));
+}
+
+station.watch(render);

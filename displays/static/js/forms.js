@@ -1,0 +1,176 @@
+// A dialog that asks for a command's details, with a preview where the table gives one.
+//
+// It stays open until the table has said yes. Between two presses the fields may change: that is
+// another intention, with another transaction; the same fields again are the same.
+
+import { cardPad, choose, faceText } from "./cards.js";
+import { byId, el } from "./dom.js";
+
+const READERS = {
+  number: (text) => (text === "" ? null : Number(text)),
+  text: (text) => text.trim(),
+};
+
+/**
+ * Ask for details and send.
+ *
+ * @param {import("./station.js").Station} station
+ * @param {object} form
+ * @param {string} form.command
+ * @param {object[]} form.fields each {name, kind, label, value?, options?, required?, hint?}; kinds are
+ *     text, number, select, reason, card, and money-like ones that bring their own `read`.
+ * @param {(values: object) => object} [form.build] the command's body of the values.
+ * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
+ * @param {(answer: object) => void} [form.onDone] told when the table has said yes.
+ * @param {string} [form.about] a line about what this does.
+ */
+export function askFor(station, { command, fields, build = (v) => v, preview, onDone, about }) {
+  const { word } = station;
+  const controls = fields.map((field) => control(field, word));
+  const shown = el("div.preview", { role: "status" });
+  const said = el("p.said", { role: "alert" });
+  const go = el("button.go", { type: "button" }, word("form.go"));
+  const look = el("button.look", { type: "button", hidden: !preview }, word("form.preview"));
+  const cancel = el("button.cancel", { type: "button" }, word("form.cancel"));
+  const form = el(
+    "form",
+    { on: { submit: (event) => event.preventDefault() } },
+    el("h2", { id: "form-title" }, word(`command.${command}`)),
+    about ? el("p", {}, about) : null,
+    ...controls.map((each) => each.element),
+    shown,
+    said,
+    el("div.buttons", {}, cancel, look, go),
+  );
+  const dialog = el("dialog.ask", { aria: { labelledby: "form-title" } }, form);
+  let previewed = null;
+
+  const body = () =>
+    build(Object.fromEntries(controls.map((each) => [each.name, each.read()])));
+  const same = () => !preview || previewed === JSON.stringify(body());
+  const notYet = () => (same() ? "" : word("form.preview_first"));
+
+  const showPreview = async () => {
+    if (!form.reportValidity()) return;
+    const asked = body();
+    const answer = await station.look("preview", {
+      command,
+      body: { ...asked, transaction: "preview" },
+    });
+    const ok = answer.result === "accepted";
+    said.textContent = ok ? "" : station.explain(answer);
+    shown.replaceChildren(ok ? preview(answer.shown) : "");
+    previewed = ok ? JSON.stringify(asked) : null;
+    station.refresh();
+  };
+
+  station.bind(go, {
+    command: "",
+    also: notYet,
+    act: () => {
+      if (!form.reportValidity()) return;
+      station.send(go, command, body(), (answer) => {
+        if (answer.result === "accepted" || answer.result === "exists") {
+          dialog.close();
+          onDone?.(answer);
+        } else {
+          said.textContent = station.explain(answer);
+        }
+      });
+    },
+  });
+  station.bind(look, { command: "", act: showPreview });
+  cancel.addEventListener("click", () => dialog.close());
+  form.addEventListener("input", () => station.refresh());
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.tagName === "BUTTON") return;
+    event.preventDefault();
+    (same() ? go : look).click();
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  byId("station").append(dialog);
+  dialog.showModal();
+  (dialog.querySelector("[data-first]") ?? controls[0]?.element.querySelector("input, select, button") ?? go).focus();
+}
+
+function control(field, word) {
+  if (field.kind === "card") return cardControl(field, word);
+  if (field.kind === "hands") return handsControl(field, word);
+  const { name, kind, label = word(`field.${name}`), value = "", required = true } = field;
+  const input =
+    kind === "select"
+      ? el("select", { name, required }, ...field.options.map(option))
+      : el("input", { name, required, value, autocomplete: "off", maxLength: 200 });
+  if (kind === "number") Object.assign(input, { type: "number", min: field.min ?? 0, step: 1 });
+  if (kind === "select" && value !== "") input.value = value;
+  const list = kind === "reason" ? reasons(input, field, word) : null;
+  const read = () => (field.read ?? READERS[kind] ?? READERS.text)(input.value);
+  const text = el("span", {}, label);
+  return { name, read, element: el("label", {}, text, input, list) };
+}
+
+function option({ value, text }) {
+  return el("option", { value }, text);
+}
+
+/** Usual reasons to choose from; any other can be typed. */
+function reasons(input, field, word) {
+  const id = `reasons-${field.name}`;
+  input.setAttribute("list", id);
+  const usual = word("reason.usual").split("|");
+  return el("datalist", { id }, ...usual.map((text) => el("option", { value: text })));
+}
+
+function cardControl({ name, label }, word) {
+  const input = el("input.behind", { name, required: true, tabIndex: -1, aria: { hidden: "true" } });
+  const pad = cardPad((face) => {
+    input.value = face;
+    choose(pad, face);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }, word);
+  const legend = el("legend", {}, label ?? word("field.face"));
+  return { name, read: () => input.value, element: el("fieldset", {}, legend, pad, input) };
+}
+
+/** Both hands whole: the pad adds to the chosen hand, a card in a hand is taken out by pressing it. */
+function handsControl({ name, value }, word) {
+  const hands = { player: [...value.player], banker: [...value.banker] };
+  let chosen = "player";
+  const rows = el("div.rows");
+  const changed = () => {
+    rows.replaceChildren(...["player", "banker"].map(row));
+    rows.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const row = (hand) =>
+    el(
+      `div.row.${hand}`,
+      {},
+      el(
+        "button.hand",
+        {
+          type: "button",
+          aria: { pressed: String(chosen === hand) },
+          on: { click: () => { chosen = hand; changed(); } },
+        },
+        word(`hand.${hand}`),
+      ),
+      ...hands[hand].map((face, index) =>
+        el(
+          `button.card.suit-${face[1]}`,
+          {
+            type: "button",
+            title: word("card.take_out"),
+            on: { click: () => { hands[hand].splice(index, 1); chosen = hand; changed(); } },
+          },
+          faceText(face),
+        ),
+      ),
+    );
+  const pad = cardPad((face) => {
+    if (hands[chosen].length < 3) hands[chosen].push(face);
+    changed();
+  }, word);
+  changed();
+  const element = el("fieldset", {}, el("legend", {}, word("field.hands")), rows, pad);
+  return { name, read: () => structuredClone(hands), element };
+}

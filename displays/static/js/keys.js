@@ -1,0 +1,27 @@
+// Keyboard shortcuts: a letter presses the button that shows it. Never while somebody types.
+
+const TYPING = "input, select, textarea, dialog, [role=group].pad";
+
+/**
+ * Press what has `data-shortcut` with the key that was pressed.
+ *
+ * @param {(event: KeyboardEvent) => boolean} [others] tried first; true where it took the key.
+ */
+export function listenForShortcuts(others = () => false) {
+  document.addEventListener("keydown", (event) => {
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
+    if (others(event)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.shiftKey || event.key.length !== 1) return;
+    const wanted = CSS.escape(event.key.toUpperCase());
+    const button = document.querySelector(`[data-shortcut="${wanted}"]`);
+    if (button && !button.disabled) {
+      event.preventDefault();
+      button.focus();
+      button.click();
+    }
+  });
+}

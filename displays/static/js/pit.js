@@ -1,0 +1,153 @@
+// The pit's screen: what needs a person, the way out of it, and putting coups right.
+
+import { actButton } from "./acts.js";
+import { Record } from "./correct.js";
+import { byId, el, fill } from "./dom.js";
+import { askFor } from "./forms.js";
+import { listenForShortcuts } from "./keys.js";
+import { money, parseMoney, typed } from "./money.js";
+import { Station } from "./station.js";
+import { alarmName, drawHands, drawNext, drawStrip } from "./table_strip.js";
+
+const IN_COUP = [
+  ["enter_card", { key: "I" }],
+  ["correct_card", { key: "Y" }],
+  ["mark_unreadable", { key: "M" }],
+  ["realign", { key: "A" }],
+  ["confirm_result", { key: "R" }],
+  ["resolve_irregularity", { key: "X" }],
+];
+const MORE = [
+  ["resolve_irregularity", { form: "record", key: "J" }],
+  ["replace_shoe", { key: "S" }],
+  ["burn", { key: "N" }],
+  ["cut_card", { key: "K" }],
+  ["end_shoe", { key: "E" }],
+  ["load_shoe", { key: "L" }],
+  ["assign_dealer", { key: "D" }],
+];
+const DISK = ["log_unwritable", "log_unsound"];
+
+const station = await Station.open();
+const { word } = station;
+const record = new Record(station);
+let health = { live: false, reason: "server" };
+
+byId("acts").append(
+  ...IN_COUP.map(([command, how]) => actButton(station, command, how)),
+  actButton(station, "void_coup", {
+    key: "V",
+    act: () => record.show(station.state.coup.id).then(() => byId("on-record").querySelector(".act[data-command=void_coup]")?.click()),
+  }),
+);
+byId("more").append(
+  ...MORE.map(([command, how]) =>
+    actButton(station, command, how.form ? { ...how, label: word("irregularity.record") } : how),
+  ),
+);
+listenForShortcuts();
+station.onHealth((now) => {
+  health = now;
+  if (station.state) drawHealth(station.state);
+});
+
+function render(state) {
+  drawStrip(state, word);
+  drawHands(state, word);
+  drawNext(state, word);
+  drawAlarms(state);
+  drawHealth(state);
+  drawCommission(state);
+  record.offer(state);
+}
+
+/** What stands, what it means, and the way out. Whether it can be acknowledged the table says. */
+function drawAlarms({ alarms }) {
+  const hint = (name) => {
+    const key = `hint.${name.startsWith("shoe_error_") ? "shoe_error" : name}`;
+    return word(key) === key ? "" : word(key);
+  };
+  fill(
+    byId("alarm-list"),
+    ...alarms.map((alarm) => {
+      const button = el("button", { type: "button", data: { key: alarm.name } }, word("command.acknowledge_alarm"));
+      station.bind(button, {
+        command: "",
+        act: () => station.send(button, "acknowledge_alarm", { alarm: alarm.name }),
+      });
+      return el(
+        "li.alarm",
+        { data: { alarm: alarm.name } },
+        el("b", {}, `⚠ ${alarmName(alarm, word)}`),
+        el("p", {}, alarm.text),
+        hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
+        button,
+      );
+    }),
+    alarms.length ? null : el("li", {}, `✓ ${word("pit.no_alarms")}`),
+  );
+}
+
+/** What is alive: a mark, a word, and what it says. */
+function drawHealth({ link, catching_up, alarms }) {
+  const { live, reason } = health;
+  const disk = alarms.find((alarm) => DISK.includes(alarm.name));
+  const cage = alarms.find((alarm) => alarm.name.startsWith("cage") || alarm.name.startsWith("settlement_unack"));
+  const linked = ["open", "up"].includes(link.state);
+  const rows = [
+    ["server", reason !== "server", ""],
+    ["bus", live || !["server", "bus"].includes(reason), ""],
+    ["table", live, catching_up ? word("health.catching_up") : ""],
+    ["shoe", linked && !link.errors.length && !link.locked, [word(`link.${link.state}`), ...link.errors, link.locked ? word("health.locked") : ""].filter(Boolean).join(", ")],
+    ["disk", !disk, disk?.text ?? ""],
+    ["cage", !cage, cage?.text ?? ""],
+  ];
+  fill(
+    byId("health"),
+    ...rows.flatMap(([name, ok, text]) => [
+      el("dt", {}, word(`health.${name}`)),
+      el(`dd.${ok ? "ok" : "no"}`, { data: { health: name } }, `${ok ? "✓" : "✗"} ${word(ok ? "health.ok" : "health.not")} ${text}`),
+    ]),
+  );
+}
+
+/** What each seat owes, or was given up; and what to do about it. */
+function drawCommission({ commission, rulebook }) {
+  const { currency } = rulebook;
+  const button = (command, seat, act) => {
+    const made = el("button", { type: "button", data: { key: `${command}-${seat}`, command } }, word(`short.${command}`));
+    return station.bind(made, { command: "", roles: ["supervisor"], act: () => act(made) });
+  };
+  const row = (title, { seat, amount }, ...buttons) =>
+    el("li", { data: { seat } }, el("span", {}, `${word("dealer.seat", { seat })} · ${word(title)} ${money(amount, currency)}`), ...buttons);
+  const recover = ({ seat, amount }) =>
+    askFor(station, {
+      command: "recover_commission",
+      about: word("dealer.seat", { seat }),
+      fields: [{ name: "amount", kind: "text", value: typed(amount, currency), read: (text) => parseMoney(text, currency) ?? text }],
+      build: (values) => ({ seat, ...values }),
+    });
+  const giveUp = ({ seat }) =>
+    askFor(station, {
+      command: "mark_uncollected",
+      about: word("dealer.seat", { seat }),
+      fields: [{ name: "reason", kind: "reason" }],
+      build: (values) => ({ seat, ...values }),
+    });
+  const rows = [
+    ...commission.outstanding.map((owed) =>
+      row(
+        "commission.owes",
+        owed,
+        button("collect_commission", owed.seat, (made) => station.send(made, "collect_commission", { seat: owed.seat, amount: owed.amount })),
+        button("mark_uncollected", owed.seat, () => giveUp(owed)),
+      ),
+    ),
+    ...commission.uncollected.map((owed) =>
+      row("commission.given_up", owed, button("recover_commission", owed.seat, () => recover(owed))),
+    ),
+  ];
+  fill(byId("commission"), rows.length ? el("ul", {}, ...rows) : el("p", {}, word("commission.none")));
+}
+
+station.watch(render);

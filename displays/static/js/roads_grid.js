@@ -1,0 +1,97 @@
+// Where each mark of a road lies on the grid of six rows. Pure: no DOM, no state.
+//
+// The table sends logical columns; the grid is ours (docs/adr/0032). A streak goes down its column.
+// Where the next cell is below the last row or taken, it turns right and stays in that row: a
+// dragon tail. The next streak starts in the column right of where the streak before it started,
+// or in the next column whose top cell is free.
+
+export const ROWS = 6;
+
+/**
+ * Lay streaks out.
+ *
+ * @param {number[]} heights the length of each streak, in order.
+ * @returns {{column: number, row: number}[][]} the cells of each streak.
+ */
+export function layOut(heights) {
+  const taken = new Set();
+  const free = (column, row) => !taken.has(column * ROWS + row);
+  let start = -1;
+  return heights.map((height) => {
+    start += 1;
+    while (!free(start, 0)) start += 1;
+    let column = start;
+    let row = 0;
+    let turned = false;
+    const cells = [];
+    for (let n = 0; n < height; n += 1) {
+      if (n > 0) {
+        turned ||= row + 1 >= ROWS || !free(column, row + 1);
+        if (turned) column += 1;
+        else row += 1;
+      }
+      taken.add(column * ROWS + row);
+      cells.push({ column, row });
+    }
+    return cells;
+  });
+}
+
+/**
+ * The big road.
+ *
+ * @param {{winner: string, ties: number}[][]} columns as `state` has them.
+ * @returns {{column: number, row: number, mark: string, ties: number}[]} in the order of play.
+ */
+export function bigRoad(columns) {
+  const places = layOut(columns.map((cells) => cells.length));
+  return columns.flatMap((cells, streak) =>
+    cells.map(({ winner, ties }, n) => ({ ...places[streak][n], mark: winner, ties })),
+  );
+}
+
+/**
+ * A derived road: equal marks in a row are a streak.
+ *
+ * @param {string} marks `R` and `B`, in order.
+ * @returns {{column: number, row: number, mark: string}[]} in order.
+ */
+export function derivedRoad(marks) {
+  const streaks = marks.match(/R+|B+/g) ?? [];
+  const places = layOut(streaks.map((streak) => streak.length));
+  return streaks.flatMap((streak, n) => places[n].map((place) => ({ ...place, mark: streak[0] })));
+}
+
+/**
+ * The bead plate: every coup in order, six to a column.
+ *
+ * @param {string[]} beads as `state` has them: `Bn`, `Pp`, `T`.
+ * @returns {{column: number, row: number, mark: string, natural: boolean, playerPair: boolean,
+ *     bankerPair: boolean}[]} in order.
+ */
+export function beadPlate(beads) {
+  return beads.map((bead, n) => ({
+    column: Math.floor(n / ROWS),
+    row: n % ROWS,
+    mark: bead[0],
+    natural: bead.includes("n"),
+    playerPair: bead.includes("p"),
+    bankerPair: bead.includes("b"),
+  }));
+}
+
+/**
+ * What of a road is seen when so many columns fit: the newest, moved to the left.
+ *
+ * @template {{column: number}} Cell
+ * @param {Cell[]} cells of a road.
+ * @param {number} columns that fit.
+ * @returns {Cell[]} those that are seen.
+ */
+export function newest(cells, columns) {
+  const last = cells.reduce((most, cell) => Math.max(most, cell.column), -1);
+  const hidden = Math.max(0, last + 1 - columns);
+  return cells
+    .filter((cell) => cell.column >= hidden)
+    .map((cell) => ({ ...cell, column: cell.column - hidden }));
+}

@@ -1,0 +1,73 @@
+// What dealer and pit both see of the table: the line on top, the hands, and what comes next.
+
+import { cardElement } from "./cards.js";
+import { byId, el, fill } from "./dom.js";
+
+// A shape beside each phase's word: nothing is told by colour alone.
+const SHAPES = {
+  betting: "●", closed: "◆", dealing: "▶", complete: "■", confirmed: "■", settled: "✓",
+  voided: "✕", misaligned: "!", disputed: "!", held: "!", none: "○",
+};
+
+/** Draw the line on top. */
+export function drawStrip(state, word) {
+  const { coup, shoe, link } = state;
+  byId("table").textContent = `${word("station.table")} ${state.table}`;
+  byId("shoe").textContent = shoe ? `${word("field.shoe")} ${shoe.id}` : word("station.no_shoe");
+  byId("coup").textContent = coup ? `${word("station.coup")} ${coup.id.split("/")[1]}` : "";
+  const phase = coup?.phase ?? "none";
+  const shown = byId("phase");
+  shown.dataset.phase = phase;
+  shown.textContent = `${SHAPES[phase] ?? "?"} ${word(`phase.${phase}`)}`;
+  const line = byId("link");
+  line.dataset.state = link.state;
+  line.textContent = `${word("station.link")}: ${word(`link.${link.state}`)}`;
+  const alarms = byId("alarms");
+  alarms.dataset.any = state.alarms.length ? "yes" : "no";
+  alarms.textContent = state.alarms.length
+    ? `⚠ ${state.alarms.map((alarm) => alarmName(alarm, word)).join(" · ")}`
+    : "";
+}
+
+/** An alarm's name in the page's language. */
+export function alarmName({ name }, word) {
+  const key = `alarm.${name}`;
+  if (word(key) !== key) return word(key);
+  return name.startsWith("shoe_error_")
+    ? word("alarm.shoe_error", { error: name.slice("shoe_error_".length) })
+    : name;
+}
+
+/** Draw both hands. */
+export function drawHands(state, word) {
+  const coup = state.coup;
+  const hand = (name) => {
+    const cards = coup?.cards.filter((card) => card.hand === name) ?? [];
+    const total = coup?.[`${name}_total`];
+    return el(
+      `div.hand.${name}`,
+      { data: { won: String(coup?.winner === name) } },
+      el("h3", {}, word(`hand.${name}`), " ", el("b", {}, total ?? "–")),
+      el("div.row", {}, ...cards.map((card) => cardElement(card, word))),
+    );
+  };
+  fill(byId("hands"), hand("player"), hand("banker"));
+}
+
+/** Say what comes next and why; the words of a draw rule are the table's where we have none. */
+export function drawNext(state, word) {
+  const coup = state.coup;
+  const due = coup?.due ?? [];
+  const next = byId("next");
+  if (due.length) {
+    const places = due.map(({ hand, number }) => word("next.place", { hand: word(`hand.${hand}`), number }));
+    const key = `rule.${due[0].rule}`;
+    const why = word(key) === key ? due[0].words : word(key);
+    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, why));
+    return;
+  }
+  const phase = coup?.phase ?? "none";
+  const outcome = coup?.winner ? word(`winner.${coup.winner}`) : "";
+  const reason = coup?.reason ? ` (${coup.reason})` : "";
+  fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, word(`next.${phase}`) + reason));
+}

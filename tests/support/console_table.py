@@ -1,0 +1,146 @@
+"""A whole table with screens for people: real broker, core, driver and web server, in a thread.
+
+The shoe is a pseudo-terminal that says what the test says; the browser is the test's own.
+"""
+
+import asyncio
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx
+from msgspec import Struct
+
+from baccarat.config import TableConfig, load_config
+from baccarat.services import serve_displays, serve_shoe, serve_table
+from displays.accounts import Account, hash_password, save_accounts
+from tests.support.brokers import Broker, running
+from tests.support.shoe_bytes import frames
+from tests.support.shoe_line import ShoePort
+from tests.support.waiting import until_blocking
+
+__all__ = ["PASSWORD", "ConsoleTable", "console_table"]
+
+PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
+_COPIES: Final = 3
+_PEOPLE: Final = {"dora": ("dealer",), "sam": ("supervisor",), "both": ("dealer", "supervisor")}
+_CONFIG: Final = """\
+site = "harbour"
+table = "b7"
+rulebook = "{rulebook}"
+
+[shoe]
+url = "{shoe}"
+profile = "enq-bcc"
+
+[bus]
+host = "127.0.0.1"
+port = {port}
+
+[displays]
+port = {page}
+users = "users.toml"
+betting_s = 20
+"""
+
+
+class ConsoleTable(Struct, kw_only=True):
+    """The table under test.
+
+    Args:
+        broker: to be killed.
+        shoe: the shoe's end of its line.
+        address: of the pages, without a slash at its end.
+        log: the log's file.
+    """
+
+    broker: Broker
+    shoe: ShoePort
+    address: str
+    log: Path
+    _said: int = 0
+
+    def say(self, reports: str) -> None:
+        """Have the shoe say comma-separated reports, each in copies, with its running number."""
+        for frame in frames(reports, self._said + 1):
+            self._said += 1
+            self.shoe.say(frame * _COPIES)
+
+    def events(self, kind: str) -> int:
+        """How many events of a type are in the log."""
+        query = "SELECT count(*) FROM event WHERE type = ?"
+        with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:
+            return int(connection.execute(query, (kind,)).fetchone()[0])
+
+
+@contextmanager
+def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[ConsoleTable]:
+    """The table, until the block ends.
+
+    Args:
+        folder: for everything that it keeps.
+        rulebook: by which it plays.
+    """
+    secret = hash_password(PASSWORD)
+    save_accounts(
+        folder / "users.toml",
+        {name: Account(password=secret, roles=roles) for name, roles in _PEOPLE.items()},
+    )
+    shoe = ShoePort(folder / "shoe")
+    with running("nats", folder / "broker") as broker:
+        path = folder / "table.toml"
+        path.write_text(
+            _CONFIG.format(rulebook=rulebook, shoe=shoe.url, port=broker.port, page=_free_port())
+        )
+        config = load_config(path)
+        with _serving(config):
+            assert config.displays is not None
+            address = f"http://127.0.0.1:{config.displays.port}"
+            until_blocking(lambda: _live(address), "the pages are live")
+            yield ConsoleTable(broker=broker, shoe=shoe, address=address, log=config.log_path)
+    shoe.unplug()
+
+
+@contextmanager
+def _serving(config: TableConfig) -> Iterator[None]:
+    """The services in a loop of their own."""
+    loop, stop, failed = asyncio.new_event_loop(), asyncio.Event(), []
+
+    async def serve() -> None:
+        async with asyncio.TaskGroup() as group:
+            for service in (serve_table, serve_shoe, serve_displays):
+                group.create_task(service(config, stop))
+
+    def work() -> None:
+        try:
+            loop.run_until_complete(serve())
+        except BaseException as error:  # noqa: BLE001 - told by the test's own thread
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="services")
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+    if failed:
+        raise failed[0]
+
+
+def _live(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/health").status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
