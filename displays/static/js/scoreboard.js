@@ -139,6 +139,12 @@ function betRow(bet, currency) {
   return row;
 }
 
+/** A limit, in letters as large as its length allows. */
+function showLimit(id, text) {
+  at(id).textContent = text;
+  at(id).style.setProperty("--length", text.length);
+}
+
 let signShown = "";
 
 function showSign(rulebook) {
@@ -150,10 +156,9 @@ function showSign(rulebook) {
   at("game").textContent = sign(rulebook.sign.game);
   const scale = rulebook.sign.pay_scale;
   at("scale").textContent = scale ? word("scale", { scale: word(`scale.${scale}`) }) : "";
-  at("currency").textContent = currency;
-  at("minimum").textContent = minimum === null ? "–" : amount(minimum, currency, language);
-  at("maximum").textContent =
-    maximum === null ? word("limits.none") : amount(maximum, currency, language);
+  for (const each of board.querySelectorAll("[data-currency]")) each.textContent = currency;
+  showLimit("minimum", minimum === null ? "–" : amount(minimum, currency, language));
+  showLimit("maximum", maximum === null ? word("limits.none") : amount(maximum, currency, language));
   at("bets").replaceChildren(...bets.map((bet) => betRow(bet, currency)));
   const lines = bets.reduce((sum, bet) => sum + (pays(bet).length > 2 ? 2 : 1), 0);
   at("bets").closest("table").style.setProperty("--rows", Math.max(8, lines));
