@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,17 +19,28 @@ from baccarat.contract.asyncapi import document
 from baccarat.contract.channels import CHANNELS, ROOT
 from baccarat.contract.rules import FREE_TEXT, MOST, RULES
 from baccarat.contract.samples import samples
-from baccarat.contract.schemas import MESSAGES, bundle, definitions, one_message, unruled_fields
+from baccarat.contract.schemas import (
+    EVENTS,
+    MESSAGES,
+    bundle,
+    definitions,
+    one_message,
+    unruled_fields,
+)
 from events.codec import decode_data, decode_envelope
 from events.commands import COMMANDS, Answer
+from events.log import EventLog
 from events.presence import Status
 from events.registry import TABLE_EVENTS
 from events.shoe import LinkStatus, ShoeAck, ShoeEvent
 from events.topics import SEGMENT, Topics
 from table_core.shell.bell import AlarmNotice
+from table_core.shell.publishers import public_bytes
 from table_core.view import StateView
 from tests.house.sources import ROOT as TREE
 from tests.house.sources import texts
+from tests.support.corpus import folders
+from tests.support.corpus_game import ORIGIN
 
 DEFINITIONS = definitions()
 SAMPLES = samples(DEFINITIONS)
@@ -58,7 +71,7 @@ def test_the_command_prints_the_document(
     assert (out, err) == ((TREE / "docs/schema" / file).read_text(encoding="utf-8"), "")
 
 
-def test_a_file_for_each_message_needs_no_other(tmp_path: Any) -> None:
+def test_a_file_for_each_message_needs_no_other(tmp_path: Path) -> None:
     assert main(["schema", "json", "--dir", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {
         BUNDLE_FILE,
@@ -257,6 +270,19 @@ def test_the_examples_of_the_documents_are_taken() -> None:
                 validator(name).validate(json.loads(example))
                 checked += 1
     assert checked >= 8
+
+
+def test_every_event_of_the_corpus_is_what_its_schema_says(tmp_path: Path) -> None:
+    """A log with every type that there is, as the table would publish it."""
+    checks: dict[str, Validator] = {}
+    for folder in folders():
+        path = Path(shutil.copy(folder / "table.sqlite", tmp_path / f"{folder.name}.sqlite"))
+        with EventLog.open(path, ORIGIN) as log:
+            published = [json.loads(public_bytes(stored)) for stored in log.read(1)]
+        for said in published:
+            name = f"event.{said['type']}.v{said['v']}"
+            checks.setdefault(name, validator(name)).validate(said)
+    assert set(EVENTS) <= checks.keys()
 
 
 def test_one_message_brings_no_definition_that_it_does_not_need() -> None:

@@ -1,0 +1,90 @@
+"""A cage's book with nothing but paho-mqtt and SQLite: each settlement once, and none missed.
+
+python cage_book.py BOOK HOST PORT bac/v1/SITE/TABLE     keep the book
+python cage_book.py BOOK                                 show it
+"""  # noqa: INP001 - a script to copy, in no package
+
+import json
+import sqlite3
+import sys
+import time
+import uuid
+from typing import Any
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+
+book = sqlite3.connect(sys.argv[1])
+book.executescript("""
+  CREATE TABLE IF NOT EXISTS settlement (id TEXT PRIMARY KEY, reverses TEXT);
+  CREATE TABLE IF NOT EXISTS line (id TEXT, seat INT, staked INT, paid INT, commission INT);
+  CREATE TABLE IF NOT EXISTS reader (one INTEGER PRIMARY KEY, position INT);
+  INSERT OR IGNORE INTO reader VALUES (1, 0);
+  CREATE VIEW IF NOT EXISTS seats AS SELECT seat, sum(staked), sum(paid), sum(commission) FROM line
+    WHERE id NOT IN (SELECT reverses FROM settlement WHERE reverses NOT NULL) GROUP BY seat;
+""")
+asked = (0, 0.0)  # from which position we have asked for a replay, and when
+
+
+def request(client: mqtt.Client, command: str, **fields: object) -> None:
+    """Ask the table; the answer comes on response/cage."""
+    body = json.dumps({"transaction": str(uuid.uuid4()), **fields})
+    client.publish(f"{root}/request/cage/{command}", body, qos=1)
+
+
+def connected(client: mqtt.Client, *_: object) -> None:
+    """Every time. The retained state says how far the log has come, and we ask for what we lack."""
+    below = ("event", "response/cage/events", "response/cage", "state")
+    client.subscribe([(f"{root}/{topic}", 1) for topic in below])
+
+
+def received(client: mqtt.Client, _: object, message: mqtt.MQTTMessage) -> None:
+    """Take the event whose turn it is; drop what came before, ask for what is missing."""
+    global asked  # noqa: PLW0603 - a script of one page
+    said = json.loads(message.payload)
+    if message.topic.endswith("/response/cage"):
+        if said["result"] == "refused":
+            sys.exit(f"the table refused: {said}")
+        return
+    position = said["position"]
+    (here,) = book.execute("SELECT position FROM reader").fetchone()
+    if position <= here:
+        return
+    if position > here + 1 or message.topic.endswith("/state"):
+        if asked[0] != here + 1 or time.monotonic() - asked[1] > 2:  # noqa: PLR2004 - seconds
+            asked = (here + 1, time.monotonic())
+            request(client, "replay", **{"from": here + 1})
+        return
+    settled = said["type"] == "coup_settled"
+    with book:  # one transaction: the settlement, and how far we have come
+        if settled:
+            apply(said)
+        book.execute("UPDATE reader SET position = max(position, ?)", (position,))
+    if settled:  # only now, because only now it is ours
+        request(client, "ack", consumer="cage", position=position)
+
+
+def apply(event: dict[str, Any]) -> None:
+    """Book a settlement, unless it is booked. One that reverses another takes its place."""
+    if event["v"] != 1:
+        sys.exit(f"version {event['v']} of coup_settled is not known to this book")
+    settlement = event["data"]["settlement"]
+    name = settlement["settlement_id"]
+    row = (name, settlement.get("reverses"))
+    if book.execute("INSERT OR IGNORE INTO settlement VALUES (?, ?)", row).rowcount:
+        for line in settlement["lines"]:
+            staked = 0 if line.get("kind") == "promo" else line["stake"]
+            sums = (name, line["seat"], staked, line["paid"], line["commission"])
+            book.execute("INSERT INTO line VALUES (?, ?, ?, ?, ?)", sums)
+
+
+if len(sys.argv) == 2:  # noqa: PLR2004 - the book alone
+    names = ("staked", "paid", "commission")
+    rows = book.execute("SELECT * FROM seats").fetchall()
+    print(json.dumps({"seats": {str(s): dict(zip(names, of, strict=True)) for s, *of in rows}}))  # noqa: T201
+    sys.exit()
+host, port, root = sys.argv[2:]
+client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id="cage")
+client.on_connect, client.on_message = connected, received
+client.connect(host, int(port))
+client.loop_forever()
