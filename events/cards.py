@@ -45,6 +45,7 @@ class Card(Enum):
     C8, C9, CT, CJ, CQ, CK = "8C", "9C", "TC", "JC", "QC", "KC"
 
     def __init__(self, text: str) -> None:
+        self.text: str = text  # the value; an enum's own `value` is a function of Python
         self.rank: str = text[0]
         self.suit: str = text[1]
         self.points: int = POINTS[text[0]]

@@ -189,7 +189,7 @@ COUP_EVENTS: Final = frozenset(name.partition("/")[0] for _, name in TRANSITIONS
 
 def input_of(event: TableEvent) -> str:
     """The table's name for an event: its type, and for a settlement its phase as well."""
-    if isinstance(event, CoupSettled):
+    if type(event) is CoupSettled:
         again = "_again" if event.settlement.revision > 1 else ""
         return f"{event.TYPE}{again}/{event.settlement.phase}"
     return event.TYPE
@@ -200,10 +200,6 @@ def allows(phase: Phase, event: TableEvent | str) -> bool:
     return (phase, event if isinstance(event, str) else input_of(event)) in TRANSITIONS
 
 
-def advance(phase: Phase, event: TableEvent) -> Phase:
-    """The phase after `event`.
-
-    Raises:
-        KeyError: the table has no such transition; `allows` was not asked.
-    """
-    return TRANSITIONS[phase, input_of(event)]
+def advance(phase: Phase, event: TableEvent) -> Phase | None:
+    """The phase after `event`; None where the table has no such way."""
+    return TRANSITIONS.get((phase, input_of(event)))

@@ -56,7 +56,7 @@ from events.table import (
 )
 from events.wagering import AggregateCapped, LimitsSet, WagersVoided
 from table_core.commission import fold_commission
-from table_core.coup import COUP_EVENTS, Phase, allows, input_of
+from table_core.coup import Phase, advance, input_of
 from table_core.fold_cards import (
     on_card_dealt,
     on_card_disclosed,
@@ -68,6 +68,7 @@ from table_core.fold_cards import (
     on_excess_card_resolved,
 )
 from table_core.fold_correction import (
+    OF_THE_PAST,
     fold_past,
     is_of_the_past,
     on_hands_corrected,
@@ -101,13 +102,7 @@ def fold(state: TableState, event: TableEvent) -> TableState:
     Raises:
         OurBug: the event could not have been decided in this state.
     """
-    if is_of_the_past(state, event):
-        return replace(fold_past(state, event), position=state.position + 1)
-    if event.TYPE in COUP_EVENTS and not allows(state.phase, event):
-        raise OurBug(
-            f"position {state.position + 1}: {input_of(event)} in phase {state.phase.value}"
-        )
-    return replace(_FOLDS[type(event)](state, event), position=state.position + 1)
+    return replace(_step(state, event), position=state.position + 1)
 
 
 def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
@@ -117,14 +112,29 @@ def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
     return state
 
 
+def _step(state: TableState, event: TableEvent) -> TableState:
+    """All that `event` moves but the position."""
+    kind = type(event)
+    if kind in OF_THE_PAST and is_of_the_past(state, event):
+        return fold_past(state, event)
+    on_coup = _COUP_FOLDS.get(kind)
+    if on_coup is None:
+        return _FOLDS[kind](state, event)
+    before = state.coup.phase if state.coup else Phase.NONE
+    after = advance(before, event)
+    if after is None:
+        raise OurBug(f"position {state.position + 1}: {input_of(event)} in phase {before.value}")
+    return on_coup(state, event, after)
+
+
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
     return replace(state, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
 
 
-def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
+def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) -> TableState:
     coup = Coup(
         id=event.coup,
-        phase=Phase.BETTING,
+        phase=phase,
         rulebook=event.rulebook,
         rulebook_hash=event.rulebook_hash,
         wagerless=event.wagerless,
@@ -137,35 +147,35 @@ def _on_betting_opened(state: TableState, event: BettingOpened) -> TableState:
     return replace(state, coup=coup, shoe=replace(shoe, begun=False), replaced=(), link=link)
 
 
-def _on_wagers_placed(state: TableState, event: WagersPlaced) -> TableState:
+def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
     coup, wagers = current_coup(state), event.wagers
     standing = with_wagers(coup.standing, wagers)
-    return with_coup(state, event, wagers=coup.wagers + wagers, standing=standing)
+    return with_coup(state, phase, wagers=coup.wagers + wagers, standing=standing)
 
 
-def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn) -> TableState:
-    return _wagers_gone(state, event, set(event.wagers))
+def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn, phase: Phase) -> TableState:
+    return _wagers_gone(state, set(event.wagers), phase)
 
 
-def _on_wagers_voided(state: TableState, event: WagersVoided) -> TableState:
-    return _wagers_gone(state, event, {refund.wager for refund in event.refunds})
+def _on_wagers_voided(state: TableState, event: WagersVoided, phase: Phase) -> TableState:
+    return _wagers_gone(state, {refund.wager for refund in event.refunds}, phase)
 
 
-def _wagers_gone(state: TableState, event: TableEvent, gone: set[str]) -> TableState:
+def _wagers_gone(state: TableState, gone: set[str], phase: Phase) -> TableState:
     coup = current_coup(state)
     left = tuple(wager for wager in coup.wagers if wager.id not in gone)
     taken = (wager for wager in coup.wagers if wager.id in gone)
-    return with_coup(state, event, wagers=left, standing=without_wagers(coup.standing, taken))
+    return with_coup(state, phase, wagers=left, standing=without_wagers(coup.standing, taken))
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
     return replace(state, limits=event)
 
 
-def _on_excess_card_drawn(state: TableState, event: ExcessCardDrawn) -> TableState:
+def _on_excess_card_drawn(state: TableState, _: ExcessCardDrawn, phase: Phase) -> TableState:
     if current_coup(state).excess_open:
-        return with_coup(state, event)  # it was drawn outside the game, and is judged now
-    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), event, excess="drawn")
+        return with_coup(state, phase)  # it was drawn outside the game, and is judged now
+    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), phase, excess="drawn")
 
 
 def _on_nothing(state: TableState, _: TableEvent) -> TableState:
@@ -176,23 +186,23 @@ def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
     return replace(state, dealer=event.dealer, supervisor=event.supervisor)
 
 
-def _on_phase_only(state: TableState, event: TableEvent) -> TableState:
-    return with_coup(state, event)
+def _on_phase_only(state: TableState, _: TableEvent, phase: Phase) -> TableState:
+    return with_coup(state, phase)
 
 
-def _on_result_disputed(state: TableState, event: ResultDisputed) -> TableState:
-    return with_coup(state, event, reason=event.detail)
+def _on_result_disputed(state: TableState, event: ResultDisputed, phase: Phase) -> TableState:
+    return with_coup(state, phase, reason=event.detail)
 
 
-def _on_coup_misaligned(state: TableState, event: CoupMisaligned) -> TableState:
-    return with_coup(state, event, reason=f"{event.reason}: {event.detail}")
+def _on_coup_misaligned(state: TableState, event: CoupMisaligned, phase: Phase) -> TableState:
+    return with_coup(state, phase, reason=f"{event.reason}: {event.detail}")
 
 
-def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
+def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> TableState:
     settlement, totals, coup = event.settlement, state.totals, current_coup(state)
     before = coup.settlement(settlement.phase)
     others = tuple(each for each in coup.settlements if each is not before)
-    state = with_coup(state, event, settlements=(*others, settlement))
+    state = with_coup(state, phase, settlements=(*others, settlement))
     totals = replace(
         totals,
         coups=totals.coups + (state.phase is Phase.SETTLED),
@@ -209,7 +219,7 @@ def _on_coup_settled(state: TableState, event: CoupSettled) -> TableState:
     return _forget_coup_alarms(state)
 
 
-def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
+def _on_coup_voided(state: TableState, event: CoupVoided, phase: Phase) -> TableState:
     coup = current_coup(state)
     # Cards of the round may still come when the coup is void before the shoe's round is over.
     had_cards = bool(coup.cards) or coup.phase is Phase.MISALIGNED
@@ -222,7 +232,7 @@ def _on_coup_voided(state: TableState, event: CoupVoided) -> TableState:
     shoe = shoe_of_coup(state)
     state = with_shoe(state, replace(shoe, voids=shoe.voids + 1))
     state = replace(state, link=link, totals=totals)
-    state = remembered(with_coup(state, event, reason=event.reason))
+    state = remembered(with_coup(state, phase, reason=event.reason))
     return _forget_coup_alarms(state)
 
 
@@ -247,14 +257,8 @@ def _forget_coup_alarms(state: TableState) -> TableState:
     return replace(state, alarms=tuple(alarm for alarm in state.alarms if alarm.coup is None))
 
 
-_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
-    RulebookAdopted: _on_rulebook_adopted,
-    ShoeLoaded: on_shoe_loaded,
-    ShoeEnded: on_shoe_ended,
-    BurnRecorded: on_burn_recorded,
-    CutCardCame: on_cut_card_came,
-    ShoeAudited: on_shoe_audited,
-    ShoeReported: on_shoe_reported,
+# What moves the coup in progress, to the phase that is given with it.
+_COUP_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any, Phase], TableState]]] = {
     BettingOpened: _on_betting_opened,
     WagersPlaced: _on_wagers_placed,
     WagersWithdrawn: _on_wagers_withdrawn,
@@ -267,15 +271,6 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CoupMisaligned: _on_coup_misaligned,
     CoupSettled: _on_coup_settled,
     CoupVoided: _on_coup_voided,
-    AlarmRaised: _on_alarm_raised,
-    AlarmCleared: _on_alarm_cleared,
-    CommissionAccrued: _on_commission,
-    CommissionCollected: _on_commission,
-    CommissionPrepaid: _on_commission,
-    CommissionReturned: _on_commission,
-    CommissionReversed: _on_commission,
-    CommissionUncollected: _on_commission,
-    CommissionRecovered: _on_commission,
     CardUnread: on_card_unread,
     CardMarkedUnreadable: on_card_marked_unreadable,
     CardEntered: on_card_set_by_hand,
@@ -285,9 +280,28 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CoupRealigned: on_coup_realigned,
     ExcessCardDrawn: _on_excess_card_drawn,
     ExcessCardResolved: on_excess_card_resolved,
+    WagersVoided: _on_wagers_voided,
+}
+
+_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
+    RulebookAdopted: _on_rulebook_adopted,
+    ShoeLoaded: on_shoe_loaded,
+    ShoeEnded: on_shoe_ended,
+    BurnRecorded: on_burn_recorded,
+    CutCardCame: on_cut_card_came,
+    ShoeAudited: on_shoe_audited,
+    ShoeReported: on_shoe_reported,
+    AlarmRaised: _on_alarm_raised,
+    AlarmCleared: _on_alarm_cleared,
+    CommissionAccrued: _on_commission,
+    CommissionCollected: _on_commission,
+    CommissionPrepaid: _on_commission,
+    CommissionReturned: _on_commission,
+    CommissionReversed: _on_commission,
+    CommissionUncollected: _on_commission,
+    CommissionRecovered: _on_commission,
     IrregularityRecorded: _on_nothing,
     DealerAssigned: _on_dealer_assigned,
-    WagersVoided: _on_wagers_voided,
     LimitsSet: _on_limits_set,
     AggregateCapped: _on_nothing,
     BooksClosed: _on_nothing,

@@ -14,6 +14,7 @@ from events.irregularity import (
     ExcessCardResolved,
 )
 from events.table import CardDealt, CardDisclosed, DealCompleted
+from table_core.coup import Phase
 from table_core.dealing import due_places
 from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.shoe_state import place_last, set_face
@@ -32,42 +33,50 @@ __all__ = [
 ]
 
 
-def on_card_dealt(state: TableState, event: CardDealt) -> TableState:
+def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableState:
     """A card lies at its place."""
     card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
-    shoe = place_last(current_shoe(state), event.hand, event.number)
-    state = replace(state, shoe=shoe, link=replace(state.link, carried=False))
-    return with_coup(state, event, cards=(*current_coup(state).cards, card))
+    shoe, link, coup = current_shoe(state), state.link, current_coup(state)
+    return replace(
+        state,
+        shoe=place_last(shoe, event.hand, event.number),
+        link=replace(link, carried=False) if link.carried else link,
+        coup=replace(coup, phase=phase, cards=(*coup.cards, card)),
+    )
 
 
-def on_card_unread(state: TableState, event: CardUnread) -> TableState:
+def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableState:
     """A card lies at its place, its face unknown."""
     card = DealtCard(event.hand, event.number, None, None, "unread")
     state = replace(state, shoe=place_last(current_shoe(state), event.hand, event.number))
-    return with_coup(state, event, cards=(*current_coup(state).cards, card))
+    return with_coup(state, phase, cards=(*current_coup(state).cards, card))
 
 
-def on_card_disclosed(state: TableState, event: CardDisclosed) -> TableState:
+def on_card_disclosed(state: TableState, event: CardDisclosed, phase: Phase) -> TableState:
     """A face is known now."""
-    return _with_face(state, event, card=event.card)
+    return _with_face(state, event, phase, card=event.card)
 
 
-def on_card_marked_unreadable(state: TableState, event: CardMarkedUnreadable) -> TableState:
+def on_card_marked_unreadable(
+    state: TableState, event: CardMarkedUnreadable, phase: Phase
+) -> TableState:
     """A face counts as unknown again."""
     state = _face_in_shoe(state, event.hand, event.number, None)
-    return _with_face(state, event, card=None, rule=None, source="unread")
+    return _with_face(state, event, phase, card=None, rule=None, source="unread")
 
 
-def on_card_set_by_hand(state: TableState, event: CardEntered | CardCorrected) -> TableState:
+def on_card_set_by_hand(
+    state: TableState, event: CardEntered | CardCorrected, phase: Phase
+) -> TableState:
     """A person has entered or corrected a face, or a card that was never told of."""
     place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
         state = _face_in_shoe(state, *place, event.card)
-        return _with_face(state, event, card=event.card, source="manual")
+        return _with_face(state, event, phase, card=event.card, source="manual")
     state = add_card(state, *place, event.card)
     state = replace(state, link=replace(state.link, carried=False))
     card = DealtCard(event.hand, event.number, event.card, None, "manual")
-    return with_coup(state, event, cards=(*current_coup(state).cards, card))
+    return with_coup(state, phase, cards=(*current_coup(state).cards, card))
 
 
 def _face_in_shoe(state: TableState, hand: Hand, number: int, face: Card | None) -> TableState:
@@ -77,6 +86,7 @@ def _face_in_shoe(state: TableState, hand: Hand, number: int, face: Card | None)
 def _with_face(
     state: TableState,
     event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
+    phase: Phase,
     **changes: Any,
 ) -> TableState:
     """One card changed; what was concluded from the cards is open again."""
@@ -85,15 +95,15 @@ def _with_face(
         replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
         for dealt in current_coup(state).cards
     )
-    return with_coup(state, event, cards=cards, completed=None)
+    return with_coup(state, phase, cards=cards, completed=None)
 
 
-def on_deal_completed(state: TableState, event: DealCompleted) -> TableState:
+def on_deal_completed(state: TableState, event: DealCompleted, phase: Phase) -> TableState:
     """Our own outcome stands."""
-    return with_coup(state, event, completed=event)
+    return with_coup(state, phase, completed=event)
 
 
-def on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
+def on_coup_realigned(state: TableState, _: CoupRealigned, phase: Phase) -> TableState:
     """The coup goes on from its cards as they stand.
 
     A card drawn outside the game while one was due is vouched for with them: it is no hand's.
@@ -101,13 +111,15 @@ def on_coup_realigned(state: TableState, event: CoupRealigned) -> TableState:
     coup = current_coup(state)
     known = all(dealt.card is not None for dealt in coup.cards)
     excess = "" if coup.excess_open and known and due_places(coup) else coup.excess
-    return with_coup(state, event, reason="", completed=None, excess=excess)
+    return with_coup(state, phase, reason="", completed=None, excess=excess)
 
 
-def on_excess_card_resolved(state: TableState, event: ExcessCardResolved) -> TableState:
+def on_excess_card_resolved(
+    state: TableState, event: ExcessCardResolved, phase: Phase
+) -> TableState:
     """The excess card has its fate."""
     carried, dummy = event.outcome == "carried", event.outcome == "dummy"
     link, shoe = replace(state.link, carried=carried or dummy, dummy=dummy), shoe_of_excess(state)
     if event.outcome == "burned":
         state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
-    return with_coup(replace(state, link=link), event, excess=event.outcome)
+    return with_coup(replace(state, link=link), phase, excess=event.outcome)

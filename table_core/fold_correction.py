@@ -25,6 +25,7 @@ from table_core.state import Coup, TableState
 from table_core.trail import Trail
 
 __all__ = [
+    "OF_THE_PAST",
     "fold_past",
     "is_of_the_past",
     "on_hands_corrected",
@@ -39,21 +40,21 @@ _FACE: Final = 2  # letters of a face in a shoe's order
 # ---- the coup in progress ----
 
 
-def on_hands_corrected(state: TableState, event: HandsCorrected) -> TableState:
+def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -> TableState:
     """The coup's cards are these; what was concluded from the others is open again."""
     coup = with_hands(current_coup(state), event.player, event.banker)
     faces = {(each.hand, each.number): each.card for each in coup.cards if each.card}
     state = lay_cards(state, faces)
-    return with_coup(state, event, cards=coup.cards, completed=None)
+    return with_coup(state, phase, cards=coup.cards, completed=None)
 
 
-def on_wager_corrected(state: TableState, event: WagerCorrected) -> TableState:
+def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -> TableState:
     """A wager stands as it really stood."""
     coup = current_coup(state)
     standing = without_wagers(coup.standing, [event.was] if event.was else [])
     standing = with_wagers(standing, [event.wager] if event.wager else [])
     wagers = with_wager(coup, event.was, event.wager).wagers
-    return with_coup(state, event, wagers=wagers, standing=standing)
+    return with_coup(state, phase, wagers=wagers, standing=standing)
 
 
 # ---- coups that are over ----
@@ -72,9 +73,7 @@ def past_coup(state: TableState, coup: str) -> Coup | None:
 
 
 def is_of_the_past(state: TableState, event: TableEvent) -> bool:
-    """Whether an event is about a coup that is over, and not about the one in progress."""
-    if type(event) not in _PAST:
-        return False
+    """Whether an event of `OF_THE_PAST` is about a coup that is over, not the one in progress."""
     coup = state.coup
     return coup is not None and (coup.phase in OVER or coup.id != event.coup)  # type: ignore[attr-defined]  # each type of _PAST has a coup
 
@@ -214,3 +213,6 @@ _PAST: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = 
     CoupSettled: _settled,
     CoupVoided: _voided,
 }
+
+OF_THE_PAST: Final = frozenset(_PAST)
+"""The types of events that can be about a coup that is over."""

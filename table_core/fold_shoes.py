@@ -15,7 +15,6 @@ from events.shoe import (
     LinkStalled,
     LinkUp,
     LockChanged,
-    Report,
     RoundForcedEnd,
     ShoeBooted,
     ShoeReady,
@@ -25,7 +24,7 @@ from events.table import ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.coup import OVER, Phase
 from table_core.fold_tools import current_shoe
 from table_core.shoe_life import BURN_ALARM
-from table_core.shoe_state import ORDERS_KEPT, ShoeView
+from table_core.shoe_state import OF_CARDS, ORDERS_KEPT, ShoeView
 from table_core.shoes import DRAWN_OUTSIDE, hear_shoes, shoe_of_excess, with_shoe
 from table_core.state import Coup, LinkView, TableState
 from table_core.trail import Trail
@@ -79,44 +78,45 @@ def on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
 def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     """What the shoe says, as far as it is a fact by itself: the link, the cards, the evidence."""
     source, report = event.source, event.source.report
-    link, awaited = state.link, state.link.carried
-    if link.journal and link.journal != source.journal:
-        link = replace(link, past=link.past | {link.journal})
-    link = replace(link, journal=source.journal, seq=source.seq)
-    link = _LINK_FOLDS.get(type(report), _unchanged)(link, report)
-    state = replace(state, link=link)
-    if state.shoe:
-        between = not state.in_progress and not link.residue
-        state = hear_shoes(state, report, between=between)
-        if awaited and not link.carried:
-            shoe = shoe_of_excess(state)
-            state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
-    coup = state.coup and _told_of(state.coup, report)
-    return state if coup is state.coup else replace(state, coup=coup)
+    kind, before, coup = type(report), state.link, state.coup
+    past = before.past
+    if before.journal and before.journal != source.journal:
+        past |= {before.journal}
+    link = replace(before, journal=source.journal, seq=source.seq, past=past)
+    if kind in _LINK_FOLDS:
+        link = _LINK_FOLDS[kind](link, report)
+    if coup is not None and kind in _COUP_FOLDS:
+        coup = _COUP_FOLDS[kind](coup, report)
+    state = replace(state, link=link, coup=coup)
+    if state.shoe is None or kind not in OF_CARDS:
+        return state
+    between = not link.residue and not state.in_progress
+    state = hear_shoes(state, report, between=between)
+    if before.carried and not link.carried:
+        shoe = shoe_of_excess(state)
+        state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
+    return state
 
 
-# A tuple: a union would be made anew for each of all the reports.
-_END_OF_ROUND: Final = (DeviceResult, RoundForcedEnd, ShoeBooted)
+def _round_over(coup: Coup, _: object) -> Coup:
+    """The evidence that the shoe gives of a coup: its round is over."""
+    return replace(coup, round_over=True)
 
 
-def _told_of(coup: Coup, report: Report) -> Coup:
-    """The coup with the evidence that the shoe gives of it."""
-    if isinstance(report, _END_OF_ROUND):
-        coup = replace(coup, round_over=True)
-    if isinstance(report, DeviceResult) and coup.phase not in {*OVER, Phase.BETTING}:
-        coup = replace(coup, device_result=report)
-    if isinstance(report, CardOutOfGame):
-        coup = replace(coup, excess=_excess(coup, report))
-    return coup
+def _with_result(coup: Coup, report: DeviceResult) -> Coup:
+    """And what came out, where the coup is on."""
+    if coup.phase is Phase.BETTING or coup.phase in OVER:
+        return replace(coup, round_over=True)
+    return replace(coup, round_over=True, device_result=report)
 
 
-def _excess(coup: Coup, report: CardOutOfGame) -> str:
+def _excess(coup: Coup, report: CardOutOfGame) -> Coup:
     """A card outside the game is remembered until it is judged and resolved; so is its end."""
     if report.reason != DRAWN_OUTSIDE:
-        return _TAKEN_OUT.get(coup.excess, coup.excess)
+        return replace(coup, excess=_TAKEN_OUT.get(coup.excess, coup.excess))
     if coup.phase in OVER or (coup.phase is Phase.BETTING and not coup.cards):
-        return coup.excess
-    return "several" if coup.excess_open else "drawn"
+        return coup
+    return replace(coup, excess="several" if coup.excess_open else "drawn")
 
 
 # What becomes of an excess card that the shoe takes out of play: a person has still to say so
@@ -131,13 +131,14 @@ def _out_of_game(link: LinkView, report: CardOutOfGame) -> LinkView:
     return replace(link, carried=False, dummy=False)
 
 
+def _no_residue(link: LinkView, _: object) -> LinkView:
+    """The round is over: no card of it comes any more."""
+    return replace(link, residue=False) if link.residue else link
+
+
 def _forget_burn(state: TableState) -> TableState:
     """A burn that is known, or whose shoe is over, is missed no more."""
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
-
-
-def _unchanged(link: LinkView, _: object) -> LinkView:
-    return link
 
 
 _LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
@@ -150,7 +151,14 @@ _LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
     ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),
     ErrorCleared: lambda link, report: replace(link, errors=link.errors - {report.code}),
     LockChanged: lambda link, report: replace(link, locked=report.locked),
-    DeviceResult: lambda link, _: replace(link, residue=False),
-    RoundForcedEnd: lambda link, _: replace(link, residue=False),
-    ShoeReady: lambda link, _: replace(link, residue=False),
+    DeviceResult: _no_residue,
+    RoundForcedEnd: _no_residue,
+    ShoeReady: _no_residue,
+}
+
+_COUP_FOLDS: Final[dict[type, Callable[[Coup, Any], Coup]]] = {
+    DeviceResult: _with_result,
+    RoundForcedEnd: _round_over,
+    ShoeBooted: _round_over,
+    CardOutOfGame: _excess,
 }

@@ -5,8 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from events.errors import OurBug
-from events.table import TableEvent
-from table_core.coup import advance
+from table_core.coup import Phase
 from table_core.shoe_state import ShoeView
 from table_core.state import Coup, TableState
 
@@ -27,7 +26,6 @@ def current_shoe(state: TableState) -> ShoeView:
     return state.shoe
 
 
-def with_coup(state: TableState, event: TableEvent, **changes: Any) -> TableState:
-    """The coup moved on by `event`, with `changes`."""
-    coup = current_coup(state)
-    return replace(state, coup=replace(coup, phase=advance(coup.phase, event), **changes))
+def with_coup(state: TableState, phase: Phase, **changes: Any) -> TableState:
+    """The coup moved on to `phase`, with `changes`."""
+    return replace(state, coup=replace(current_coup(state), phase=phase, **changes))

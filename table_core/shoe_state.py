@@ -8,7 +8,7 @@ the round in progress by their places, and what is told of a place again is the 
 A shoe that is replaced in mid-coup keeps its own cards: `table_core.shoes` finds whose a card is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -29,6 +29,7 @@ from events.shoe import (
 from table_core.roads import Roads
 
 __all__ = [
+    "OF_CARDS",
     "ORDERS_KEPT",
     "ShoeView",
     "Told",
@@ -51,9 +52,8 @@ __all__ = [
 ORDERS_KEPT: Final = 12
 
 _FACE: Final = 2  # letters of a face in the order
-# A tuple: a union would be made anew for each of all the reports.
-_BEGIN_A_ROUND: Final = (CardDrawn, CardUnreadable, CardCarriedOver)
-_FIRST: Final = (Hand.PLAYER, 1)
+_BEGIN_A_ROUND: Final = frozenset({CardDrawn, CardUnreadable, CardCarriedOver})
+_PLAYER: Final = Hand.PLAYER
 _DRAWN_OUTSIDE: Final = "drawn_outside_game"  # each is a card of its own
 
 
@@ -125,12 +125,14 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
         report: what the shoe says.
         between: no round is in progress, so that a card that is drawn begins one.
     """
-    hearer = _HEARERS.get(type(report))
-    if between and isinstance(report, _BEGIN_A_ROUND):
-        shoe = replace(new_round(shoe), begun=True)
-    if isinstance(report, ShoeBooted) and shoe.told and not between:
-        return replace(shoe, restarted=True)
-    return hearer(shoe, report) if hearer else shoe
+    kind = type(report)
+    if between and kind in _BEGIN_A_ROUND:
+        shoe = replace(shoe, told=(), begun=True, restarted=False)
+    hearer = _HEARERS.get(kind)
+    if hearer is not None:
+        return hearer(shoe, report)
+    restarted = kind is ShoeBooted and shoe.told and not between
+    return replace(shoe, restarted=True) if restarted else shoe
 
 
 def new_round(shoe: ShoeView) -> ShoeView:
@@ -140,7 +142,7 @@ def new_round(shoe: ShoeView) -> ShoeView:
 
 def times_seen(shoe: ShoeView, face: Card) -> int:
     """How many copies of a face are known to have left the shoe."""
-    text = face.value
+    text = face.text
     return sum(shoe.order[at : at + _FACE] == text for at in range(0, len(shoe.order), _FACE))
 
 
@@ -204,7 +206,7 @@ def place_aside(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView
 def place_last(shoe: ShoeView, hand: Hand, number: int) -> ShoeView:
     """The last card told of lies at this place, whatever the shoe said."""
     *others, last = shoe.told or (Told(),)
-    return _at_place(replace(shoe, told=tuple(others)), Told(hand, number, last.face))
+    return _at_place(shoe, Told(hand, number, last.face), others)
 
 
 def put_aside(shoe: ShoeView) -> ShoeView:
@@ -215,10 +217,11 @@ def put_aside(shoe: ShoeView) -> ShoeView:
 
 
 def _on_card_drawn(shoe: ShoeView, report: CardDrawn) -> ShoeView:
-    card = Told(report.hand, report.number, report.face)
-    if shoe.restarted:
-        card = Told(face=report.face)
-    return _at_place(_left(shoe, report.face), card)
+    face = report.face
+    card = Told(None, None, face) if shoe.restarted else Told(report.hand, report.number, face)
+    told, extra = _laid(shoe, card, shoe.told)
+    order = _with(shoe.order, face)
+    return replace(shoe, cards=shoe.cards + 1, order=order, told=told, extra=extra)
 
 
 def _on_card_unreadable(shoe: ShoeView, report: CardUnreadable) -> ShoeView:
@@ -250,15 +253,25 @@ def _on_card_carried_over(shoe: ShoeView, report: CardCarriedOver) -> ShoeView:
     return _at_place(replace(shoe, carried=shoe.carried + 1, extra=None), card)
 
 
-def _at_place(shoe: ShoeView, card: Told) -> ShoeView:
+def _at_place(shoe: ShoeView, card: Told, others: Sequence[Told] | None = None) -> ShoeView:
     """The cards of the round with this one; Player's first begins a round."""
-    if (card.hand, card.number) == _FIRST:
-        return replace(shoe, told=(card,), extra=None)
-    others = shoe.told
-    if card.hand is not None:
-        before = _placed(shoe, card.hand, card.number)
-        others = tuple(each for each in others if each is not before)
-    return replace(shoe, told=(*others, card))
+    told, extra = _laid(shoe, card, shoe.told if others is None else others)
+    return replace(shoe, told=told, extra=extra)
+
+
+def _laid(
+    shoe: ShoeView, card: Told, others: Sequence[Told]
+) -> tuple[tuple[Told, ...], Told | None]:
+    """The cards of the round when this one has come to its place, and the overdrawn card."""
+    hand, number = card.hand, card.number
+    if hand is _PLAYER and number == 1:
+        return (card,), None
+    if hand is not None:
+        for at, each in enumerate(others):
+            if each.hand is hand and each.number == number:
+                others = (*others[:at], *others[at + 1 :])
+                break
+    return (*others, card), shoe.extra
 
 
 def _left(shoe: ShoeView, face: Card | None) -> ShoeView:
@@ -283,7 +296,10 @@ def _find(shoe: ShoeView, hand: Hand, number: int) -> Told | None:
 
 
 def _placed(shoe: ShoeView, hand: Hand, number: int | None) -> Told | None:
-    return next((each for each in shoe.told if (each.hand, each.number) == (hand, number)), None)
+    for each in shoe.told:
+        if each.hand is hand and each.number == number:
+            return each
+    return None
 
 
 def _dealing_order(hand: Hand, number: int | None) -> int:
@@ -291,7 +307,7 @@ def _dealing_order(hand: Hand, number: int | None) -> int:
 
 
 def _with(order: str, face: Card | None) -> str:
-    return order + face.value if face else order
+    return order + face.text if face else order
 
 
 def _without(order: str, face: Card | None) -> str:
@@ -299,7 +315,7 @@ def _without(order: str, face: Card | None) -> str:
     if face is None:
         return order
     for at in range(len(order) - _FACE, -1, -_FACE):
-        if order[at : at + _FACE] == face.value:
+        if order[at : at + _FACE] == face.text:
             return order[:at] + order[at + _FACE :]
     return order
 
@@ -313,3 +329,6 @@ _HEARERS: Final[dict[type[Report], Callable[[ShoeView, Any], ShoeView]]] = {
     CardOutOfGame: _on_card_out_of_game,
     CardCarriedOver: _on_card_carried_over,
 }
+
+OF_CARDS: Final = frozenset({*_HEARERS, ShoeBooted})
+"""The reports that can change what is known of a shoe's cards."""

@@ -73,9 +73,9 @@ def shoe_of_coup(state: TableState) -> ShoeView:
 
 def shoe_told_of(state: TableState, report: Report) -> ShoeView:
     """The shoe whose card a report tells of."""
-    if isinstance(report, CardRevealed):
+    if type(report) is CardRevealed:
         return shoe_of_place(state, report.hand, report.number)
-    if isinstance(report, CardOutOfGame) and report.reason != DRAWN_OUTSIDE:
+    if type(report) is CardOutOfGame and report.reason != DRAWN_OUTSIDE:
         return shoe_of_excess(state)
     return _current(state)
 
@@ -155,7 +155,7 @@ def _left_over(
 def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
     """The table after a report, as far as it tells of cards: see `hear_card`."""
     shoe = shoe_told_of(state, report)
-    if isinstance(report, ShoeBooted) and state.replaced and not between:
+    if state.replaced and type(report) is ShoeBooted and not between:
         # The new shoe's device counts its own places, though the coup has cards already.
         return with_shoe(state, replace(shoe, restarted=True))
     return with_shoe(state, hear_card(shoe, report, between=between))

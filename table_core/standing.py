@@ -5,7 +5,7 @@ that stands, a coup would cost the square of its wagers; so the sums are kept in
 on by each wager. What a wager changes is copied, and the rest is shared.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -19,12 +19,11 @@ __all__ = ["Standing", "Tally", "with_wagers", "without_wagers"]
 # A settlement's line beside the texts of its wager: names of fields, category, odds, and five
 # amounts of up to sixteen digits.
 _LINE_BYTES: Final = 320
-_BRACKETS_AND_COMMAS: Final = 4  # around and between three texts
 _encoder: Final = msgspec.json.Encoder()
 
 # Bet to seat to stake; seats as text, because that is what JSON has for keys.
 _Spots = dict[str, dict[str, int]]
-_NONE: Final[Mapping[str, Mapping[str, int]]] = {}
+_NONE: Final[_Spots] = {}
 
 
 class Standing(Struct, frozen=True, gc=False, kw_only=True):
@@ -48,6 +47,8 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
 class Tally:
     """Sums on the move from one standing to another. It never leaves the call that made it."""
 
+    __slots__ = ("_before", "_gone", "_new", "_spots", "by_bet", "line_bytes", "staked")
+
     def __init__(self, before: Standing) -> None:
         self.by_bet = dict(before.by_bet)
         self.staked = before.staked
@@ -57,25 +58,33 @@ class Tally:
         self._gone: set[str] = set()
         self._spots: dict[Patron, _Spots] = {}
 
-    def add(self, wager: Wager) -> None:
-        """One wager more."""
-        seats = self._own(patron_of(wager)).setdefault(wager.bet, {})
-        seat = str(wager.seat)
-        seats[seat] = seats.get(seat, 0) + wager.stake
-        self._new.add(wager.id)
-        self._count(wager, 1)
+    def add(self, *wagers: Wager) -> None:
+        """Some wagers more."""
+        by_bet = self.by_bet
+        for wager in wagers:
+            patron, bet, stake, seat = patron_of(wager), wager.bet, wager.stake, str(wager.seat)
+            spots = self._spots.get(patron)
+            if spots is None:
+                spots = self._own(patron)
+            seats = spots.get(bet)
+            spots[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
+            by_bet[bet] = by_bet.get(bet, 0) + stake
+            self.staked += stake
+        self._new.update([wager.id for wager in wagers])
+        self.line_bytes += _line_bytes(wagers)
 
-    def remove(self, wager: Wager) -> None:
-        """One of those that stand is taken away; a spot on which nothing is left is none."""
-        spots = self._own(patron_of(wager))
-        seats, seat = spots[wager.bet], str(wager.seat)
-        seats[seat] -= wager.stake
-        if not seats[seat]:
-            del seats[seat]
-        if not seats:
-            del spots[wager.bet]
-        self._gone.add(wager.id)
-        self._count(wager, -1)
+    def remove(self, *wagers: Wager) -> None:
+        """Some of those that stand are taken away; a spot on which nothing is left is none."""
+        for wager in wagers:
+            spots, bet, seat = self._own(patron_of(wager)), wager.bet, str(wager.seat)
+            seats = {**spots[bet], seat: spots[bet][seat] - wager.stake}
+            spots[bet] = {seat: stake for seat, stake in seats.items() if stake}
+            if not spots[bet]:
+                del spots[bet]
+            self.by_bet[bet] -= wager.stake
+            self.staked -= wager.stake
+        self._gone.update([wager.id for wager in wagers])
+        self.line_bytes -= _line_bytes(wagers)
 
     def known(self, name: str) -> bool:
         """Whether a wager of this id stands."""
@@ -88,44 +97,44 @@ class Tally:
 
     def standing(self) -> Standing:
         """The sums as they are now."""
-        spots = {**self._before.spots, **self._spots}
-        for patron, own in self._spots.items():
-            if not own:
-                del spots[patron]
-        ids = self._before.ids | self._new
+        before, by_bet = self._before, self.by_bet
+        spots, ids = {**before.spots, **self._spots}, before.ids | self._new
+        if self._gone:
+            spots = {patron: own for patron, own in spots.items() if own}
+            by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
+            ids -= self._gone
         return Standing(
-            ids=ids - self._gone if self._gone else ids,
+            ids=ids,
             spots=spots,
-            by_bet={bet: stake for bet, stake in self.by_bet.items() if stake},
+            by_bet=by_bet,
             staked=self.staked,
             line_bytes=self.line_bytes,
         )
 
     def _own(self, patron: Patron) -> _Spots:
-        if patron not in self._spots:
-            before = self._before.spots.get(patron, {})
-            self._spots[patron] = {bet: dict(seats) for bet, seats in before.items()}
-        return self._spots[patron]
-
-    def _count(self, wager: Wager, sign: int) -> None:
-        self.by_bet[wager.bet] = self.by_bet.get(wager.bet, 0) + sign * wager.stake
-        self.staked += sign * wager.stake
-        texts = _encoder.encode((wager.id, wager.bet, wager.patron or ""))
-        size = _LINE_BYTES + len(texts) - _BRACKETS_AND_COMMAS
-        self.line_bytes += sign * size
+        """A patron's bets, which may be changed; the seats of each are shared."""
+        own = self._spots.get(patron)
+        if own is None:
+            own = self._spots[patron] = dict(self._before.spots.get(patron, _NONE))
+        return own
 
 
 def with_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
     """The sums with these wagers more."""
     tally = Tally(standing)
-    for wager in wagers:
-        tally.add(wager)
+    tally.add(*wagers)
     return tally.standing()
 
 
 def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
     """The sums without these, which stand."""
     tally = Tally(standing)
-    for wager in wagers:
-        tally.remove(wager)
+    tally.remove(*wagers)
     return tally.standing()
+
+
+def _line_bytes(wagers: Sequence[Wager]) -> int:
+    """The most that the wagers' lines take in a settlement."""
+    texts = [text for wager in wagers for text in (wager.id, wager.bet, wager.patron or "")]
+    commas_and_brackets = max(1, len(texts)) + 1
+    return len(wagers) * _LINE_BYTES + len(_encoder.encode(texts)) - commas_and_brackets
