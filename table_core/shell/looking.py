@@ -51,7 +51,8 @@ class CoupOnRecord(Struct, frozen=True, kw_only=True):
 
 def look(table: Table, user: str, command: ShowCoup | Preview) -> Answer:
     """The answer for `user`, with what was asked for in `shown`."""
-    refusal = authorise(table.roles(user), command)
+    of_actor = frozenset() if command.actor is None else table.roles(command.actor)
+    refusal = authorise(table.roles(user), command, of_actor)
     if refusal is not None:
         return refused(command.transaction, refusal)
     if isinstance(command, Preview):

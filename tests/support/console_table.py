@@ -7,6 +7,7 @@ import asyncio
 import socket
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -56,19 +57,26 @@ class ConsoleTable(Struct, kw_only=True):
         shoe: the shoe's end of its line.
         address: of the pages, without a slash at its end.
         log: the log's file.
+        loop: of the services.
     """
 
     broker: Broker
     shoe: ShoePort
     address: str
     log: Path
+    loop: asyncio.AbstractEventLoop
     _said: int = 0
 
     def say(self, reports: str) -> None:
         """Have the shoe say comma-separated reports, each in copies, with its running number."""
-        for frame in frames(reports, self._said + 1):
-            self._said += 1
+        for report in reports.split(","):
+            [frame] = frames(report, self._said + 1)
+            self._said = 0 if report.strip() == "S" else self._said + 1
             self.shoe.say(frame * _COPIES)
+
+    def fall_silent(self, seconds: float) -> None:
+        """Every service hangs, its connections open, for so long."""
+        self.loop.call_soon_threadsafe(time.sleep, seconds)
 
     def events(self, kind: str) -> int:
         """How many events of a type are in the log."""
@@ -97,16 +105,18 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
             _CONFIG.format(rulebook=rulebook, shoe=shoe.url, port=broker.port, page=_free_port())
         )
         config = load_config(path)
-        with _serving(config):
+        with _serving(config) as loop:
             assert config.displays is not None
             address = f"http://127.0.0.1:{config.displays.port}"
             until_blocking(lambda: _live(address), "the pages are live")
-            yield ConsoleTable(broker=broker, shoe=shoe, address=address, log=config.log_path)
+            yield ConsoleTable(
+                broker=broker, shoe=shoe, address=address, log=config.log_path, loop=loop
+            )
     shoe.unplug()
 
 
 @contextmanager
-def _serving(config: TableConfig) -> Iterator[None]:
+def _serving(config: TableConfig) -> Iterator[asyncio.AbstractEventLoop]:
     """The services in a loop of their own."""
     loop, stop, failed = asyncio.new_event_loop(), asyncio.Event(), []
 
@@ -124,7 +134,7 @@ def _serving(config: TableConfig) -> Iterator[None]:
     thread = threading.Thread(target=work, name="services")
     thread.start()
     try:
-        yield
+        yield loop
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()

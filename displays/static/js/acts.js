@@ -10,7 +10,7 @@ const reason = { name: "reason", kind: "reason" };
 function places(station, wanted) {
   return (station.state.coup?.cards ?? []).filter(wanted).map((card) => ({
     value: `${card.hand} ${card.number}`,
-    text: `${station.word(`hand.${card.hand}`)} ${card.number}${card.card ? `: ${card.card}` : ""}`,
+    text: `${station.word(`side.${card.hand}`)} ${card.number}${card.card ? `: ${card.card}` : ""}`,
   }));
 }
 
@@ -44,7 +44,7 @@ function face(station, command) {
   const unread = places(station, (card) => !card.card);
   const due = (station.state.coup?.due ?? []).map(({ hand, number }) => ({
     value: `${hand} ${number}`,
-    text: `${station.word(`hand.${hand}`)} ${number}`,
+    text: `${station.word(`side.${hand}`)} ${number}`,
   }));
   const options = command === "enter_card" ? [...unread, ...due] : places(station, known);
   const fields = [

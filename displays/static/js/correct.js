@@ -74,7 +74,7 @@ export class Record {
   #hand(coup, hand) {
     const faces = coup.cards.filter((card) => card.hand === hand).map((card) => (card.card ? faceText(card.card) : "?"));
     const { word } = this.station;
-    return el(`span.hand.${hand}`, {}, `${word(`hand.${hand}`)} ${faces.join(" ") || "–"} = ${coup[`${hand}_total`] ?? "–"}  `);
+    return el(`span.hand.${hand}`, {}, `${word(`side.${hand}`)} ${faces.join(" ") || "–"} = ${coup[`${hand}_total`] ?? "–"}  `);
   }
 
   #button(command, act) {
@@ -182,7 +182,7 @@ export function previewOf({ events }, { word, state }) {
     {},
     el("h3", {}, word("preview.title")),
     completed
-      ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("hand.player")} ${completed.player_total}, ${word("hand.banker")} ${completed.banker_total}`)
+      ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("side.player")} ${completed.player_total}, ${word("side.banker")} ${completed.banker_total}`)
       : null,
     differences.length ? differenceTable(differences, currency, word) : null,
     ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, currency) }))),

@@ -132,45 +132,48 @@ function cardControl({ name, label }, word) {
   return { name, read: () => input.value, element: el("fieldset", {}, legend, pad, input) };
 }
 
-/** Both hands whole: the pad adds to the chosen hand, a card in a hand is taken out by pressing it. */
+/** Both hands whole: the pad adds to the chosen hand, or replaces the card that was pressed. */
 function handsControl({ name, value }, word) {
   const hands = { player: [...value.player], banker: [...value.banker] };
-  let chosen = "player";
+  const most = 3;
+  let chosen = { hand: "player", slot: null };
   const rows = el("div.rows");
-  const changed = () => {
+
+  const draw = () => {
     rows.replaceChildren(...["player", "banker"].map(row));
     rows.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const press = (hand, slot) => {
+    const again = slot !== null && chosen.hand === hand && chosen.slot === slot;
+    if (again) hands[hand].splice(slot, 1);
+    chosen = { hand, slot: again ? null : slot };
+    draw();
+    rows.querySelector("[data-chosen=yes]")?.focus();
+  };
+  const part = (tag, hand, slot, text, more) => {
+    const on = chosen.hand === hand && chosen.slot === slot;
+    const data = { chosen: on ? "yes" : "no" };
+    const click = () => press(hand, slot);
+    return el(tag, { type: "button", data, aria: { pressed: String(on) }, on: { click }, ...more }, text);
   };
   const row = (hand) =>
     el(
       `div.row.${hand}`,
       {},
-      el(
-        "button.hand",
-        {
-          type: "button",
-          aria: { pressed: String(chosen === hand) },
-          on: { click: () => { chosen = hand; changed(); } },
-        },
-        word(`hand.${hand}`),
-      ),
-      ...hands[hand].map((face, index) =>
-        el(
-          `button.card.suit-${face[1]}`,
-          {
-            type: "button",
-            title: word("card.take_out"),
-            on: { click: () => { hands[hand].splice(index, 1); chosen = hand; changed(); } },
-          },
-          faceText(face),
-        ),
+      part("button.hand", hand, null, word(`side.${hand}`)),
+      ...hands[hand].map((face, slot) =>
+        part(`button.card.suit-${face[1]}`, hand, slot, faceText(face), { title: word("card.take_out") }),
       ),
     );
   const pad = cardPad((face) => {
-    if (hands[chosen].length < 3) hands[chosen].push(face);
-    changed();
+    const { hand, slot } = chosen;
+    if (slot !== null) hands[hand][slot] = face;
+    else if (hands[hand].length < most) hands[hand].push(face);
+    chosen = { hand, slot: null };
+    draw();
   }, word);
-  changed();
+
+  draw();
   const element = el("fieldset", {}, el("legend", {}, word("field.hands")), rows, pad);
   return { name, read: () => structuredClone(hands), element };
 }

@@ -26,6 +26,11 @@ const MORE = [
   ["load_shoe", { key: "L" }],
   ["assign_dealer", { key: "D" }],
 ];
+const STANDING = {
+  true: { kind: "ok", mark: "✓" },
+  false: { kind: "not", mark: "✗" },
+  null: { kind: "unknown", mark: "·" },
+};
 const DISK = ["log_unwritable", "log_unsound"];
 
 const station = await Station.open();
@@ -100,13 +105,14 @@ function drawHealth({ link, catching_up, alarms }) {
     ["table", live, catching_up ? word("health.catching_up") : ""],
     ["shoe", linked && !link.errors.length && !link.locked, [word(`link.${link.state}`), ...link.errors, link.locked ? word("health.locked") : ""].filter(Boolean).join(", ")],
     ["disk", !disk, disk?.text ?? ""],
-    ["cage", !cage, cage?.text ?? ""],
+    // What the table does not report is not called well.
+    ["cage", cage ? false : null, cage?.text ?? ""],
   ];
   fill(
     byId("health"),
     ...rows.flatMap(([name, ok, text]) => [
       el("dt", {}, word(`health.${name}`)),
-      el(`dd.${ok ? "ok" : "no"}`, { data: { health: name } }, `${ok ? "✓" : "✗"} ${word(ok ? "health.ok" : "health.not")} ${text}`),
+      el(`dd.${STANDING[ok].kind}`, { data: { health: name } }, `${STANDING[ok].mark} ${word(`health.${STANDING[ok].kind}`)} ${text}`),
     ]),
   );
 }

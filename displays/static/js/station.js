@@ -52,7 +52,7 @@ export class Station {
     document.body.dataset.live = live ? "yes" : "no";
     const lost = byId("lost");
     lost.hidden = live;
-    if (!live) lost.textContent = this.word(`lost.${reason || "server"}`);
+    if (!live) lost.textContent = `${this.word(`lost.${reason || "server"}`)} ${this.word("station.until_then")}`;
     for (const listen of this.listeners) listen({ live, reason });
     this.refresh();
   }

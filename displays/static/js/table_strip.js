@@ -47,7 +47,7 @@ export function drawHands(state, word) {
     return el(
       `div.hand.${name}`,
       { data: { won: String(coup?.winner === name) } },
-      el("h3", {}, word(`hand.${name}`), " ", el("b", {}, total ?? "–")),
+      el("h3", {}, word(`side.${name}`), " ", el("b", {}, total ?? "–")),
       el("div.row", {}, ...cards.map((card) => cardElement(card, word))),
     );
   };
@@ -60,7 +60,7 @@ export function drawNext(state, word) {
   const due = coup?.due ?? [];
   const next = byId("next");
   if (due.length) {
-    const places = due.map(({ hand, number }) => word("next.place", { hand: word(`hand.${hand}`), number }));
+    const places = due.map(({ hand, number }) => word("next.place", { hand: word(`side.${hand}`), number }));
     const key = `rule.${due[0].rule}`;
     const why = word(key) === key ? due[0].words : word(key);
     fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, why));

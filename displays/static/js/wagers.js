@@ -145,7 +145,7 @@ function standing(station, wager, currency) {
     "button.back",
     { type: "button", data: { key: wager.id }, aria: { label: word("dealer.take_back", { wager: text }) } },
     text,
-    wager.kind === "chips" ? null : el("i", {}, word(`kind.${wager.kind}`)),
+    !wager.kind || wager.kind === "chips" ? null : el("i", {}, word(`kind.${wager.kind}`)),
     el("span", { ariaHidden: "true" }, " ✕"),
   );
   return station.bind(button, {

@@ -1,0 +1,214 @@
+"""The dealer's page at a real table: broker, core, driver, web server, and a shoe that is told."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.console_table import ConsoleTable, console_table
+from tests.support.screens import Screen, chromium, screen
+from tests.support.waiting import until_blocking
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[ConsoleTable]:
+    with console_table(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def dealer(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
+    with screen(browser, table) as opened:
+        opened.log_in("dora")
+        yield opened
+        opened.is_clean()
+
+
+def test_a_coup_by_mouse(dealer: Screen, table: ConsoleTable) -> None:
+    page = dealer.page
+    dealer.shoe_is_loaded()
+    dealer.act("open_betting")
+    dealer.phase("betting")
+    page.locator("#seats [data-seat='3']").click()
+    page.locator("#bets [data-bet=banker]").click()
+    page.locator("#chips [data-chip='2500']").click()
+    page.locator("#place").click()
+    expect(page.locator("#standing .seat[data-seat='3'] .back")).to_contain_text("Banker 25.00")
+    page.locator("#seats [data-seat='5']").click()
+    page.locator("#bets [data-bet=tie]").click()
+    page.locator("#chips [data-chip='500']").click()
+    page.locator("#place:enabled").click()
+    expect(page.locator("#standing .seat")).to_have_count(2)
+    page.locator("#standing .seat[data-seat='5'] .back").click()
+    expect(page.locator("#standing .seat")).to_have_count(1)
+    dealer.act("close_betting")
+    dealer.phase("closed")
+    expect(page.locator("#next")).to_contain_text("Next: Player, card 1")
+    table.say("D P1 2S, D B1 2D, D P2 3H, D B2 KC")
+    expect(page.locator("#next")).to_contain_text("Player draws on 0 to 5")
+    table.say("D P3 KD")
+    # Player's third counts nothing, Banker has two.
+    expect(page.locator("#next")).to_contain_text("Banker draws on 0 to 2")
+    table.say("D B3 5C, G banker")
+    dealer.phase("settled")
+    row = page.locator("#standing tr[data-seat='3']")
+    expect(row).to_have_attribute("data-result", "win")
+    expect(row.locator("td").last).to_have_text("48.75")
+    assert table.events("coup_settled") == 1
+    assert table.events("wagers_withdrawn") == 1
+
+
+def test_a_coup_by_keyboard_only(dealer: Screen, table: ConsoleTable) -> None:
+    page, press = dealer.page, dealer.page.keyboard.press
+    table.say("S")
+    expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
+    press("l")
+    expect(page.locator("dialog")).to_be_visible()
+    press("Enter")
+    dealer.answered("load_shoe")
+    table.say("D first 2C:1, D burn JD:1, D burn 2C:0")
+    until_blocking(lambda: table.events("burn_recorded"), "the burn is recorded")
+    expect(page.locator("[data-command=open_betting]")).to_be_enabled()
+    press("o")
+    dealer.phase("betting")
+    for key in ("7", "p", "Shift+Digit4", "Shift+Digit3"):
+        press(key)
+    expect(page.locator("#laying")).to_have_text("Seat 7 · Player · 125.00")
+    press("w")
+    expect(page.locator("#standing .seat[data-seat='7']")).to_contain_text("125.00")
+    press("c")
+    dealer.phase("closed")
+    table.say("D P1 9S, D B1 7D, D P2 KH, D B2 KC, G player")
+    dealer.phase("settled")
+    expect(page.locator("#standing tr[data-seat='7'] td").last).to_have_text("250.00")
+
+
+def test_what_is_pressed_twice_is_sent_once(dealer: Screen, table: ConsoleTable) -> None:
+    page = dealer.page
+    dealer.shoe_is_loaded()
+    page.locator("[data-command=open_betting]:enabled").dblclick()
+    dealer.phase("betting")
+    page.locator("#chips [data-chip='500']").click()
+    page.locator("#place:enabled").dblclick()
+    expect(page.locator("#standing .back")).to_have_count(1)
+    page.locator("#chips [data-chip='500']").click()
+    expect(page.locator("#place")).to_be_enabled()
+    page.locator("#place").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator("#standing .back")).to_have_count(2)
+    assert len(dealer.commands("open_betting")) == 1
+    assert len(dealer.commands("place_wager")) == 2
+    assert table.events("betting_opened") == 1
+    assert table.events("wagers_placed") == 2
+
+
+def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_is_done_twice(
+    dealer: Screen, table: ConsoleTable
+) -> None:
+    page = dealer.page
+    dealer.shoe_is_loaded()
+    dealer.act("open_betting")
+    dealer.phase("betting")
+    lost: list[str] = []
+
+    def lose_the_first(route) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - playwright's
+        answer = route.fetch()
+        if lost:
+            route.fulfill(response=answer)
+        else:
+            lost.append(route.request.url)
+            route.abort()
+
+    page.route("**/command/place_wager", lose_the_first)
+    page.locator("#chips [data-chip='500']").click()
+    page.locator("#place").click()
+    dealer.answered("place_wager", "exists")
+    expect(page.locator("#standing .back")).to_have_count(1)
+    first, second = dealer.commands("place_wager")
+    assert first == second
+    assert table.events("wagers_placed") == 1
+    dealer.said = [said for said in dealer.said if "ERR_FAILED" not in said]
+
+
+def test_what_is_not_possible_is_disabled_and_says_why(dealer: Screen) -> None:
+    opening = dealer.page.locator("[data-command=open_betting]")
+    expect(opening).to_be_disabled()
+    expect(opening).to_have_attribute("title", "Load a shoe first (no_shoe)")
+    confirm = dealer.page.locator("[data-command=confirm_result]")
+    expect(confirm).to_have_attribute("title", "This needs the role: supervisor")
+
+
+def test_a_refusal_says_its_code_in_plain_words(dealer: Screen) -> None:
+    page = dealer.page
+    dealer.shoe_is_loaded()
+    dealer.act("open_betting")
+    dealer.phase("betting")
+    for bet, result in (("player", "accepted"), ("banker", "refused")):
+        page.locator(f"#bets [data-bet={bet}]").click()
+        page.locator("#chips [data-chip='500']").click()
+        page.locator("#place:enabled").click()
+        dealer.answered("place_wager", result)
+    said = page.locator("#said li").first
+    expect(said).to_contain_text("Player and Banker by the same patron (opposite_sides)")
+    # The chips are in the hand again.
+    expect(page.locator("#laying")).to_contain_text("5.00")
+    dealer.said = [said for said in dealer.said if "409" not in said]
+
+
+def test_a_lost_table_stops_everything_within_three_seconds(
+    dealer: Screen, table: ConsoleTable
+) -> None:
+    page = dealer.page
+    expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
+    table.broker.kill()
+    expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=3000)
+    expect(page.locator("#lost")).to_be_visible()
+    assert page.locator("button.act:enabled").count() == 0
+    table.broker.restart()
+    expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
+    expect(page.locator("#lost")).to_be_hidden()
+
+
+def test_a_server_that_says_nothing_more_stops_everything_within_three_seconds(
+    dealer: Screen, table: ConsoleTable
+) -> None:
+    page = dealer.page
+    expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
+    table.fall_silent(4.0)
+    expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=3000)
+    expect(page.locator("#lost")).to_be_visible()
+    expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
+
+
+def test_nobody_gets_in_who_is_not_let_in(
+    browser: Browser, table: ConsoleTable, dealer: Screen
+) -> None:
+    for path in ("/dealer", "/pit"):
+        answer = httpx.get(f"{table.address}{path}")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    refused = httpx.post(f"{table.address}/command/open_betting", json={"transaction": "x" * 8})
+    assert refused.status_code == 401
+    answer = dealer.page.request.get(f"{table.address}/pit")
+    assert answer.status == 403
+    with screen(browser, table) as pit:
+        pit.log_in("sam")
+        assert pit.page.url == f"{table.address}/dealer"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("zh-Hans", "开始投注"), ("zh-Hant", "開始投注")]
+)
+def test_the_page_speaks_chinese(dealer: Screen, language: str, text: str) -> None:
+    dealer.page.goto(f"{dealer.table.address}/dealer?lang={language}")
+    expect(dealer.page.locator("[data-command=open_betting]")).to_contain_text(text)
+    shown = dealer.page.locator("#station").inner_text()
+    assert not [word for word in shown.split() if word.startswith(("command.", "phase.", "bet."))]

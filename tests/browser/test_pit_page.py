@@ -1,0 +1,200 @@
+"""The pit's page at a real table: misreads, held coups, voids, corrections with their preview."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.console_table import ConsoleTable, console_table
+from tests.support.screens import Screen, chromium, screen
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[ConsoleTable]:
+    with console_table(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def pit(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
+    """The page of somebody who is dealer and supervisor: one coup is open, with two wagers."""
+    with screen(browser, table) as opened:
+        opened.log_in("both", "/dealer")
+        opened.shoe_is_loaded()
+        opened.act("open_betting")
+        opened.phase("betting")
+        for seat, bet, chip in ((1, "banker", 2500), (2, "player", 10_000)):
+            opened.page.locator(f"#seats [data-seat='{seat}']").click()
+            opened.page.locator(f"#bets [data-bet={bet}]").click()
+            opened.page.locator(f"#chips [data-chip='{chip}']").click()
+            opened.page.locator("#place:enabled").click()
+            expect(opened.page.locator(f"#standing [data-seat='{seat}']")).to_be_visible()
+        opened.act("close_betting")
+        opened.phase("closed")
+        opened.page.goto(f"{table.address}/pit")
+        opened.phase("closed")
+        yield opened
+        opened.is_clean()
+
+
+def settle(pit: Screen) -> None:
+    """Banker's 7 beats Player's 6."""
+    pit.table.say("D P1 6S, D B1 7D, D P2 KH, D B2 KC, G banker")
+    pit.phase("settled")
+
+
+def show(pit: Screen, number: int = 1) -> None:
+    pit.page.locator("#find-number").fill(str(number))
+    pit.page.locator("#find-go").click()
+    expect(pit.page.locator("#on-record h3")).to_contain_text(f"/{number} ")
+
+
+def test_a_card_that_was_not_read_is_entered(pit: Screen, table: ConsoleTable) -> None:
+    page = pit.page
+    table.say("D P1 6S, I B1 --")
+    expect(page.locator("#alarm-list [data-alarm=unreadable_card]")).to_contain_text(
+        "Enter its face"
+    )
+    pit.act("enter_card")
+    pit.face("7D")
+    pit.fill(place="banker 1", reason="read by eye from the table")
+    pit.go("enter_card")
+    expect(page.locator("#hands .banker .card")).to_contain_text("7♦")
+    table.say("D P2 KH, D B2 KC, G banker")
+    pit.phase("settled")
+    assert table.events("card_entered") == 1
+
+
+def test_a_misread_is_corrected_before_the_settlement(pit: Screen, table: ConsoleTable) -> None:
+    page = pit.page
+    table.say("D P1 6S, D B1 7D")
+    expect(page.locator("#hands .card")).to_have_count(2)
+    pit.act("correct_card")
+    pit.fill(place="player 1", reason="the shoe misread the card")
+    pit.face("9S")
+    pit.go("correct_card")
+    expect(page.locator("#hands .player .card")).to_contain_text("9♠")
+    table.say("D P2 KH, D B2 KC, G player")
+    pit.phase("settled")
+    assert table.events("card_corrected") == 1
+
+
+def test_a_misaligned_coup_is_realigned(pit: Screen, table: ConsoleTable) -> None:
+    page = pit.page
+    table.say("D P1 6S, D B1 7D")
+    expect(page.locator("#hands .card")).to_have_count(2)
+    table.shoe.unplug()
+    pit.phase("misaligned")
+    expect(page.locator("[data-health=shoe]")).to_have_class("not")
+    table.shoe.plug_in()
+    expect(page.locator("[data-health=shoe]")).to_have_class("ok")
+    pit.act("realign")
+    pit.fill(reason="cards compared with the screen")
+    pit.go("realign")
+    pit.phase("dealing")
+    assert table.events("coup_realigned") == 1
+
+
+def test_a_result_that_the_shoe_disputes_is_held_and_confirmed(pit: Screen) -> None:
+    pit.table.say("D P1 6S, D B1 7D, D P2 KH, D B2 KC, G tie")
+    pit.phase("disputed")
+    expect(pit.page.locator("#alarm-list [data-alarm=result_disputed]")).to_be_visible()
+    pit.act("confirm_result")
+    pit.fill(reason="cards compared with the screen")
+    pit.go("confirm_result")
+    pit.phase("settled")
+
+
+def test_a_void_needs_its_reason_and_says_who_gets_what_back(
+    pit: Screen, table: ConsoleTable
+) -> None:
+    page = pit.page
+    pit.act("void_coup")
+    page.locator("dialog .look").click()
+    assert page.locator("dialog [name=reason]").evaluate("field => !field.validity.valid")
+    assert pit.commands("preview") == []
+    pit.fill(reason="misdeal")
+    expect(page.locator("dialog .go")).to_be_disabled()
+    page.locator("dialog .look").click()
+    preview = page.locator("dialog .preview")
+    expect(preview).to_contain_text("Seat 1 gets its stake back: 25.00")
+    expect(preview).to_contain_text("Seat 2 gets its stake back: 100.00")
+    assert table.events("coup_voided") == 0
+    pit.go("void_coup")
+    pit.phase("voided")
+    assert table.events("coup_voided") == 1
+
+
+def test_a_settled_coup_is_corrected_and_the_differences_are_shown_before(
+    pit: Screen, table: ConsoleTable
+) -> None:
+    page = pit.page
+    settle(pit)
+    show(pit)
+    page.locator("#on-record [data-command=correct_hands]").click()
+    page.locator("dialog .row.player .card").first.click()
+    pit.face("9S")
+    pit.fill(reason="seen on camera")
+    page.locator("dialog .look").click()
+    preview = page.locator("dialog .preview")
+    expect(preview).to_contain_text("Player wins: Player 9, Banker 7")
+    # Seat 1 had got 25.00 and 23.75 for it; seat 2 had lost 100.00.
+    expect(preview.locator("tr[data-seat='1']")).to_have_attribute("data-paid", "-4875")
+    expect(preview.locator("tr[data-seat='2']")).to_have_attribute("data-paid", "20000")
+    assert table.events("coup_settled") == 1
+    # Another card than the one that was looked at: the preview is of no use any more.
+    page.locator("dialog .row.player .card").first.click()
+    pit.face("8S")
+    expect(page.locator("dialog .go")).to_be_disabled()
+    page.locator("dialog .look").click()
+    expect(preview).to_contain_text("Player wins: Player 8, Banker 7")
+    pit.go("correct_hands")
+    expect(page.locator("#on-record .hand.player")).to_contain_text("8♠ K♥ = 8")
+    assert table.events("coup_settled") == 2
+    assert table.events("hands_corrected") == 1
+
+
+def test_a_wager_is_corrected_after_the_settlement(pit: Screen, table: ConsoleTable) -> None:
+    page = pit.page
+    settle(pit)
+    show(pit)
+    page.locator("#on-record [data-command=correct_wager]").click()
+    page.locator("dialog select").select_option(index=0)
+    page.locator("dialog .go").click()
+    expect(page.locator("dialog [name=stake]")).to_have_value("25.00")
+    pit.fill(stake="50.00", reason="seen on camera")
+    page.locator("dialog .look").click()
+    # Twice the stake wins twice as much: 23.75 more.
+    expect(page.locator("dialog .preview tr[data-seat='1']")).to_have_attribute("data-paid", "2375")
+    pit.go("correct_wager")
+    expect(page.locator("#on-record tr[data-seat='1']")).to_contain_text("97.50")
+    assert table.events("wager_corrected") == 1
+
+
+def test_hands_that_no_deal_could_have_made_are_refused_in_the_preview(pit: Screen) -> None:
+    page = pit.page
+    settle(pit)
+    show(pit)
+    page.locator("#on-record [data-command=correct_hands]").click()
+    page.locator("dialog .row.player .hand").click()
+    pit.face("2C")
+    pit.fill(reason="seen on camera")
+    page.locator("dialog .look").click()
+    expect(page.locator("dialog p.said")).to_contain_text("(excess_card)")
+    expect(page.locator("dialog .go")).to_be_disabled()
+    pit.said = [said for said in pit.said if "409" not in said]
+
+
+def test_an_alarm_with_another_way_out_is_not_acknowledged_away(pit: Screen) -> None:
+    pit.table.say("D P1 6S, I B1 --")
+    pit.page.locator("#alarm-list [data-alarm=unreadable_card] button").click()
+    pit.answered("acknowledge_alarm", "refused")
+    expect(pit.page.locator("#said li").first).to_have_attribute("data-code", "stands_until_resolved")
+    pit.said = [said for said in pit.said if "409" not in said]
