@@ -53,7 +53,7 @@ def parse_ledger_url(given: str) -> URL:
         return URL.create("sqlite", database=given)
     try:
         url = make_url(given)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise InputError("the ledger's URL is none; write postgresql://host/database") from error
     backend = url.get_backend_name()
     if backend == "sqlite" and url.database:

@@ -1,6 +1,6 @@
 """A ledger as its readers see it: balances, statements, rows. One snapshot; nothing is written."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, Final, Literal
@@ -133,7 +133,7 @@ class Ledger:
         asked = _joined(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
         return [(row[0], row[1], int(row[2])) for row in self.connection.execute(asked)]
 
-    def entries(self, chosen: Filter) -> Iterator[Booked]:
+    def entries(self, chosen: Filter) -> Generator[Booked, None, None]:
         """Entries in the order in which they were booked, with the postings that are meant."""
         there = ENTRY.outerjoin(POSTING).join(BOOK, BOOK.c.id == ENTRY.c.book)
         asked = (
@@ -146,9 +146,10 @@ class Ledger:
             .where(*chosen.conditions())
             .order_by(BOOK.c.stream, ENTRY.c.position, ENTRY.c.part, POSTING.c.line)
         )
-        rows = self.connection.execution_options(yield_per=_FETCH).execute(asked)
-        for _, group in groupby(rows, key=lambda row: (row.stream, row.position, row.part)):
-            yield _booked(list(group))
+        options = {"yield_per": _FETCH}
+        with self.connection.execute(asked, execution_options=options) as rows:
+            for _, group in groupby(rows, key=lambda row: (row.stream, row.position, row.part)):
+                yield _booked(list(group))
 
 
 def _joined(*columns: Any) -> Select[Any]:

@@ -7,6 +7,7 @@ of postings; and the ledger's place against the log's chain.
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import groupby
 
 from msgspec import Struct
@@ -76,8 +77,9 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
     if place is None:
         known = ", ".join(ledger.tables()) or "none"
         raise LedgerError(f"the ledger has no book of {log.origin}; its books: {known}")
-    run = _Run(log.origin, ledger, *place)
-    difference = run.compare(log)
+    with closing(ledger.entries(Filter(table=log.origin))) as booked:
+        run = _Run(log.origin, booked, *place)
+        difference = run.compare(log)
     return Reconciled(
         table=log.origin,
         read=run.position,
@@ -93,7 +95,7 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
 class _Run:
     """One comparison."""
 
-    def __init__(self, table: str, ledger: Ledger, position: int, head: bytes) -> None:
+    def __init__(self, table: str, booked: Iterator[Booked], position: int, head: bytes) -> None:
         self.table = table
         self.position = position
         self.entries = self.settlements = self.unbooked = 0
@@ -102,7 +104,6 @@ class _Run:
         self._books = Books()
         self._posted: dict[str, tuple[Posting, ...]] = {}
         self._commission: Counter[tuple[str, int]] = Counter()
-        booked = ledger.entries(Filter(table=table))
         self._rows = groupby(booked, key=lambda entry: entry.position)
         self._next = next(self._rows, None)
 

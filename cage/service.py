@@ -180,11 +180,12 @@ class CageService:
                 await self._moved.wait_for(lambda: len(self.inflow.ready) <= READY_MOST // 2)
             self.inflow.overflowed = False
             self.counts.replays += 1
+            read = self.inflow.taken
             answer = await self._asker.ask(
                 self._bus,
                 Replay(
                     transaction=f"replay-{self._session}-{self.counts.replays}",
-                    start=self.inflow.taken + 1,
+                    start=read + 1,
                 ),
             )
             if answer.result == ANSWER_REFUSED:
@@ -192,15 +193,16 @@ class CageService:
                 self._reread_due.set()
                 await asyncio.sleep(_STALLED_S)
                 continue
-            await self._follow(answer.position or 0)
+            head = answer.position or 0
+            if head < read:
+                raise LedgerError(
+                    f"the ledger has read {read} events and the table's log ends at {head}: it was "
+                    "cut or restored from an older copy; nothing more is booked"
+                )
+            await self._follow(head)
 
     async def _follow(self, head: int) -> None:
         """Wait until the replay has come to `head`, was too much at once, or has stalled."""
-        if head < self.inflow.taken:
-            raise LedgerError(
-                f"the ledger has read {self.inflow.taken} events and the table's log ends at "
-                f"{head}: it was cut or restored from an older copy; nothing more is booked"
-            )
         self.inflow.known_to(head)
         async with self._moved:
             while self.inflow.taken < head and not self.inflow.overflowed:

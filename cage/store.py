@@ -17,11 +17,12 @@ from sqlalchemy.exc import IntegrityError
 
 from cage.database import engine_of, explained, migrate, shown
 from cage.feed import Fact, check_follows
-from cage.posting import Books, Entry, Posting, post
+from cage.posting import Books, Entry, Posting, Recall, post
 from cage.tables import BOOK, ENTRY, POSTING
 from events.chain import origin_hash
 from events.errors import LedgerError, LogRefused
 from events.log_lock import WriterLock
+from events.table import TableEvent
 
 __all__ = ["Booked", "Store"]
 
@@ -179,7 +180,7 @@ class _Batch:
         self.repeated = 0
         self._settlements: dict[str, Sequence[Posting]] = {}
 
-    def take(self, fact: Fact, stream: str, recalled: Any) -> None:
+    def take(self, fact: Fact, stream: str, recalled: Recall) -> None:
         if fact.position <= self.position:
             self.repeated += 1
             return
@@ -192,10 +193,10 @@ class _Batch:
             self._post(fact, fact.data, recalled)
         self.position, self.head = fact.position, fact.hash
 
-    def _post(self, fact: Fact, data: Any, recalled: Any) -> None:
+    def _post(self, fact: Fact, data: TableEvent, recalled: Recall) -> None:
         def recall(name: str) -> Sequence[Posting] | None:
-            found: Sequence[Posting] | None = self._settlements.get(name) or recalled(name)
-            return found
+            here = self._settlements.get(name)
+            return recalled(name) if here is None else here
 
         self.books, made = post(self.books, data, event_id=fact.event_id, recall=recall)
         day = _day(self.books, fact)

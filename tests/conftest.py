@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.brokers import BROKERS, Broker, running
+from tests.support.postgres import Postgres, postgres_cluster
 
 
 @pytest.fixture(params=sorted(BROKERS))
@@ -20,3 +21,19 @@ def nats(tmp_path: Path) -> Iterator[Broker]:
     """The embedded one, for what does not depend on the broker."""
     with running("nats", tmp_path / "broker") as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One server for all tests that want one: it takes three seconds to make."""
+    with postgres_cluster() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a ledger can be kept, each in turn: a file, or a database of its own."""
+    if request.param == "sqlite":
+        return str(tmp_path / "cage.sqlite")
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.database()

@@ -8,8 +8,16 @@ from fnmatch import fnmatch
 from tests.house.sources import MAY_IMPORT, Source
 
 # In these rooms a module is pure unless it is named here: whoever adds a shell says so.
-PURE_ROOMS = frozenset({"events", "shoe_driver", "table_core"})
+PURE_ROOMS = frozenset({"cage", "events", "shoe_driver", "table_core"})
 SHELLS = (
+    "cage.asking",  # asks the table over the bus
+    "cage.database*",  # SQLite and PostgreSQL
+    "cage.migrations*",  # the schema's steps
+    "cage.read*",  # reads a ledger
+    "cage.reconcile",  # ... and a log beside it
+    "cage.reports",  # ... and sums it up
+    "cage.service",  # runs the consumer
+    "cage.store",  # writes the ledger
     "events.log*",  # the SQLite file
     "events.keys",  # key files, and where a new key comes from
     "events.verify*",  # reads one that somebody else wrote
@@ -24,10 +32,11 @@ SHELLS = (
 PURE_NAMES = frozenset({"events.clock.rfc3339"})
 
 _IMPURE_MODULES = """
-    aiomqtt asyncio atexit concurrent ctypes fcntl fileinput ftplib getpass glob http importlib io
-    logging mmap multiprocessing os paho pathlib pickle platform pty queue random runpy sched
-    secrets select selectors serial shelve shutil signal smtplib socket socketserver sqlite3 ssl
-    structlog subprocess sys tempfile termios threading time tty urllib uuid webbrowser
+    aiomqtt alembic asyncio atexit concurrent ctypes fcntl fileinput ftplib getpass glob http
+    importlib io logging mmap multiprocessing os paho pathlib pickle platform psycopg pty queue
+    random runpy sched secrets select selectors serial shelve shutil signal smtplib socket
+    socketserver sqlalchemy sqlite3 ssl structlog subprocess sys tempfile termios threading time tty
+    urllib uuid webbrowser
 """
 IMPURE_MODULES = frozenset(_IMPURE_MODULES.split())
 IMPURE_CALLS = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open", "print"})

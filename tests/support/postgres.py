@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -50,13 +51,17 @@ class Postgres:
         subprocess.run(made, check=True, capture_output=True, cwd=self._folder)
 
     def start(self) -> None:
-        """Start the server and wait until it takes connections."""
+        """Start the server and wait until it takes connections.
+
+        After a kill its children may still hold its memory for a moment: then it is tried again.
+        """
         command = [*self._as, _program("postgres"), "-D", str(self._folder / "data")]
         command += ["-k", str(self._folder), "-c", "listen_addresses=", "-c", "shared_buffers=16MB"]
         log = self._folder / "log"
-        self._child = Child.start(command, name="postgres", output=log, cwd=self._folder)
         deadline = time.monotonic() + _READY_S
-        while time.monotonic() < deadline and self._child.code is None:
+        while time.monotonic() < deadline:
+            if self._child is None or self._child.code is not None:
+                self._child = Child.start(command, name="postgres", output=log, cwd=self._folder)
             try:
                 psycopg.connect(self.url(_USER)).close()
             except psycopg.OperationalError:
@@ -66,14 +71,16 @@ class Postgres:
         pytest.fail(f"postgres does not start: {log.read_text(errors='replace')}")
 
     def kill(self) -> None:
-        """SIGKILL, as a crash of its machine's process: no shutdown, no last words."""
+        """SIGKILL: no shutdown, no last words."""
         assert self._child is not None
         self._child.kill()
         self._child = None
 
     def stop(self) -> None:
-        """In order, and quickly."""
+        """At once, since nobody keeps what it has."""
         if self._child is not None:
+            if self._child.code is None:
+                os.kill(self._child.pid, signal.SIGQUIT)
             self._child.stop()
             self._child = None
 
