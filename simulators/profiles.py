@@ -27,6 +27,7 @@ _OF_GAMES: Final = frozenset(
     }
 )
 _PASSES_XOR: Final = frozenset({"bit_flip_passes"})  # two flips that only a short XOR lets through
+_OF_WORDS: Final = frozenset({"unknown_code"})  # to a reader of codes it is a card, unread
 _OF_LOCKS: Final = frozenset({"locked_draw"})
 
 
@@ -66,7 +67,7 @@ PROFILES: Final[Mapping[str, SimulatedProfile]] = {
             id="text-line-scan",
             baud=9600,
             device=ScanDevice,
-            unfit=_OF_COPIES | _OF_GAMES | _PASSES_XOR,
+            unfit=_OF_COPIES | _OF_GAMES | _PASSES_XOR | _OF_WORDS,
         ),
         SimulatedProfile(
             id="ref-crc", baud=115200, device=RefCrcDevice, unfit=_PASSES_XOR, linked=True

@@ -140,7 +140,9 @@ class ShoeSimulator:
         shoe = self.take_next_id()
         steps, burn = self._dealing.new_shoe(shoe)
         await self._play(steps)
-        return NewShoe(shoe=shoe, burn=burn, reports=len(steps))
+        # Noise is told too, as what was rejected.
+        reports = len(steps) + sum(bool(step.noise) for step in steps)
+        return NewShoe(shoe=shoe, burn=burn, reports=reports)
 
     async def deal_coup(
         self,

@@ -37,7 +37,7 @@ class _TextDevice:
     disclosure: Disclosure = "immediate"
     gives_result = False
     tells_places = False
-    power_up_noise = b"\xff\xfe\x00"
+    power_up_noise = b"\xff\xfe\x00\r\n"
 
     def __init__(self, disclosure: Disclosure = "immediate") -> None:
         if disclosure != "immediate":

@@ -6,7 +6,7 @@ betting on, makes the coup misaligned. Nothing is guessed, and no card is droppe
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from events.cards import Card, Hand
 from events.irregularity import CardUnread, ExcessCardDrawn, IrregularityRecorded
@@ -21,6 +21,7 @@ from events.shoe import (
     CopyConflict,
     CutCard,
     DeviceResult,
+    ErrorRaised,
     LinkDown,
     LinkOpen,
     Report,
@@ -59,6 +60,10 @@ __all__ = ["hear"]
 _PLAYERS_THIRD: Final = Place(Hand.PLAYER, 3)
 _BANKERS_THIRD: Final = Place(Hand.BANKER, 3)
 _BEFORE_CARDS: Final = frozenset({*OVER, Phase.BETTING, Phase.CLOSED})
+_REVERSE_RUNS: Final[dict[str, Literal["exit", "midway"]]] = {
+    "reversed_at_exit": "exit",
+    "reversed_midway": "midway",
+}
 _SEALED_FIELDS: Final = frozenset({"face", "bodies", "raw"})
 
 
@@ -314,6 +319,12 @@ def _break(draft: Draft, report: Report, context: Context) -> None:
         draft.emit(AlarmRaised(alarm=reason, text=text, coup=draft.coup.id))
 
 
+def _error_raised(draft: Draft, report: ErrorRaised, context: Context) -> None:
+    """An error stands, which the fold has kept. Some devices tell a reverse run in no other way."""
+    if report.code in _REVERSE_RUNS:
+        _break(draft, CardReversed(place=_REVERSE_RUNS[report.code]), context)
+
+
 def _begin(draft: Draft, context: Context, *, first: bool, what: str, hidden: bool = False) -> bool:
     """Bring the table to a coup that can take this card; False when it can have none.
 
@@ -372,6 +383,7 @@ _HEARERS: Final[dict[type[Report], Callable[[Draft, Any, Context], None]]] = {
     BurnCard: _burn_card,
     CutCard: _cut_card,
     **dict.fromkeys(_BREAKS, _break),
+    ErrorRaised: _error_raised,
     CardUnreadable: _card_unreadable,
     CardOutOfGame: _card_out_of_game,
     CardCarriedOver: _card_carried_over,

@@ -77,6 +77,7 @@ REPORTS: dict[str, AnyReport] = {
     "out_of_game": CardOutOfGame(reason="overdrawn", face=Card.D4),
     "carried_over": CardCarriedOver(hand=P, number=1, face=Card.D4),
     "reversed": CardReversed(place="exit"),
+    "error_reversed": ErrorRaised(code="reversed_midway", latched=True),
     "forced_end": RoundForcedEnd(),
     "cut_card": CutCard(),
 }
@@ -114,6 +115,7 @@ booted          -        !        m:shoe_booted m:shoe_booted m:shoe_booted m:sh
 report_lost     -        !        m:report_lost m:report_lost m:report_lost m:report_lost m:report_lost - - -
 copy_conflict   -        !        m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict m:copy_conflict - - -
 reversed        -        !        m:card_reversed m:card_reversed m:card_reversed m:card_reversed m:card_reversed - - -
+error_reversed  -        !        m:card_reversed m:card_reversed m:card_reversed m:card_reversed m:card_reversed - - -
 forced_end      -        !        m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end m:round_forced_end - - -
 out_of_game     -        !        m:card_out_of_game m:card_out_of_game m:card_out_of_game m:card_out_of_game ! - - -
 drawn_outside   -        !        m:card_out_of_game m:card_out_of_game e! m:card_out_of_game m:card_out_of_game - - -
