@@ -73,7 +73,7 @@ from table_core.fold_correction import (
     is_of_the_past,
     on_hands_corrected,
     on_wager_corrected,
-    remembered,
+    past_with,
 )
 from table_core.fold_shoes import (
     on_burn_recorded,
@@ -102,28 +102,30 @@ def fold(state: TableState, event: TableEvent) -> TableState:
     Raises:
         OurBug: the event could not have been decided in this state.
     """
-    return replace(_step(state, event), position=state.position + 1)
+    position = state.position + 1
+    return replace(_step(state, event, position), position=position)
 
 
 def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
-    """The table after all of `events`, in order."""
-    for event in events:
-        state = fold(state, event)
-    return state
+    """The table after all of `events`, in order: `fold` again and again, the position told once."""
+    begin = position = state.position
+    for position, event in enumerate(events, start=begin + 1):
+        state = _step(state, event, position)
+    return replace(state, position=position)
 
 
-def _step(state: TableState, event: TableEvent) -> TableState:
-    """All that `event` moves but the position."""
-    kind = type(event)
+def _step(state: TableState, event: TableEvent, position: int) -> TableState:
+    """All that the event at `position` moves but the position itself."""
+    kind, coup = type(event), state.coup
     if kind in OF_THE_PAST and is_of_the_past(state, event):
-        return fold_past(state, event)
+        return fold_past(state, event, position)
     on_coup = _COUP_FOLDS.get(kind)
     if on_coup is None:
         return _FOLDS[kind](state, event)
-    before = state.coup.phase if state.coup else Phase.NONE
+    before = Phase.NONE if coup is None else coup.phase
     after = advance(before, event)
     if after is None:
-        raise OurBug(f"position {state.position + 1}: {input_of(event)} in phase {before.value}")
+        raise OurBug(f"position {position}: {input_of(event)} in phase {before.value}")
     return on_coup(state, event, after)
 
 
@@ -139,18 +141,19 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
         rulebook_hash=event.rulebook_hash,
         wagerless=event.wagerless,
     )
-    shoe = replace(current_shoe(state), coups=current_shoe(state).coups + 1)
+    shoe, link = current_shoe(state), state.link
     # Its first card may have come already, or the rest of a void round may still come.
-    if not shoe.begun and not state.link.residue:
+    if not shoe.begun and not link.residue:
         shoe = new_round(shoe)
-    link = replace(state.link, residue=False, dummy=False)
-    return replace(state, coup=coup, shoe=replace(shoe, begun=False), replaced=(), link=link)
+    shoe = replace(shoe, coups=shoe.coups + 1, begun=False)
+    link = replace(link, residue=False, dummy=False)
+    return replace(state, coup=coup, shoe=shoe, replaced=(), link=link)
 
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
     coup, wagers = current_coup(state), event.wagers
-    standing = with_wagers(coup.standing, wagers)
-    return with_coup(state, phase, wagers=coup.wagers + wagers, standing=standing)
+    standing, wagers = with_wagers(coup.standing, wagers), coup.wagers + wagers
+    return replace(state, coup=replace(coup, phase=phase, wagers=wagers, standing=standing))
 
 
 def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn, phase: Phase) -> TableState:
@@ -202,21 +205,22 @@ def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> Tab
     settlement, totals, coup = event.settlement, state.totals, current_coup(state)
     before = coup.settlement(settlement.phase)
     others = tuple(each for each in coup.settlements if each is not before)
-    state = with_coup(state, phase, settlements=(*others, settlement))
     totals = replace(
         totals,
-        coups=totals.coups + (state.phase is Phase.SETTLED),
+        coups=totals.coups + (phase is Phase.SETTLED),
         staked=totals.staked + settlement.staked - (before.staked if before else 0),
         paid=totals.paid + settlement.paid - (before.paid if before else 0),
         commission=totals.commission + settlement.commission - (before.commission if before else 0),
     )
-    state = replace(state, totals=totals)
-    if state.shoe and coup.completed and state.phase is Phase.SETTLED:
+    completed = coup.completed
+    coup = replace(coup, phase=phase, settlements=(*others, settlement))
+    state = replace(state, coup=coup, totals=totals)
+    if phase is not Phase.SETTLED:
+        return state
+    if state.shoe and completed:
         shoe = shoe_of_coup(state)
-        state = with_shoe(state, replace(shoe, roads=shoe.roads.add(bead(coup.completed))))
-    if not state.in_progress:
-        state = remembered(state)
-    return _forget_coup_alarms(state)
+        state = with_shoe(state, replace(shoe, roads=shoe.roads.add(bead(completed))))
+    return _over(state)
 
 
 def _on_coup_voided(state: TableState, event: CoupVoided, phase: Phase) -> TableState:
@@ -232,8 +236,7 @@ def _on_coup_voided(state: TableState, event: CoupVoided, phase: Phase) -> Table
     shoe = shoe_of_coup(state)
     state = with_shoe(state, replace(shoe, voids=shoe.voids + 1))
     state = replace(state, link=link, totals=totals)
-    state = remembered(with_coup(state, phase, reason=event.reason))
-    return _forget_coup_alarms(state)
+    return _over(with_coup(state, phase, reason=event.reason))
 
 
 def _on_alarm_raised(state: TableState, event: AlarmRaised) -> TableState:
@@ -250,11 +253,10 @@ def _on_commission(state: TableState, event: TableEvent) -> TableState:
     return replace(state, commission=fold_commission(state.commission, event))
 
 
-def _forget_coup_alarms(state: TableState) -> TableState:
-    """A coup that is over takes its own alarms with it."""
-    if state.in_progress:
-        return state
-    return replace(state, alarms=tuple(alarm for alarm in state.alarms if alarm.coup is None))
+def _over(state: TableState) -> TableState:
+    """A coup that has just ended joins the past, and takes its own alarms with it."""
+    alarms = tuple([alarm for alarm in state.alarms if alarm.coup is None])
+    return replace(state, past=past_with(state), alarms=alarms)
 
 
 # What moves the coup in progress, to the phase that is given with it.

@@ -31,10 +31,11 @@ __all__ = [
     "on_hands_corrected",
     "on_wager_corrected",
     "past_coup",
-    "remembered",
+    "past_with",
 ]
 
 _FACE: Final = 2  # letters of a face in a shoe's order
+_NOTHING: Final = Standing()
 
 
 # ---- the coup in progress ----
@@ -60,11 +61,12 @@ def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -
 # ---- coups that are over ----
 
 
-def remembered(state: TableState) -> TableState:
-    """The coup has just ended: it joins the past of the shoe that its id names."""
-    if current_coup(state).id.rpartition("/")[0] != current_shoe(state).id:
-        return state
-    return replace(state, past=state.past.append(_lean(current_coup(state))))
+def past_with(state: TableState) -> Trail[Coup]:
+    """The past with the coup that has just ended: it is of the shoe that its id names."""
+    coup = current_coup(state)
+    if coup.id.rpartition("/")[0] != current_shoe(state).id:
+        return state.past
+    return state.past.append(_lean(coup))
 
 
 def past_coup(state: TableState, coup: str) -> Coup | None:
@@ -78,15 +80,15 @@ def is_of_the_past(state: TableState, event: TableEvent) -> bool:
     return coup is not None and (coup.phase in OVER or coup.id != event.coup)  # type: ignore[attr-defined]  # each type of _PAST has a coup
 
 
-def fold_past(state: TableState, event: TableEvent) -> TableState:
-    """The table after an event about a coup that is over.
+def fold_past(state: TableState, event: TableEvent, position: int) -> TableState:
+    """The table after an event about a coup that is over, which is the one at `position`.
 
     Raises:
         OurBug: the event could not have been decided.
     """
     coup = past_coup(state, event.coup)  # type: ignore[attr-defined]  # as above
     if not _lawful(state, coup, event):
-        raise OurBug(f"position {state.position + 1}: {event.TYPE} of a coup that is over")
+        raise OurBug(f"position {position}: {event.TYPE} of a coup that is over")
     state = _PAST[type(event)](state, event)
     if coup is not None:
         after = corrected(coup, event)
@@ -198,7 +200,7 @@ def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
 
 def _lean(coup: Coup) -> Coup:
     """Without the sums that only a coup with open betting needs."""
-    return replace(coup, standing=Standing())
+    return replace(coup, standing=_NOTHING)
 
 
 def _unchanged(state: TableState, _: TableEvent) -> TableState:

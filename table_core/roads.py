@@ -151,14 +151,17 @@ def _with_tie(columns: Trail[Column]) -> Trail[Column]:
 
 def _marks(columns: Trail[Column], winner: Winner) -> tuple[str, ...]:
     """The marks that a win would add to the derived roads; empty where it adds none."""
-    return tuple(_mark(columns, winner, lookback) for lookback in LOOKBACK)
-
-
-def _mark(columns: Trail[Column], winner: Winner, lookback: int) -> str:
     # Whether the win opens a column or continues one, the same two heights are compared. Alike is
     # red for a cell that opens; for one further down it means that the other column ends just
     # above, and that is blue.
-    if len(columns) <= lookback:
-        return _UNDEFINED
-    alike = columns.back(1).height == columns.back(1 + lookback).height
-    return _BLUE if alike is _continues(columns, winner) else _RED
+    last = columns.newest(1 + LOOKBACK[-1])
+    heights = [column.ties.length for column in last]
+    continues = bool(last) and last[0].winner is winner
+    return tuple(
+        [
+            _UNDEFINED
+            if back >= len(heights)
+            else (_BLUE if (heights[0] == heights[back]) is continues else _RED)
+            for back in LOOKBACK
+        ]
+    )

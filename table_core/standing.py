@@ -16,9 +16,10 @@ from table_core.wagers import Patron, patron_of
 
 __all__ = ["Standing", "Tally", "with_wagers", "without_wagers"]
 
-# A settlement's line beside the texts of its wager: names of fields, category, odds, and five
-# amounts of up to sixteen digits.
-_LINE_BYTES: Final = 320
+# A settlement's line beside the texts of its wager: names of fields, category, odds, five amounts
+# of up to sixteen digits, and the quotes around three texts.
+_LINE_BYTES: Final = 326
+_QUOTES: Final = 2  # around all the texts together
 _encoder: Final = msgspec.json.Encoder()
 
 # Bet to seat to stake; seats as text, because that is what JSON has for keys.
@@ -47,7 +48,7 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
 class Tally:
     """Sums on the move from one standing to another. It never leaves the call that made it."""
 
-    __slots__ = ("_before", "_gone", "_new", "_spots", "by_bet", "line_bytes", "staked")
+    __slots__ = ("_before", "_gone", "_new", "_own", "_spots", "by_bet", "line_bytes", "staked")
 
     def __init__(self, before: Standing) -> None:
         self.by_bet = dict(before.by_bet)
@@ -56,35 +57,39 @@ class Tally:
         self._before = before
         self._new: set[str] = set()
         self._gone: set[str] = set()
-        self._spots: dict[Patron, _Spots] = {}
+        self._spots = dict(before.spots)
+        self._own: set[Patron] = set()  # those whose bets are copied; the seats of each are shared
 
     def add(self, *wagers: Wager) -> None:
         """Some wagers more."""
-        by_bet = self.by_bet
+        by_bet, staked, last = self.by_bet, self.staked, None
         for wager in wagers:
-            patron, bet, stake, seat = patron_of(wager), wager.bet, wager.stake, str(wager.seat)
-            spots = self._spots.get(patron)
-            if spots is None:
-                spots = self._own(patron)
-            seats = spots.get(bet)
-            spots[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
+            # Those that come together are mostly of one patron at one seat.
+            if last is None or wager.seat != last.seat or wager.patron != last.patron:
+                bets, seat = self._bets(patron_of(wager)), str(wager.seat)
+            bet, stake, last = wager.bet, wager.stake, wager
+            seats = bets.get(bet)
+            bets[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
             by_bet[bet] = by_bet.get(bet, 0) + stake
-            self.staked += stake
-        self._new.update([wager.id for wager in wagers])
+            staked += stake
+        self.staked = staked
         self.line_bytes += _line_bytes(wagers)
+        self._new.update([wager.id for wager in wagers])
 
     def remove(self, *wagers: Wager) -> None:
         """Some of those that stand are taken away; a spot on which nothing is left is none."""
         for wager in wagers:
-            spots, bet, seat = self._own(patron_of(wager)), wager.bet, str(wager.seat)
-            seats = {**spots[bet], seat: spots[bet][seat] - wager.stake}
-            spots[bet] = {seat: stake for seat, stake in seats.items() if stake}
-            if not spots[bet]:
-                del spots[bet]
-            self.by_bet[bet] -= wager.stake
-            self.staked -= wager.stake
-        self._gone.update([wager.id for wager in wagers])
+            bet, stake, seat = wager.bet, wager.stake, str(wager.seat)
+            bets = self._bets(patron_of(wager))
+            seats = bets[bet] = {**bets[bet], seat: bets[bet][seat] - stake}
+            if not seats[seat]:
+                del seats[seat]
+            if not seats:
+                del bets[bet]
+            self.by_bet[bet] -= stake
+            self.staked -= stake
         self.line_bytes -= _line_bytes(wagers)
+        self._gone.update([wager.id for wager in wagers])
 
     def known(self, name: str) -> bool:
         """Whether a wager of this id stands."""
@@ -92,31 +97,26 @@ class Tally:
 
     def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
         """What a patron has: bet and seat (as text) to stake."""
-        own = self._spots.get(patron)
-        return self._before.spots.get(patron, _NONE) if own is None else own
+        return self._spots.get(patron, _NONE)
 
     def standing(self) -> Standing:
-        """The sums as they are now."""
-        before, by_bet = self._before, self.by_bet
-        spots, ids = {**before.spots, **self._spots}, before.ids | self._new
+        """The sums as they are now; the tally has done its work."""
+        ids, spots, by_bet = self._before.ids | self._new, self._spots, self.by_bet
         if self._gone:
-            spots = {patron: own for patron, own in spots.items() if own}
-            by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
             ids -= self._gone
+            spots = {patron: bets for patron, bets in spots.items() if bets}
+            by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
         return Standing(
-            ids=ids,
-            spots=spots,
-            by_bet=by_bet,
-            staked=self.staked,
-            line_bytes=self.line_bytes,
+            ids=ids, spots=spots, by_bet=by_bet, staked=self.staked, line_bytes=self.line_bytes
         )
 
-    def _own(self, patron: Patron) -> _Spots:
-        """A patron's bets, which may be changed; the seats of each are shared."""
-        own = self._spots.get(patron)
-        if own is None:
-            own = self._spots[patron] = dict(self._before.spots.get(patron, _NONE))
-        return own
+    def _bets(self, patron: Patron) -> _Spots:
+        """A patron's bets, to be changed."""
+        if patron in self._own:
+            return self._spots[patron]
+        self._own.add(patron)
+        bets = self._spots[patron] = dict(self._spots.get(patron, _NONE))
+        return bets
 
 
 def with_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
@@ -135,6 +135,5 @@ def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
 
 def _line_bytes(wagers: Sequence[Wager]) -> int:
     """The most that the wagers' lines take in a settlement."""
-    texts = [text for wager in wagers for text in (wager.id, wager.bet, wager.patron or "")]
-    commas_and_brackets = max(1, len(texts)) + 1
-    return len(wagers) * _LINE_BYTES + len(_encoder.encode(texts)) - commas_and_brackets
+    texts = "".join([f"{wager.id}{wager.bet}{wager.patron or ''}" for wager in wagers])
+    return len(wagers) * _LINE_BYTES + len(_encoder.encode(texts)) - _QUOTES

@@ -49,6 +49,15 @@ class Trail(Generic[_T]):
         """
         return self._from(steps)[0]
 
+    def newest(self, count: int) -> list[_T]:
+        """The last `count` items, newest first; fewer where there are not so many."""
+        items: list[_T] = []
+        cells = self.cells
+        while cells and len(items) < count:
+            item, cells = cells
+            items.append(item)
+        return items
+
     def _from(self, steps: int) -> tuple[_T, Any]:
         cells = self.cells
         for _ in range(steps - 1):
