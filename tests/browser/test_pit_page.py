@@ -56,12 +56,14 @@ def show(pit: Screen, number: int = 1) -> None:
     expect(pit.page.locator("#on-record h3")).to_contain_text(f"/{number} ")
 
 
-def test_a_card_that_was_not_read_is_entered(pit: Screen, table: ConsoleTable) -> None:
+def test_a_misread_is_marked_and_its_face_entered(pit: Screen, table: ConsoleTable) -> None:
     page = pit.page
-    table.say("D P1 6S, I B1 --")
-    expect(page.locator("#alarm-list [data-alarm=unreadable_card]")).to_contain_text(
-        "Enter its face"
-    )
+    table.say("D P1 6S, D B1 8D")
+    expect(page.locator("#hands .card")).to_have_count(2)
+    pit.act("mark_unreadable")
+    pit.fill(place="banker 1", reason="the shoe misread the card")
+    pit.go("mark_unreadable")
+    expect(page.locator("#hands .banker .card.unread")).to_be_visible()
     pit.act("enter_card")
     pit.face("7D")
     pit.fill(place="banker 1", reason="read by eye from the table")
@@ -193,8 +195,8 @@ def test_hands_that_no_deal_could_have_made_are_refused_in_the_preview(pit: Scre
 
 
 def test_an_alarm_with_another_way_out_is_not_acknowledged_away(pit: Screen) -> None:
-    pit.table.say("D P1 6S, I B1 --")
-    pit.page.locator("#alarm-list [data-alarm=unreadable_card] button").click()
+    pit.table.say("E 2")
+    pit.page.locator("#alarm-list [data-alarm=shoe_error_overdraw] button").click()
     pit.answered("acknowledge_alarm", "refused")
-    expect(pit.page.locator("#said li").first).to_have_attribute("data-code", "stands_until_resolved")
+    expect(pit.page.locator("#said li").first).to_contain_text("It clears by itself")
     pit.said = [said for said in pit.said if "409" not in said]

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -93,7 +94,7 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
         folder: for everything that it keeps.
         rulebook: by which it plays.
     """
-    secret = hash_password(PASSWORD)
+    secret = _secret()
     save_accounts(
         folder / "users.toml",
         {name: Account(password=secret, roles=roles) for name, roles in _PEOPLE.items()},
@@ -113,6 +114,12 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
                 broker=broker, shoe=shoe, address=address, log=config.log_path, loop=loop
             )
     shoe.unplug()
+
+
+@cache
+def _secret() -> str:
+    """Made once: it takes its time by design."""
+    return hash_password(PASSWORD)
 
 
 @contextmanager
