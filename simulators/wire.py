@@ -11,8 +11,9 @@ from msgspec import Struct
 
 __all__ = ["EVERY", "GOOD", "Wire", "at_wrong_baud"]
 
-EVERY: Final = frozenset(range(64))
-"""Every sending there can be."""
+_ANY: Final = -1
+EVERY: Final = frozenset({_ANY})
+"""Every sending there will be."""
 
 _BITS: Final = 8
 
@@ -32,11 +33,11 @@ class Wire(Struct, frozen=True, kw_only=True):
 
     def arrives(self, number: int, data: bytes) -> bytes:
         """What arrives of the sending of this number; nothing, where it is lost."""
-        if number in self.lost:
+        if self.lost & {number, _ANY}:
             return b""
         for bit in self.bits.get(number, ()):
             data = _turn(data, bit)
-        return at_wrong_baud(data) if number in self.garbled else data
+        return at_wrong_baud(data) if self.garbled & {number, _ANY} else data
 
     def worse(self, other: "Wire") -> "Wire":
         """Both of these lines, one behind the other."""
