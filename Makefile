@@ -32,6 +32,7 @@ demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED
 
 test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k settle"
 	@sh tests/tools/need-mosquitto.sh
+	@sh tests/tools/need-postgresql.sh
 	@sh tests/tools/need-chromium.sh
 	@exec $(BIN)/python -m pytest $(ARGS)
 

@@ -37,3 +37,14 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "cage.sqlite")
     server: Postgres = request.getfixturevalue("postgres")
     return server.database()
+
+
+@pytest.fixture(params=["mosquitto+postgres", "nats+sqlite"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Broker, str]]:
+    """Each broker and each database once: where the one does not touch the other."""
+    kind, _, database = request.param.partition("+")
+    url = str(tmp_path / "cage.sqlite")
+    if database == "postgres":
+        url = request.getfixturevalue("postgres").database()
+    with running(kind, tmp_path / "broker") as broker:
+        yield broker, url

@@ -5,21 +5,15 @@ import os
 import random
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from cage.database import parse_ledger_url
 from cage.reading import reading
-from cage.service import CageService
-from cage.store import Store
-from events.bus import BusSettings
-from events.clock import SystemClock
 from events.errors import BusError, LedgerError
-from tests.support.brokers import Broker, running
+from tests.support.brokers import Broker
+from tests.support.cages import cage
 from tests.support.feed_table import FeedTable, disorder, feed_table
 from tests.support.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
 from tests.support.postgres import Postgres
@@ -27,17 +21,6 @@ from tests.support.processes import ROOT, environment
 from tests.support.small_table import HOST, LIMIT_S, TOPICS, small_table, until
 
 SEED = 20261127
-
-
-@pytest.fixture(params=["mosquitto+postgres", "nats+sqlite"])
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Broker, str]]:
-    """Each broker and each database once: where the one does not touch the other."""
-    kind, _, database = request.param.partition("+")
-    url = str(tmp_path / "cage.sqlite")
-    if database == "postgres":
-        url = request.getfixturevalue("postgres").database()
-    with running(kind, tmp_path / "broker") as broker:
-        yield broker, url
 
 
 @pytest.fixture
@@ -50,22 +33,6 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "table.sqlite"
     play_log(path, seed=SEED, coups=20)
     return path
-
-
-@asynccontextmanager
-async def cage(
-    broker: Broker, ledger: str, probe: Callable[[str], None] = lambda _: None
-) -> AsyncIterator[CageService]:
-    settings = BusSettings(HOST, broker.port, "cage")
-    open_store = partial(Store.open, parse_ledger_url(ledger), STREAM)
-    made = CageService(settings, TOPICS, open_store, SystemClock(), probe=probe)
-    stop = asyncio.Event()
-    async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as tasks:
-        tasks.create_task(made.run(stop))
-        try:
-            yield made
-        finally:
-            stop.set()
 
 
 def committed(ledger: str) -> int:
