@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.support.console_table import ConsoleTable, console_table
 from tests.support.screens import Screen, chromium, screen
@@ -120,7 +120,7 @@ def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_is_done_twice(
     dealer.phase("betting")
     lost: list[str] = []
 
-    def lose_the_first(route) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - playwright's
+    def lose_the_first(route: Route) -> None:
         answer = route.fetch()
         if lost:
             route.fulfill(response=answer)
@@ -197,16 +197,14 @@ def test_nobody_gets_in_who_is_not_let_in(
         assert (answer.status_code, answer.headers["location"]) == (303, "/login")
     refused = httpx.post(f"{table.address}/command/open_betting", json={"transaction": "x" * 8})
     assert refused.status_code == 401
-    answer = dealer.page.request.get(f"{table.address}/pit")
-    assert answer.status == 403
+    wrong_role = dealer.page.request.get(f"{table.address}/pit")
+    assert wrong_role.status == 403
     with screen(browser, table) as pit:
         pit.log_in("sam")
         assert pit.page.url == f"{table.address}/dealer"
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [("zh-Hans", "开始投注"), ("zh-Hant", "開始投注")]
-)
+@pytest.mark.parametrize(("language", "text"), [("zh-Hans", "开始投注"), ("zh-Hant", "開始投注")])
 def test_the_page_speaks_chinese(dealer: Screen, language: str, text: str) -> None:
     dealer.page.goto(f"{dealer.table.address}/dealer?lang={language}")
     expect(dealer.page.locator("[data-command=open_betting]")).to_contain_text(text)
