@@ -109,12 +109,14 @@ def _wrong_baud(script: Script, whims: random.Random) -> None:
 
 
 def _never_arrives(script: Script, whims: random.Random, wire: Wire) -> None:
-    index = script.find("I" if script.deferred else "RD", whims.randrange(len(script.cards)))
+    index = script.tells_face(whims.randrange(len(script.cards)))
     script.spoil(index, wire)
     if not script.tells_places:
         look(script, index + 1)
-    elif script.says(index + 1).kind == "D":
-        look(script, index + 2)
+        return
+    following = next((i for i, _ in _reports(script) if i > index), None)
+    if following is not None and script.says(following).kind == "D":
+        look(script, following + 1)
 
 
 def _copy_conflict(script: Script, whims: random.Random) -> None:

@@ -213,17 +213,25 @@ class Script:
     def find(self, kinds: str, card: int | None = None) -> int:
         """Where in the acts a report of one of these kinds is, about this card if one is named.
 
+        A card that falls while the device speaks of something else is found where it falls.
+
         Raises:
             OurBug: there is none.
         """
+        fallen = self.cards[card] if card is not None and "D" in kinds else None
         for index, act in enumerate(self.acts):
-            if isinstance(act, Say) and act.kind in kinds and card in (None, act.card):
+            if not isinstance(act, Say):
+                continue
+            if (act.kind in kinds and card in (None, act.card)) or (fallen and act.falls is fallen):
                 return index
         raise OurBug(f"no report {kinds} of card {card} in this coup")
 
-    def has(self, kind: str) -> bool:
-        """Whether there is a report of this kind."""
-        return any(isinstance(act, Say) and act.kind == kind for act in self.acts)
+    def tells_face(self, card: int) -> int:
+        """Where the face of this card is told: in a squeeze at its disclosure, if there is one."""
+        disclosed = any(
+            isinstance(act, Say) and act.kind == "I" and act.card == card for act in self.acts
+        )
+        return self.find("I" if disclosed else "RD", card)
 
     def change(self, index: int, **changes: Any) -> None:
         """Alter the report at `index`."""
