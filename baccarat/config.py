@@ -17,6 +17,7 @@ from events.topics import SEGMENT, Topics
 from shoe_driver.edge.retention import Keep
 from table_core.authority import ROLES
 from table_core.shell.checkpoints import CheckpointKeys
+from table_core.shell.closing import NewFile
 from table_core.stores import load_rulebook
 
 __all__ = [
@@ -89,10 +90,17 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the durable things are; relative paths count from the configuration file's folder."""
+    """Where the durable things are; relative paths count from the configuration file's folder.
+
+    Args:
+        log: the event log's file.
+        journal: the folder of the driver's journals.
+        new_file: when the log goes on in a new file, and the old one into the folder `archive`.
+    """
 
     log: str = "table.sqlite"
     journal: str = "journal"
+    new_file: NewFile = "never"
 
 
 class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

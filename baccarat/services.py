@@ -75,6 +75,7 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             library=tuple(map(load_rulebook, shipped())),
             probe=probe,
         )
+        table.close_files(config.data.new_file)
         service = TableService(
             table,
             log,

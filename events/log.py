@@ -9,11 +9,12 @@ Use an `EventLog` from the thread that opened it. By convention the file is `tab
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from events.books import BooksClosed
 from events.chain import next_hash
 from events.codec import MAX_EVENT_BYTES, decode_data, decode_envelope
 from events.errors import (
@@ -27,11 +28,14 @@ from events.log_check import Tail, check
 from events.log_create import create, upgrade
 from events.log_files import LogFiles
 from events.log_lock import WriterLock
+from events.log_past import ClosedPast, Turn
 from events.log_schema import ORIGIN, OWN_ACTORS, SCHEMA_VERSION
+from events.log_turn import finish_turn, require_no_archive
 
 __all__ = ["EventLog", "Pending", "Recorded", "Stored"]
 
 _READ_BATCH: Final = 256
+_END: Final = "SELECT type, hash FROM event WHERE position = ?"
 
 # What a person got wrong about the path, as against what the disk refuses.
 _WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
@@ -73,6 +77,8 @@ class EventLog:
         self._position, self._head, self._tree = tail.position, tail.head, tail.tree
         self._checked_from = tail.checked_from
         self._files = files
+        self._past: ClosedPast | None = None
+        self._base = self._first_position()
 
     @classmethod
     def open(cls, path: Path, origin: str) -> Self:
@@ -95,16 +101,23 @@ class EventLog:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = WriterLock.acquire(path)
             try:
+                finish_turn(path, origin)
                 if not path.exists():
+                    require_no_archive(path, origin)
                     create(path, origin)
                 tail = check(path, origin)
                 files = LogFiles.open(path, lock)
                 if tail.version < SCHEMA_VERSION:
                     with files.writing("bring its format up") as db:
                         upgrade(db, tail.version)
-                return cls(path, origin, tail, files)
+                log = cls(path, origin, tail, files)
             except BaseException:
                 lock.release(undo=True)
+                raise
+            try:
+                log._open_past()
+            except BaseException:
+                log.close()
                 raise
         except _WRONG_PATH as error:
             raise InputError(f"{path}: cannot keep a log here: {error.strerror}") from error
@@ -112,6 +125,7 @@ class EventLog:
             raise LogUnwritable(f"{path}: cannot open: {error.strerror}") from error
         except sqlite3.Error as error:
             raise LogUnwritable(f"{path}: cannot open: {error}") from error
+        return log
 
     @property
     def path(self) -> Path:
@@ -147,6 +161,11 @@ class EventLog:
     def peaks(self) -> tuple[bytes, ...]:
         """All that is needed to go on with that tree: the roots of its perfect subtrees."""
         return self._tree.peaks
+
+    @property
+    def base(self) -> int:
+        """The first position of the file; what is before it stands in closed files."""
+        return self._base
 
     @property
     def checked_from(self) -> int:
@@ -205,16 +224,26 @@ class EventLog:
         # In batches: a query left open would pin its snapshot and make the next append fail.
         sql = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
         end = self._position if limit is None else min(self._position, start + limit - 1)
-        for first in range(start, end + 1, _READ_BATCH):
+        first = max(1, start)
+        while first <= end:
             last = min(end, first + _READ_BATCH - 1)
-            yield from map(Stored._make, self._files.query(sql, first, last))
+            if self._past is not None and first < self._base:
+                last = min(last, self._base - 1)
+                rows = self._past.rows(first, last)
+            else:
+                rows = self._files.query(sql, first, last)
+            yield from map(Stored._make, rows)
+            first = last + 1
 
     def recorded(self, cause: str) -> Recorded | None:
         """The request that was accepted under this cause, `<user>/<transaction>`, or None."""
         rows = self._files.query(
             "SELECT body, position FROM request WHERE transaction_id = ?", cause
         )
-        return Recorded._make(rows[0]) if rows else None
+        if rows:
+            return Recorded._make(rows[0])
+        found = self._past.request(cause) if self._past is not None else None
+        return Recorded._make(found) if found else None
 
     def cursor(self, name: str) -> int:
         """How far `name` has come; 0 for one that was never moved."""
@@ -266,8 +295,37 @@ class EventLog:
             row = db.execute("SELECT value FROM meta WHERE name = 'session'").fetchone()
         return int(row[0])
 
+    def new_file(self, probe: Callable[[str], None] = lambda _: None) -> Path | None:
+        """Go on in a new file, which begins with the books that were just closed.
+
+        Args:
+            probe: told of each step.
+
+        Returns:
+            Where the old file is now; None where there is nothing to close yet, or while somebody
+            reads the file: then the log goes on in it.
+
+        Raises:
+            LogUnwritable: the disk refused. The log goes on in the old file, if it is not closed.
+            LogRefused: something in the archive is in the way; the log goes on in the old file.
+            OurBug: the newest event is no `books_closed`.
+        """
+        if self._position <= self._base:
+            return None
+        ((kind, head),) = self._files.query(_END, self._position)
+        if kind != BooksClosed.TYPE:
+            raise OurBug(f"{self._path}: a new file begins with books, not with {kind}")
+        turn = Turn(self._path, self._origin, self._base, self._position, head)
+        closed = turn.make(self._files, self._past, probe)
+        if closed is not None:
+            self._close_past()
+            self._base = self._checked_from = self._position
+            self._open_past()
+        return closed
+
     def close(self) -> None:
         """Close the file and let the next writer in. Safe to call twice."""
+        self._close_past()
         self._files.close()
 
     def __enter__(self) -> Self:
@@ -280,6 +338,21 @@ class EventLog:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _first_position(self) -> int:
+        ((first,),) = self._files.query("SELECT coalesce(min(position), 1) FROM event")
+        return int(first)
+
+    def _open_past(self) -> None:
+        """Find the closed files before this one; a log that lacks one of them is not opened."""
+        if self._base > 1:
+            ((_, head),) = self._files.query(_END, self._base)
+            self._past = ClosedPast.open(self._path, self._origin, self._base, head)
+
+    def _close_past(self) -> None:
+        if self._past is not None:
+            self._past.close()
+            self._past = None
 
     def _chained(self, entries: Sequence[Pending], cause: str | None) -> Iterator[Stored]:
         position, head = self._position, self._head

@@ -9,9 +9,10 @@ from events.codec import decode_data, decode_envelope
 from events.errors import UnreadableEvent
 from events.tree import Tree
 
-__all__ = ["Start", "beginning", "newest_books"]
+__all__ = ["Start", "after_books", "beginning", "beginning_of", "newest_books"]
 
 _BACKWARDS: Final = "SELECT position, type FROM event ORDER BY position DESC"
+_FIRST: Final = "SELECT position, bytes FROM event ORDER BY position LIMIT 1"
 _ROWS: Final = "SELECT hash, bytes FROM event WHERE position IN (?, ?) ORDER BY position"
 
 
@@ -34,6 +35,24 @@ def beginning(origin: str) -> Start:
     return Start(0, origin_hash(origin), Tree())
 
 
+def after_books(position: int, stored: bytes) -> Start | None:
+    """The place before the books at `position`, as they themselves have it; None if none are."""
+    try:
+        books = decode_data(decode_envelope(stored))
+        if not isinstance(books, BooksClosed) or books.size != position - 1:
+            return None
+        peaks = map(bytes.fromhex, books.peaks)
+        return Start(books.size, bytes.fromhex(books.chain), Tree(books.size, peaks))
+    except (UnreadableEvent, AttributeError, TypeError, ValueError):
+        return None
+
+
+def beginning_of(db: sqlite3.Connection, origin: str) -> Start:
+    """Before the first event of a file: of the first one, or of one that goes on from books."""
+    row = db.execute(_FIRST).fetchone()
+    return (after_books(*row) if row and row[0] != 1 else None) or beginning(origin)
+
+
 def newest_books(db: sqlite3.Connection) -> Start | None:
     """The place before the newest `books_closed`, if these stand where they say, on their chain.
 
@@ -43,7 +62,10 @@ def newest_books(db: sqlite3.Connection) -> Start | None:
     """
     try:
         newest = next((row[0] for row in db.execute(_BACKWARDS) if row[1] == BooksClosed.TYPE), 0)
-        (head, _), (_, stored) = db.execute(_ROWS, (newest - 1, newest)).fetchall()
+        rows = db.execute(_ROWS, (newest - 1, newest)).fetchall()
+        if db.execute("SELECT min(position) FROM event").fetchone() == (newest,):
+            return after_books(newest, rows[0][1])  # this file goes on from them
+        (head, _), (_, stored) = rows
         books = decode_data(decode_envelope(stored))
         if not isinstance(books, BooksClosed) or (books.size, books.chain) != (
             newest - 1,

@@ -18,7 +18,7 @@ from events.chain import next_hash
 from events.checkpoint import Checkpoint, parse_checkpoint
 from events.codec import Envelope, decode_data, decode_envelope
 from events.errors import InputError, LogRefused, UnreadableEvent
-from events.log_books import Start, beginning, newest_books
+from events.log_books import Start, beginning_of, newest_books
 from events.log_schema import (
     APPLICATION_ID,
     CHECKPOINTS_SINCE,
@@ -85,7 +85,7 @@ def check(path: Path, origin: str) -> Tail:
             with closing(_open(name)) as db:
                 version = _check_format(path, db, origin)
                 _check_size(path, db)
-                start = newest_books(db) or beginning(origin)
+                start = newest_books(db) or beginning_of(db, origin)
                 tail = _check_events(path, db, origin, version, start)
                 if start.position == 0:
                     _check_pages(path, db)

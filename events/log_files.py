@@ -9,7 +9,7 @@ call the next fsync good), so the files are closed: whoever opens them again rea
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
@@ -89,6 +89,60 @@ class LogFiles:
             self._undo(db)
             raise
 
+    def settle(self) -> bool:
+        """Take what the WAL holds into the file; False while a reader is in the way.
+
+        Raises:
+            LogUnwritable: the disk refused.
+        """
+        self._require_open("take in the WAL")
+        db = self._db
+        try:
+            db.execute("PRAGMA busy_timeout=0")  # the table does not wait for a reader
+            try:
+                (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                db.execute(f"PRAGMA busy_timeout={round(_BUSY_S * 1000)}")
+        except sqlite3.Error as error:
+            self._fence(error)
+            raise LogUnwritable(f"{self._path}: cannot take in the WAL: {error}") from error
+        return not busy
+
+    def exchange(self, place: Callable[[], None]) -> None:
+        """Close the file, which is settled, let `place` exchange it, and open again.
+
+        Raises:
+            LogUnwritable: the disk refused. If it cannot be known which file is in place, or none
+                can be opened, the files are closed.
+        """
+        self._require_open("exchange the file")
+        before = self._path.stat().st_ino
+        self._db.close()
+        failed: OSError | None = None
+        try:
+            place()
+        except OSError as error:
+            failed = error
+        try:
+            self._db = _connect(self._path)
+            kept = self._path.stat().st_ino == before
+        except (sqlite3.Error, OSError) as error:
+            self._fence(error)
+            raise LogUnwritable(f"{self._path}: cannot open the new file: {error}") from error
+        if failed is not None:
+            if not kept:
+                self._fence(failed)
+            raise LogUnwritable(f"{self._path}: cannot exchange the file: {failed}") from failed
+
+    def lend(self, act: Callable[[sqlite3.Connection], object]) -> None:
+        """Let `act` read through the open connection.
+
+        Raises:
+            LogUnwritable: the files are closed; beside that what `act` raises.
+        """
+        self._require_open("read")
+        act(self._db)
+
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of a query.
 
@@ -120,7 +174,7 @@ class LogFiles:
         except sqlite3.Error as error:
             self._fence(error)
 
-    def _fence(self, error: sqlite3.Error) -> None:
+    def _fence(self, error: Exception) -> None:
         self.close(f"closed after {error}; open it again")
 
 

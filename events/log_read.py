@@ -15,6 +15,8 @@ from typing import Any, Final
 from events.chain import next_hash, origin_hash
 from events.errors import LogRefused
 from events.log import Stored
+from events.log_archive import ClosedFile, archive_of, closed_files, open_closed
+from events.log_books import beginning_of
 from events.log_schema import (
     APPLICATION_ID,
     CHECKPOINTS_SINCE,
@@ -22,13 +24,17 @@ from events.log_schema import (
     SCHEMA_VERSION,
     SCHEMAS,
 )
-from events.log_still import still
+from events.log_still import snapshot_of_file, still
 from events.log_wal import wal_damage, wal_of
 
 __all__ = ["LogReader", "reading"]
 
-_ROWS: Final = "SELECT position, type, version, at, bytes, hash FROM event ORDER BY position"
-_BARE_ROWS: Final = "SELECT position, bytes, hash FROM event ORDER BY position"
+_ROWS: Final = (
+    "SELECT position, type, version, at, bytes, hash FROM event "
+    "WHERE position >= ? ORDER BY position"
+)
+_BARE_ROWS: Final = "SELECT position, bytes, hash FROM event WHERE position >= ? ORDER BY position"
+_CHECKPOINTS: Final = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size"
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _VERIFY: Final = "`baccarat log verify` says more"
@@ -42,11 +48,20 @@ class LogReader:
         db: one snapshot of it.
         origin: `<site>/<table>`.
         end: the newest event's position, 0 where there is none.
+        closed: the files that were closed before this one, in order.
     """
 
-    def __init__(self, path: Path, db: sqlite3.Connection, origin: str, end: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        db: sqlite3.Connection,
+        origin: str,
+        end: int,
+        closed: tuple[ClosedFile, ...] = (),
+    ) -> None:
         self._path = path
         self._db = db
+        self._closed = closed
         self.origin = origin
         self.end = end
 
@@ -68,20 +83,39 @@ class LogReader:
     def _chained(self, query: str) -> Iterator[Any]:
         """The rows of a query that begins with the position and ends with bytes and hash."""
         expected, head = 1, origin_hash(self.origin)
-        try:
-            for row in self._db.execute(query):
-                if row[0] != expected:
-                    raise self._refusal(f"missing, the next is {row[0]}", expected)
-                stored = row[-2]
-                if not isinstance(stored, bytes):
-                    raise self._refusal("the stored bytes are no bytes", expected)
-                head = next_hash(head, stored)
-                if head != row[-1]:
-                    raise self._refusal("the hash chain breaks here", expected)
-                yield row
-                expected += 1
-        except _UNREADABLE as error:
-            raise self._refusal(f"unreadable: {error}", expected) from error
+        for db in self._files():
+            try:
+                # A file that goes on begins with the event at which the one before it ends.
+                if expected > 1:
+                    self._require_seam(db, expected - 1, head)
+                for row in db.execute(query, (expected,)):
+                    if row[0] != expected:
+                        raise self._refusal(f"missing, the next is {row[0]}", expected)
+                    stored = row[-2]
+                    if not isinstance(stored, bytes):
+                        raise self._refusal("the stored bytes are no bytes", expected)
+                    head = next_hash(head, stored)
+                    if head != row[-1]:
+                        raise self._refusal("the hash chain breaks here", expected)
+                    yield row
+                    expected += 1
+            except _UNREADABLE as error:
+                raise self._refusal(f"unreadable: {error}", expected) from error
+
+    def _files(self) -> Iterator[sqlite3.Connection]:
+        """Each file of the log, the oldest first."""
+        for file in self._closed:
+            try:
+                with closing(open_closed(file.path)) as db:
+                    yield db
+            except sqlite3.Error as error:
+                raise self._refusal(f"{file.path.name}: unreadable: {error}", file.first) from error
+        yield self._db
+
+    def _require_seam(self, db: sqlite3.Connection, position: int, head: bytes) -> None:
+        row = db.execute("SELECT position, hash FROM event ORDER BY position LIMIT 1").fetchone()
+        if row != (position, head):
+            raise self._refusal("the next file does not go on from this", position)
 
     def checkpoints(self) -> Iterator[tuple[int, bytes]]:
         """The stored checkpoints, by how many events each covers, none of them verified.
@@ -89,11 +123,15 @@ class LogReader:
         Raises:
             LogRefused: they cannot be read.
         """
+        newest = 0
         try:
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version >= CHECKPOINTS_SINCE:
-                rows = self._db.execute("SELECT size, note FROM checkpoint ORDER BY size")
-                yield from rows
+            for db in self._files():
+                (version,) = db.execute("PRAGMA user_version").fetchone()
+                if version >= CHECKPOINTS_SINCE:
+                    # The newest one of a file is carried on to the next.
+                    for size, note in db.execute(_CHECKPOINTS, (newest,)):
+                        newest = size
+                        yield size, note
         except _UNREADABLE as error:
             told = f"{self._path}: its checkpoints cannot be read: {error}; {_VERIFY}"
             raise LogRefused(told) from error
@@ -104,11 +142,12 @@ class LogReader:
 
 @contextmanager
 def reading(path: Path) -> Iterator[LogReader]:
-    """Open the log at `path` for reading; it stays as it is to the last byte.
+    """Open the log at `path` for reading, with the closed files before it; all stay as they are.
 
     Raises:
         InputError: there is no such file, or it is no SQLite file.
-        LogRefused: it is no log of this build's format, or its WAL is damaged.
+        LogRefused: it is no log of this build's format, or its WAL is damaged; or a
+            closed file is missing.
     """
     path = Path(os.path.realpath(path))
     with ExitStack() as stack:
@@ -117,15 +156,14 @@ def reading(path: Path) -> Iterator[LogReader]:
             damage = wal_damage(wal_of(source)) if source != path else None
             if damage is not None:
                 raise LogRefused(f"{path}: {damage}; {_VERIFY}")
-            uri = f"{source.as_uri()}?mode=ro"
-            db = stack.enter_context(closing(sqlite3.connect(uri, uri=True, isolation_level=None)))
-            db.execute("PRAGMA trusted_schema=OFF")
-            db.execute("BEGIN")  # one snapshot, though a writer may be going on
+            db = stack.enter_context(closing(snapshot_of_file(source)))
             origin = _origin(path, db)
             (end,) = db.execute("SELECT coalesce(max(position), 0) FROM event").fetchone()
+            base = beginning_of(db, origin).position
+            closed = closed_files(archive_of(path), origin, base + 1) if base else ()
         except _UNREADABLE as error:
             raise LogRefused(f"{path}: not a whole SQLite file: {error}; {_VERIFY}") from error
-        yield LogReader(path, db, origin, end)
+        yield LogReader(path, db, origin, end, closed)
 
 
 def _origin(path: Path, db: sqlite3.Connection) -> str:

@@ -6,6 +6,7 @@ writer's WAL in place. One that is being written is read beside its writer.
 
 import fcntl
 import shutil
+import sqlite3
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +16,7 @@ from events.errors import InputError
 from events.log_schema import LOCK_SUFFIX
 from events.log_wal import wal_of
 
-__all__ = ["still"]
+__all__ = ["snapshot_of_file", "still"]
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _COPY_ATTEMPTS: Final = 5
@@ -47,6 +48,34 @@ def still(path: Path, stack: ExitStack) -> Path:
     if not _MAGIC.startswith(head):  # a log cut within these bytes is a bad log
         raise InputError(f"{path}: no SQLite file; name a table's log")
     return copy
+
+
+def snapshot_of_file(path: Path) -> sqlite3.Connection:
+    """One snapshot of a log that `still` gave, though its writer goes on, even in a new file.
+
+    Raises:
+        sqlite3.Error: it is no whole SQLite file.
+        OSError: it is gone.
+    """
+    while True:
+        before = path.stat().st_ino
+        # Never `immutable`: that would not see the WAL, where the newest events are.
+        uri = f"{path.as_uri()}?mode=ro"
+        db = sqlite3.connect(uri, uri=True, isolation_level=None)
+        try:
+            db.execute("PRAGMA trusted_schema=OFF")
+            db.execute("PRAGMA cell_size_check=ON")
+            db.execute("BEGIN")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # it begins here
+        except sqlite3.Error:
+            db.close()
+            if path.stat().st_ino == before:
+                raise
+            continue
+        # Else the one file may have been read with the other's WAL.
+        if path.stat().st_ino == before:
+            return db
+        db.close()
 
 
 def _has_writer(path: Path) -> bool:

@@ -13,30 +13,31 @@ its writer, as of one moment.
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from events.chain import next_hash, origin_hash
+from events.chain import next_hash
 from events.checkpoint import parse_checkpoint
 from events.checkpoint_check import Held, LogSays, first_fault
 from events.codec import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
-from events.errors import InputError, UnreadableEvent
+from events.errors import InputError, LogRefused, UnreadableEvent
 from events.integrity import CheckpointKeyChanged
-from events.log_schema import (
-    APPLICATION_ID,
-    CHECKPOINTS_SINCE,
-    ORIGIN,
-    OWN_ACTORS,
-    SCHEMA_VERSION,
-    SCHEMAS,
-)
-from events.log_still import still
-from events.log_wal import wal_damage, wal_of
+from events.log_archive import archive_of, closed_files, open_closed
+from events.log_books import Start, after_books, beginning, beginning_of
+from events.log_schema import CHECKPOINTS_SINCE, OWN_ACTORS
+from events.log_still import snapshot_of_file, still
 from events.note import VerifierKey, parse_verifier_key, split_notes
 from events.table import TableEvent
-from events.tree import Tree
+from events.verify_form import (
+    BadFile,
+    verify_alone,
+    verify_format,
+    verify_pages,
+    verify_size,
+    verify_wal,
+)
 
 __all__ = ["Progress", "Verdict", "held_elsewhere", "verify"]
 
@@ -53,7 +54,6 @@ _COLUMNS: Final = {
 }
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
-_WAL_ATTEMPTS: Final = 5
 _PROGRESS_EVERY: Final = 10_000
 
 
@@ -62,11 +62,12 @@ class Verdict(NamedTuple):
 
     Args:
         ok: nothing is wrong.
-        events: how many events the file holds, 0 where that cannot be read.
+        events: how many events the log has, 0 where that cannot be read.
         root: the RFC 6962 root over all stored bytes, in hex; None unless ok.
         first_bad: the first position that is wrong or missing; None where no single one is.
         reason: one line for a person; None if ok.
         checkpoints: how many agree with the log: all that there were, if ok.
+        base: the first position that was looked at: 1, or that of a file that was verified alone.
     """
 
     ok: bool
@@ -75,34 +76,44 @@ class Verdict(NamedTuple):
     first_bad: int | None
     reason: str | None
     checkpoints: int = 0
-
-
-class _BadError(Exception):
-    def __init__(self, reason: str, position: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.position = position
+    base: int = 1
 
 
 class _Walk:
-    """What is gathered on the way through the events."""
+    """What is gathered on the way through the events, file by file.
 
-    def __init__(self, sizes: Iterable[int]) -> None:
-        self._wanted = frozenset(sizes)
-        self.tree = Tree()
+    Args:
+        origin: `<site>/<table>`.
+        total: how many events there are in all.
+        progress: called now and then.
+    """
+
+    def __init__(self, origin: str, total: int, progress: Progress | None) -> None:
+        self.origin = origin
+        self.total = total
+        self.progress = progress
+        self.wanted: set[int] = set()
+        self.position, self.digest, self.tree = beginning(origin)
+        self.before = b""
         self.roots: dict[int, bytes] = {0: self.tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
-        self.requests_ended = 0
 
-    def take(self, position: int, stored: bytes, event: TableEvent) -> None:
+    def begin_at(self, start: Start) -> None:
+        """Take the word of a file for what is before it."""
+        self.position, self.digest, self.tree = start
+        self.roots[start.position] = self.tree.root()
+
+    def take(self, digest: bytes, stored: bytes, event: TableEvent) -> None:
+        self.position += 1
+        self.before, self.digest = self.digest, digest
         self.tree.add(stored)
-        if position in self._wanted:
-            self.roots[position] = self.tree.root()
+        if self.position in self.wanted:
+            self.roots[self.position] = self.tree.root()
         if isinstance(event, CheckpointKeyChanged):
             try:
-                self.keys.append((position, parse_verifier_key(event.key)))
+                self.keys.append((self.position, parse_verifier_key(event.key)))
             except InputError as error:
-                raise _BadError(f"announces what is no key: {error}", position) from error
+                raise BadFile(f"announces what is no key: {error}", self.position) from error
 
 
 def held_elsewhere(name: str, data: bytes) -> tuple[Held, ...]:
@@ -134,14 +145,18 @@ def verify(
     *,
     held: Sequence[Held] = (),
     keys: Collection[VerifierKey] = (),
+    archive: Path | None = None,
+    alone: bool = False,
 ) -> Verdict:
-    """Verify the log at `path`, which stays as it is.
+    """Verify the log at `path`, which stays as it is, with all closed files before it.
 
     Args:
         path: the log's file; its WAL is found beside it.
         progress: called now and then.
         held: checkpoints from elsewhere; those stored in the log are verified in any case.
         keys: public keys that are believed; without any, those that the log announces.
+        archive: the folder of the closed files, where it is not `archive` beside the log.
+        alone: take the file's own word for what stands in closed files, and leave them alone.
 
     Raises:
         InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
@@ -151,128 +166,114 @@ def verify(
     with ExitStack() as stack:
         source = still(path, stack)
         try:
-            _verify_alone(path)
-            _verify_wal(source)
-            db = stack.enter_context(closing(_open(source)))
-            db.execute("BEGIN")  # one snapshot, though a writer may be going on
-            origin, version, odd = _verify_format(db)
+            verify_alone(path)
+            verify_wal(source)
+            db = stack.enter_context(closing(snapshot_of_file(source)))
+            origin, version, odd = verify_format(db)
             if source != path:
-                _verify_size(source, db)
+                verify_size(source, db)
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
-            checkpoints = *held, *_stored_checkpoints(db, version)
-            walk = _Walk(each.checkpoint.size for each in checkpoints)
-            _verify_events(db, origin, events, walk, progress)
-            _verify_no_more_is_known(db, events, walk.requests_ended)
-            _verify_checkpoints(origin, events, walk, checkpoints, keys)
-            _verify_pages(db)
-        except _BadError as bad:
+            start = beginning_of(db, origin)
+            events += start.position
+            walk = _Walk(origin, events, progress)
+            walk.wanted.update(each.checkpoint.size for each in held)
+            stored: list[Held] = []
+            if alone:
+                walk.begin_at(start)
+            elif start.position:
+                _verify_closed_files(walk, archive or archive_of(path), start.position + 1, stored)
+            _verify_file(walk, db, version, stored)
+            checkpoints = _judged(walk, (*held, *stored), start.position if alone else 0, keys)
+            _verify_checkpoints(walk, checkpoints, keys)
+        except BadFile as bad:
             reason = f"{bad.reason}; and {odd}" if odd else bad.reason
             return Verdict(False, events, None, bad.position, reason)
         except _UNREADABLE as error:
             return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
         if odd is not None:
             return Verdict(False, events, None, None, odd)
-        return Verdict(True, events, walk.tree.root().hex(), None, None, len(checkpoints))
+        root, base = walk.tree.root().hex(), start.position + 1 if alone else 1
+        return Verdict(True, events, root, None, None, len(checkpoints), base)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    # Never `immutable`: that would not see the WAL, where the newest events are.
-    db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
-    db.execute("PRAGMA trusted_schema=OFF")
-    db.execute("PRAGMA cell_size_check=ON")
-    return db
-
-
-def _verify_alone(path: Path) -> None:
-    journal = path.with_name(path.name + "-journal")
-    if journal.exists():
-        raise _BadError(f"{journal.name} lies beside it, a rollback journal that no log has")
-
-
-def _verify_wal(path: Path) -> None:
-    # A writer that goes on while its WAL is read may look like damage, but not twice the same.
-    found = set()
-    for _ in range(_WAL_ATTEMPTS):
+def _verify_closed_files(walk: _Walk, folder: Path, base: int, stored: list[Held]) -> None:
+    try:
+        files = closed_files(folder, walk.origin, base)
+    except LogRefused as refused:
+        raise BadFile(refused.reason, refused.position) from refused
+    for file in files:
         try:
-            damage = wal_damage(wal_of(path))
-        except OSError as error:
-            raise InputError(f"{wal_of(path)}: cannot be read: {error}") from error
-        if damage is None:
-            return
-        if damage in found:
-            raise _BadError(damage)
-        found.add(damage)
+            verify_alone(file.path, closed=True)
+            with closing(open_closed(file.path)) as db:
+                origin, version, odd = verify_format(db)
+                if origin != walk.origin:
+                    raise BadFile(f"the log of {origin}, not of {walk.origin}")  # noqa: TRY301 - named below
+                verify_size(file.path, db)
+                _verify_file(walk, db, version, stored)
+                if walk.position != file.last:
+                    told = f"ends at {walk.position}, not at {file.last}"
+                    raise BadFile(told, min(walk.position, file.last) + 1)  # noqa: TRY301 - named below
+                if odd is not None:
+                    raise BadFile(odd)  # noqa: TRY301 - named below
+        except BadFile as bad:
+            position = file.first if bad.position is None else bad.position
+            raise BadFile(f"{file.path.name}: {bad.reason}", position) from bad
+        except _UNREADABLE as error:
+            told = f"{file.path.name}: not a whole SQLite file: {error}"
+            raise BadFile(told, file.first) from error
 
 
-def _verify_format(db: sqlite3.Connection) -> tuple[str, int, str | None]:
-    """The log's origin and its format, if the file is of one of ours; and what is odd in it."""
-    (application,) = db.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION_ID:
-        raise _BadError("a SQLite file, but no event log")
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > SCHEMA_VERSION:
-        raise _BadError(f"format {version} is newer than this build knows ({SCHEMA_VERSION})")
-    if version not in SCHEMAS:
-        raise _BadError(f"format {version} is older than this build reads ({SCHEMA_VERSION})")
-    odd = _odd_triggers(db, version)
-    meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
-    origin, session = meta.get("origin"), meta.get("session")
-    if not isinstance(origin, str) or not ORIGIN.match(origin):
-        raise _BadError(f"the origin {origin!r} is no <site>/<table>")
-    if not isinstance(session, int) or session < 0:
-        raise _BadError(f"the session {session!r} is no number")
-    return origin, int(version), odd
+def _verify_file(walk: _Walk, db: sqlite3.Connection, version: int, stored: list[Held]) -> None:
+    """One file's events, and what it knows of them; its checkpoints go to `stored`."""
+    found = _stored_checkpoints(db, version)
+    walk.wanted.update(each.checkpoint.size for each in found)
+    stored += [each for each in found if each not in stored[-1:]]  # the newest is carried on
+    ended = _verify_events(db, walk)
+    _verify_no_more_is_known(db, walk.position, ended)
+    verify_pages(db)
 
 
-def _odd_triggers(db: sqlite3.Connection, version: int) -> str | None:
-    """What is odd about the triggers: whoever took one away has used that, and it is told where.
-
-    Raises:
-        _BadError: anything else in the schema is odd: then nothing in the file means anything.
-    """
-    expected, odd = dict(SCHEMAS[version]), None
-    rows = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    for kind, name, sql in db.execute(rows):
-        if name.startswith("sqlite_") or expected.pop(name, None) == sql:
-            continue
-        odd = f"{name} in the file's schema is not as format {version} has it"
-        if kind != "trigger":
-            raise _BadError(odd)
-    if expected:
-        odd = f"missing in the file's schema: {', '.join(expected)}"
-        if any(not sql.startswith("CREATE TRIGGER") for sql in expected.values()):
-            raise _BadError(odd)
-    return odd
-
-
-def _verify_size(copy: Path, db: sqlite3.Connection) -> None:
-    wal = wal_of(copy)
-    if wal.exists() and wal.stat().st_size > 0:
-        return  # what is missing in the main file may stand there
-    (count,) = db.execute("PRAGMA page_count").fetchone()
-    (size,) = db.execute("PRAGMA page_size").fetchone()
-    if copy.stat().st_size != count * size:
-        raise _BadError(f"{copy.stat().st_size} bytes long, but its pages take {count * size}")
-
-
-def _verify_events(
-    db: sqlite3.Connection, origin: str, events: int, walk: _Walk, progress: Progress | None
-) -> None:
-    position, digest = 0, origin_hash(origin)
+def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
+    """Every event of a file that begins behind `walk`; returns how many requests end in it."""
+    ended, progress = 0, walk.progress
     rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
+    seam = walk.position > 0 and bool(walk.before)
     while True:
         try:
             row = rows.fetchone()
         except _UNREADABLE as error:
-            raise _BadError(f"unreadable: {error}", position + 1) from error
-        if progress is not None and (row is None or position % _PROGRESS_EVERY == 0):
-            progress(position, events)
+            raise BadFile(f"unreadable: {error}", walk.position + 1) from error
+        if seam:
+            _verify_seam(row, walk)
+            seam = False
+            continue
+        if progress is not None and (row is None or walk.position % _PROGRESS_EVERY == 0):
+            progress(walk.position, walk.total)
         if row is None:
-            return
-        position += 1
-        digest, envelope, event = _verify_event(row, position, origin, digest)
-        walk.requests_ended += _ends_request(db, envelope)
-        walk.take(position, row[4], event)
+            return ended
+        position = walk.position + 1
+        digest, envelope, event = _verify_event(row, position, walk.origin, walk.digest)
+        ended += _ends_request(db, envelope)
+        walk.take(digest, row[4], event)
+
+
+def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:
+    """A file goes on with the very event that the one before it ends with: books, and true ones."""
+    position = walk.position
+    if row is None:
+        raise BadFile("empty", position)
+    if row[0] != position:
+        raise BadFile(f"begins at {row[0]}, but the file before it ends at {position}", position)
+    if row[5] != walk.digest:
+        raise BadFile("does not go on from the file before it: another past", position)
+    _verify_event(row, position, walk.origin, walk.before)
+    stored = row[4]
+    books = after_books(position, stored) if isinstance(stored, bytes) else None
+    if books is None or not isinstance(stored, bytes):
+        raise BadFile("begins with no books_closed", position)
+    books.tree.add(stored)
+    if (books.head, books.tree.root()) != (walk.before, walk.tree.root()):
+        raise BadFile("begins with books that do not have the log before them", position)
 
 
 def _verify_event(
@@ -281,21 +282,21 @@ def _verify_event(
     """The chain's hash with this event, its envelope and itself, if it belongs at `position`."""
     found, kind, version, at, stored, digest = row
     if found != position:
-        raise _BadError(f"missing; the next event stands at {found}", position)
+        raise BadFile(f"missing; the next event stands at {found}", position)
     for value, (name, wanted) in zip(row, _COLUMNS.items(), strict=True):
         if type(value) is not wanted:
-            raise _BadError(f"column {name} holds {type(value).__name__}", position)
+            raise BadFile(f"column {name} holds {type(value).__name__}", position)
     assert isinstance(stored, bytes)  # noqa: S101 - tells the type checker what the loop found
     if len(stored) > MAX_EVENT_BYTES:
-        raise _BadError(f"{len(stored)} bytes, more than an event may have", position)
+        raise BadFile(f"{len(stored)} bytes, more than an event may have", position)
     chained = next_hash(before, stored)
     if digest != chained:
-        raise _BadError("the stored bytes are not those that were hashed", position)
+        raise BadFile("the stored bytes are not those that were hashed", position)
     try:
         envelope = decode_envelope(stored)
         event = decode_data(envelope)
     except UnreadableEvent as error:
-        raise _BadError(str(error), position) from error
+        raise BadFile(str(error), position) from error
     for name, copy, said in (
         ("stream", origin, envelope.stream),
         ("position", position, envelope.position),
@@ -304,7 +305,7 @@ def _verify_event(
         ("at", at, envelope.at),
     ):
         if copy != said:
-            raise _BadError(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
+            raise BadFile(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
     return chained, envelope, event
 
 
@@ -315,25 +316,25 @@ def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
     sql = "SELECT position FROM request WHERE transaction_id = ?"
     (end,) = db.execute(sql, (envelope.cause,)).fetchone() or (None,)
     if not isinstance(end, int) or end < envelope.position:
-        raise _BadError(f"its request {envelope.cause!r} is not recorded", envelope.position)
+        raise BadFile(f"its request {envelope.cause!r} is not recorded", envelope.position)
     return end == envelope.position
 
 
 def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:
     for name, known in db.execute("SELECT name, position FROM cursor"):
         if not isinstance(known, int) or known < 0:
-            raise _BadError(f"cursor {name!r} stands at {known!r}, which is no position")
+            raise BadFile(f"cursor {name!r} stands at {known!r}, which is no position")
         if known > events:
-            raise _BadError(f"missing, but cursor {name!r} has come to {known}", events + 1)
+            raise BadFile(f"missing, but cursor {name!r} has come to {known}", events + 1)
     requests = 0
     for name, known in db.execute("SELECT transaction_id, position FROM request"):
         if not isinstance(known, int) or known < 1:
-            raise _BadError(f"request {name!r} ended at {known!r}, which is no position")
+            raise BadFile(f"request {name!r} ended at {known!r}, which is no position")
         if known > events:
-            raise _BadError(f"missing, but request {name!r} ended at {known}", events + 1)
+            raise BadFile(f"missing, but request {name!r} ended at {known}", events + 1)
         requests += 1
     if requests != ended:
-        raise _BadError(f"{requests} requests are recorded, but the events are of {ended}")
+        raise BadFile(f"{requests} requests are recorded, but the events are of {ended}")
 
 
 def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...]:
@@ -343,32 +344,40 @@ def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...
     for size, note in db.execute("SELECT size, note FROM checkpoint ORDER BY size"):
         where = f"the checkpoint stored at {size!r}"
         if type(note) is not bytes:
-            raise _BadError(f"{where} is {type(note).__name__}")
+            raise BadFile(f"{where} is {type(note).__name__}")
         try:
             held = Held(where, *parse_checkpoint(note))
         except InputError as error:
-            raise _BadError(f"{where}: {error}") from error
+            raise BadFile(f"{where}: {error}") from error
         if held.checkpoint.size != size:
-            raise _BadError(f"{where} says that it covers {held.checkpoint.size}")
+            raise BadFile(f"{where} says that it covers {held.checkpoint.size}")
         found.append(held)
     return tuple(found)
 
 
-def _verify_checkpoints(
-    origin: str,
-    events: int,
-    walk: _Walk,
-    held: Sequence[Held],
-    keys: Collection[VerifierKey],
-) -> None:
+def _judged(
+    walk: _Walk, held: Sequence[Held], base: int, keys: Collection[VerifierKey]
+) -> Sequence[Held]:
+    """The checkpoints to judge: of a file alone, those that can be; the others are passed over.
+
+    Raises:
+        BadFile: a file alone has another root than one of them.
+    """
+    if not base:
+        return held
+    within = [each for each in held if each.checkpoint.size >= base]
+    if keys or walk.keys:
+        return within
+    for each in within:  # the key was announced in a closed file
+        if walk.roots.get(each.checkpoint.size) != each.checkpoint.root:
+            raise BadFile(f"rewritten or cut: {each.where} gives another root", None)
+    return ()
+
+
+def _verify_checkpoints(walk: _Walk, held: Sequence[Held], keys: Collection[VerifierKey]) -> None:
     if keys and not held:
-        raise _BadError("it has no checkpoint, so that the key that was given proves nothing")
-    fault = first_fault(LogSays(origin, events, walk.roots, walk.keys), held, keys)
+        raise BadFile("it has no checkpoint, so that the key that was given proves nothing")
+    says = LogSays(walk.origin, walk.position, walk.roots, walk.keys)
+    fault = first_fault(says, held, keys)
     if fault is not None:
-        raise _BadError(fault.reason, fault.first_bad)
-
-
-def _verify_pages(db: sqlite3.Connection) -> None:
-    (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if found != "ok":
-        raise _BadError(f"not a whole SQLite file: {' '.join(found.split())}")
+        raise BadFile(fault.reason, fault.first_bad)

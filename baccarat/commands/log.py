@@ -34,10 +34,21 @@ def log() -> None:
               metavar="FILE", help="Checkpoints kept elsewhere, one or several.")  # fmt: skip
 @click.option("--key", "keys", multiple=True, metavar="PUB",
               help="A public key that is believed, or its file; else those in LOG.")  # fmt: skip
+@click.option("--archive", type=click.Path(path_type=Path), metavar="DIR",
+              help="The closed files, where they are not in `archive` beside LOG.")  # fmt: skip
+@click.option("--alone", is_flag=True, help="LOG without its closed files, on its own word.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def _verify(log: Path, files: tuple[Path, ...], keys: tuple[str, ...], as_json: bool) -> int:
+def _verify(
+    log: Path,
+    files: tuple[Path, ...],
+    keys: tuple[str, ...],
+    archive: Path | None,
+    alone: bool,
+    as_json: bool,
+) -> int:
     """Prove that nobody edited LOG, a table's log file (table.sqlite).
 
+    A log that goes on from closed files is verified with all of them: from its first event on.
     The file stays as it is, and may be in use. Only a checkpoint from elsewhere can tell that LOG
     was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
     all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
@@ -47,6 +58,8 @@ def _verify(log: Path, files: tuple[Path, ...], keys: tuple[str, ...], as_json: 
         told_events if watched() and not as_json else None,
         held=[held for file in files for held in _held(file)],
         keys=frozenset(map(given_key, keys)),
+        archive=archive,
+        alone=alone,
     )
     if as_json:
         told = verdict._asdict()
@@ -74,7 +87,11 @@ def _told(log: Path, verdict: Verdict, *, keyed: bool) -> str:
         signed = (
             signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
         )
-        return f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
+        whole = f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
+        if verdict.base == 1:
+            return whole
+        told = "alone, from its own word for what is before; the closed files were not looked at"
+        return f"{whole}\nverified from position {verdict.base:,}, {told}"
     where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
     return f"{log}: NOT ok{where}: {verdict.reason}"
 

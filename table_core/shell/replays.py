@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final
 
+import structlog
+
+from events.errors import LogRefused
 from events.log import Stored
 from table_core.shell.publishers import BATCH, public_bytes
 
@@ -11,6 +14,8 @@ __all__ = ["MAX_REPLAYS", "Replays", "Spawn"]
 
 # More consumers than a table has; beyond it a request is refused.
 MAX_REPLAYS: Final = 32
+
+_log: Final = structlog.get_logger()
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 """Makes a task; `TaskGroup.create_task` is one."""
@@ -59,7 +64,12 @@ class Replays:
 
     async def _send(self, user: str, first: int, last: int) -> None:
         while first <= last:
-            for stored in list(self._read(first, min(BATCH, last - first + 1))):
+            try:
+                batch = list(self._read(first, min(BATCH, last - first + 1)))
+            except LogRefused as error:  # a closed file: the table itself does not need it
+                _log.error("replay.refused", user=user, reason=str(error))
+                return
+            for stored in batch:
                 if not await self._publish(user, public_bytes(stored)):
                     return  # the broker is gone; the consumer asks again when it is back
             first += BATCH

@@ -15,7 +15,7 @@ import structlog
 from events.bus import Bus, BusSettings, Message
 from events.clock import Clock
 from events.commands import ANSWER_REFUSED, Answer
-from events.errors import LogUnwritable
+from events.errors import LogRefused, LogUnwritable
 from events.log import EventLog
 from events.presence import Herald, Presence, read_status
 from events.shoe import LinkStatus, ShoeEvent
@@ -263,6 +263,9 @@ class TableService:
         except LogUnwritable as error:
             self._disk_refuses(error)
             return refused(command.transaction, "log_unwritable", str(error))
+        except LogRefused as error:  # a closed file that is missing or is not what it was
+            self._unsound(str(error))
+            return refused(command.transaction, "log_unsound", str(error))
         if answer.result == ANSWER_REFUSED:
             _log.info("command.refused", user=user, command=name, code=answer.code)
         if self._table.state.position != position:
@@ -353,9 +356,12 @@ class TableService:
         """What the opening of the log took on trust is looked at while the table is in play."""
         fault = await self._inspection() if self._inspection else None
         if fault is not None:
-            _log.error("log.unsound", reason=fault)
-            self._table.distrust(fault)
-            self._state.kick()
+            self._unsound(fault)
+
+    def _unsound(self, fault: str) -> None:
+        _log.error("log.unsound", reason=fault)
+        self._table.distrust(fault)
+        self._state.kick()
 
     async def _watch(self) -> None:
         """Notice what does not come: the device's result, the driver's heartbeat, its events."""

@@ -44,6 +44,7 @@ from table_core.hear import hear
 from table_core.refusals import Decision
 from table_core.rulebook import Rulebook
 from table_core.shell.books import keep_snapshot, open_books
+from table_core.shell.closing import Closing, NewFile
 from table_core.shell.recall import recall
 from table_core.snapshot import books_at, encode_state
 from table_core.state import Coup, TableState
@@ -110,6 +111,7 @@ class Table:
             result_required=result_required,
             library=tuple(library),
         )
+        self._closing = Closing(log, "never", clock, probe)
         self.rulebook = rulebook
         opened = open_books(log)
         self.state = opened.state
@@ -230,13 +232,21 @@ class Table:
         Raises:
             LogUnwritable: nothing was stored, and it is still to be done.
         """
-        if self._owed is None or self._fault is not None:
+        if self._fault is not None:
+            return
+        if self._owed is None:
+            self._closing.look()
             return
         encoded, log = encode_state(self.state), self._log
         books = books_at(self.state, encoded, shoe=self._owed, chain=log.head, peaks=log.peaks)
         self._append((books,), actor="core", cause=f"core/books/{books.size}")
         self._owed = None
         keep_snapshot(log.path, encoded)
+        self._closing.look()
+
+    def close_files(self, when: NewFile) -> None:
+        """From here on the log goes on in a new file `when` its books are closed."""
+        self._closing = Closing(self._log, when, self._clock, self._probe)
 
     def announce_key(self, key: str) -> None:
         """From here on checkpoints are signed by `key`, a public key line.
