@@ -45,7 +45,10 @@ __all__ = [
 class TableEvent(
     Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """The root of all table events."""
+    """The root of all table events.
+
+    No event can lie in a circle, so none is looked at by the garbage collector (`gc=False`).
+    """
 
     TYPE: ClassVar[str]
     VERSION: ClassVar[int] = 1

@@ -206,6 +206,9 @@ def place_aside(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView
 def place_last(shoe: ShoeView, hand: Hand, number: int) -> ShoeView:
     """The last card told of lies at this place, whatever the shoe said."""
     *others, last = shoe.told or (Told(),)
+    begins = hand is _PLAYER and number == 1
+    if not begins and _placed(shoe, hand, number) is last:
+        return shoe  # as it mostly is
     return _at_place(shoe, Told(hand, number, last.face), others)
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from events.cards import Winner
-from events.table import CoupSettled, Settlement
-from table_core.coup import OVER, TRANSITIONS, Phase, allows, input_of
+from events.registry import KINDS
+from events.table import CoupSettled, Settlement, TableEvent
+from table_core.coup import COUP_EVENTS, OVER, TRANSITIONS, Phase, allows, input_of
 from table_core.diagram import mermaid
+from table_core.fold import _COUP_FOLDS
 
 # In the words of docs/coup.md: input -> next. What is not named is refused.
 EXPECTED = """
@@ -143,3 +145,8 @@ def test_settlement_phases_are_told_apart(phase: int) -> None:
 def test_the_documents_diagram_is_drawn_from_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "coup.md").read_text("utf-8")
     assert f"```mermaid\n{mermaid()}```" in page
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.TYPE)
+def test_the_fold_asks_the_table_for_what_is_in_it_and_nothing_else(kind: type[TableEvent]) -> None:
+    assert (kind in _COUP_FOLDS) is (kind.TYPE in COUP_EVENTS)
