@@ -1,7 +1,6 @@
 """The pit's page at a real table: misreads, held coups, voids, corrections with their preview."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -16,32 +15,40 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Iterator[ConsoleTable]:
-    with console_table(tmp_path) as started:
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
+    with console_table(tmp_path_factory.mktemp("table")) as started:
         yield started
 
 
-@pytest.fixture
-def pit(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
-    """The page of somebody who is dealer and supervisor: one coup is open, with two wagers."""
+@pytest.fixture(scope="module")
+def supervisor(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
+    """Somebody who is dealer and supervisor, at a table whose shoe is loaded."""
     with screen(browser, table) as opened:
         opened.log_in("both", "/dealer")
         opened.shoe_is_loaded()
-        opened.act("open_betting")
-        opened.phase("betting")
-        for seat, bet, chip in ((1, "banker", 2500), (2, "player", 10_000)):
-            opened.page.locator(f"#seats [data-seat='{seat}']").click()
-            opened.page.locator(f"#bets [data-bet={bet}]").click()
-            opened.page.locator(f"#chips [data-chip='{chip}']").click()
-            opened.page.locator("#place:enabled").click()
-            expect(opened.page.locator(f"#standing [data-seat='{seat}']")).to_be_visible()
-        opened.act("close_betting")
-        opened.phase("closed")
-        opened.page.goto(f"{table.address}/pit")
-        opened.phase("closed")
         yield opened
-        opened.is_clean()
+
+
+@pytest.fixture
+def pit(supervisor: Screen, table: ConsoleTable) -> Iterator[Screen]:
+    """The page as betting has closed: 25.00 of seat 1 on Banker, 100.00 of seat 2 on Player."""
+    supervisor.page.goto(f"{table.address}/pit")
+    expect(supervisor.page.locator("body[data-live=yes]")).to_be_visible()
+    wagers = [
+        {"seat": 1, "bet": "banker", "stake": 2500},
+        {"seat": 2, "bet": "player", "stake": 10_000},
+    ]
+    supervisor.ask("open_betting")
+    supervisor.ask("place_wager", wagers=wagers)
+    supervisor.ask("close_betting")
+    supervisor.phase("closed")
+    supervisor.sent.clear()
+    table.mark()
+    yield supervisor
+    supervisor.is_clean()
+    if supervisor.page.locator("#phase").get_attribute("data-phase") not in {"settled", "voided"}:
+        supervisor.ask("void_coup", reason="nobody looks any more")
 
 
 def settle(pit: Screen) -> None:
@@ -50,8 +57,9 @@ def settle(pit: Screen) -> None:
     pit.phase("settled")
 
 
-def show(pit: Screen, number: int = 1) -> None:
-    pit.page.locator("#find-number").fill(str(number))
+def show(pit: Screen) -> None:
+    number = pit.page.locator("#coup").inner_text().split()[-1]
+    pit.page.locator("#find-number").fill(number)
     pit.page.locator("#find-go").click()
     expect(pit.page.locator("#on-record h3")).to_contain_text(f"/{number} ")
 
@@ -101,6 +109,8 @@ def test_a_misaligned_coup_is_realigned(pit: Screen, table: ConsoleTable) -> Non
     pit.fill(reason="cards compared with the screen")
     pit.go("realign")
     pit.phase("dealing")
+    table.say("D P2 KH, D B2 KC, G banker")
+    pit.phase("settled")
     assert table.events("coup_realigned") == 1
 
 
@@ -199,4 +209,6 @@ def test_an_alarm_with_another_way_out_is_not_acknowledged_away(pit: Screen) -> 
     pit.page.locator("#alarm-list [data-alarm=shoe_error_overdraw] button").click()
     pit.answered("acknowledge_alarm", "refused")
     expect(pit.page.locator("#said li").first).to_contain_text("It clears by itself")
+    pit.table.say("e 2")
+    expect(pit.page.locator("#alarm-list [data-alarm]")).to_have_count(0)
     pit.said = [said for said in pit.said if "409" not in said]

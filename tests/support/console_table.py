@@ -67,6 +67,7 @@ class ConsoleTable(Struct, kw_only=True):
     log: Path
     loop: asyncio.AbstractEventLoop
     _said: int = 0
+    _after: int = 0
 
     def say(self, reports: str) -> None:
         """Have the shoe say comma-separated reports, each in copies, with its running number."""
@@ -80,10 +81,16 @@ class ConsoleTable(Struct, kw_only=True):
         self.loop.call_soon_threadsafe(time.sleep, seconds)
 
     def events(self, kind: str) -> int:
-        """How many events of a type are in the log."""
-        query = "SELECT count(*) FROM event WHERE type = ?"
+        """How many events of a type are in the log, since it was marked."""
+        return self._ask("SELECT count(*) FROM event WHERE type = ? AND position > ?", kind)
+
+    def mark(self) -> None:
+        """Count events from here on."""
+        self._after = self._ask("SELECT max(position) FROM event WHERE ? = '' AND position > ?", "")
+
+    def _ask(self, query: str, kind: str) -> int:
         with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:
-            return int(connection.execute(query, (kind,)).fetchone()[0])
+            return int(connection.execute(query, (kind, self._after)).fetchone()[0])
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A person's screen: a browser page that notes all that it says, asks for and sends."""
 
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -12,6 +13,10 @@ from tests.support.waiting import until_blocking
 
 __all__ = ["Screen", "chromium", "screen"]
 
+_ASK: Final = """async ([name, body]) => {
+  const { ask } = await import("/static/js/action.js");
+  return ask(name, body);
+}"""
 _CHROMIUM: Final = "/usr/bin/chromium"
 # Far above what anything here takes; only a failure waits for so long.
 _PATIENCE_MS: Final = 10_000
@@ -76,6 +81,12 @@ class Screen:
     def phase(self, phase: str) -> None:
         """Wait until the coup stands so."""
         expect(self.page.locator("#phase")).to_have_attribute("data-phase", phase)
+
+    def ask(self, command: str, **fields: Any) -> None:
+        """Have it done without a button: what a test only needs and is not about."""
+        body = {"transaction": secrets.token_hex(16), **fields}
+        answer = self.page.evaluate(_ASK, [command, body])
+        assert answer["result"] == "accepted", answer
 
     def fill(self, **fields: str) -> None:
         """The open dialog's fields."""

@@ -1,0 +1,211 @@
+"""The scoreboard in a real browser, on a real table: a coup, three languages, loss, and the roads."""
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from playwright.sync_api import Browser, expect
+
+from table_core.roads_view import read_results, view_roads
+from tests.support.console_table import ConsoleTable, console_table
+from tests.support.files import vector
+from tests.support.screens import Screen, chromium, screen
+
+VECTORS = msgspec.json.decode(vector("roads.json"))
+ROWS = 6
+LOST_MS = 3_000
+LANGUAGES = {
+    "en": ("Place your bets", "Banker wins", "Banker draws on 0 to 2", "NO CONNECTION"),
+    "zh-Hans": ("请下注", "庄赢", "庄家 0 至 2 点：补牌", "与牌桌失去连接"),
+    "zh-Hant": ("請下注", "莊贏", "莊家 0 至 2 點：補牌", "與牌檯失去連線"),
+}
+LAY_OUT = """async results => {
+    const { layOut, derivedRoad } = await import("/static/js/roads_grid.js");
+    const flat = cells => cells.map(({ column, row }) => [column, row]);
+    return results.map(({ heights, roads }) => [
+        layOut(heights).map(flat),
+        roads.map(marks => derivedRoad(marks).map(({ column, row, mark }) => [column, row, mark])),
+    ]);
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[ConsoleTable]:
+    with console_table(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def board(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
+    with screen(browser, table) as opened:
+        opened.page.goto(f"{table.address}/")
+        expect(opened.page.locator("#board[data-live=true]")).to_be_visible()
+        yield opened
+
+
+def cards(board: Screen, hand: str) -> list[str]:
+    found = board.page.locator(f"#{hand} .card")
+    return [found.nth(n).get_attribute("data-card") or "" for n in range(found.count())]
+
+
+def at_phase(board: Screen, phase: str) -> None:
+    expect(board.page.locator("#board")).to_have_attribute("data-phase", phase)
+
+
+def test_a_coup_is_played_along_in_every_language(
+    browser: Browser, table: ConsoleTable, board: Screen
+) -> None:
+    with screen(browser, table) as dealer:
+        dealer.log_in("dora", "/dealer")
+        dealer.shoe_is_loaded()
+        for number, (language, (open_, won, rule, _)) in enumerate(LANGUAGES.items(), start=1):
+            page = board.page
+            page.goto(f"{table.address}/?lang={language}")
+            dealer.act("open_betting")
+            at_phase(board, "betting")
+            expect(page.locator("html")).to_have_attribute("lang", language)
+            expect(page.locator("#status")).to_have_text(open_)
+            expect(page.locator("#countdown")).to_have_text("19")
+            dealer.act("close_betting")
+            at_phase(board, "closed")
+            expect(page.locator("#countdown")).to_be_hidden()
+            table.say("D P1 2S, D B1 KD")
+            expect(page.locator("#banker .card")).to_have_count(1)
+            assert (cards(board, "player"), cards(board, "banker")) == (["2S"], ["KD"])
+            table.say("D P2 3H, D B2 2C, D P3 TS, D B3 7D, G banker")
+            at_phase(board, "settled")
+            expect(page.locator("#status")).to_have_text(won)
+            expect(page.locator("#score")).to_have_text("5 : 9")
+            expect(page.locator("#rule")).to_contain_text(rule)
+            assert cards(board, "banker") == ["KD", "2C", "7D"]
+            expect(page.locator("#bead_plate .mark-B")).to_have_count(number)
+            expect(page.locator("[data-count=banker]")).to_have_text(str(number))
+            expect(page.locator("#banker")).to_have_class("hand banker winner")
+        dealer.is_clean()
+    board.is_clean()
+
+
+def test_a_withheld_face_stays_hidden_until_the_table_sees_it(
+    browser: Browser, table: ConsoleTable, board: Screen
+) -> None:
+    with screen(browser, table) as dealer:
+        dealer.log_in("dora", "/dealer")
+        dealer.shoe_is_loaded()
+        dealer.act("open_betting")
+        dealer.phase("betting")
+        dealer.act("close_betting")
+        dealer.phase("closed")
+        table.say("D P1 --")
+        expect(board.page.locator("#player .card.covered")).to_have_count(1)
+        assert cards(board, "player") == [""]
+        expect(board.page.locator("#player .total")).to_have_text("")
+    board.is_clean()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_lost_table_is_told_within_three_seconds(
+    board: Screen, table: ConsoleTable, language: str
+) -> None:
+    page = board.page
+    page.goto(f"{table.address}/?lang={language}")
+    expect(page.locator("#board[data-live=true]")).to_be_visible()
+    expect(page.locator("#lost")).to_be_hidden()
+    table.fall_silent(6)
+    expect(page.locator("#lost")).to_be_visible(timeout=LOST_MS)
+    expect(page.locator("#lost")).to_contain_text(LANGUAGES[language][-1])
+    expect(page.locator("#board[data-live=true]")).to_be_visible()
+    expect(page.locator("#lost")).to_be_hidden()
+    board.is_clean()
+
+
+def test_a_broker_that_hangs_is_told_within_three_seconds(
+    board: Screen, table: ConsoleTable
+) -> None:
+    os.kill(table.broker.pid, signal.SIGSTOP)
+    try:
+        expect(board.page.locator("#lost")).to_be_visible(timeout=LOST_MS)
+    finally:
+        os.kill(table.broker.pid, signal.SIGCONT)
+    expect(board.page.locator("#board[data-live=true]")).to_be_visible()
+    board.is_clean()
+
+
+def oracle(heights: list[int]) -> list[list[list[int]]]:
+    """Each streak's cells, on a board drawn as rows of characters."""
+    board = [[" "] * 400 for _ in range(ROWS)]
+    placed: list[list[list[int]]] = []
+    for height in heights:
+        first = placed[-1][0][0] + 1 if placed else 0
+        column = next(c for c in range(first, 400) if board[0][c] == " ")
+        down = 1
+        while down < min(height, ROWS) and board[down][column] == " ":
+            down += 1
+        cells = [[column, row] for row in range(down)]
+        cells += [[column + right, down - 1] for right in range(1, height - down + 1)]
+        for across, row in cells:
+            assert board[row][across] == " "
+            board[row][across] = "x"
+        placed.append(cells)
+    return placed
+
+
+def runs(marks: str) -> list[int]:
+    lengths: list[int] = []
+    for n, mark in enumerate(marks):
+        if n and marks[n - 1] == mark:
+            lengths[-1] += 1
+        else:
+            lengths.append(1)
+    return lengths
+
+
+def test_the_grid_of_roads_is_the_oracles(board: Screen) -> None:
+    seed = 20_261_128
+    rng = random.Random(seed)
+    shoes = ["".join(rng.choices("BPT", (46, 45, 9), k=rng.randint(40, 90))) for _ in range(1_600)]
+    # Even draws hardly ever make a dragon; these do.
+    shoes += ["".join(rng.choice("BP") * rng.randint(1, 14) for _ in range(12)) for _ in range(400)]
+    given = []
+    for text in shoes + [str(case["seq"]) for case in VECTORS]:
+        view = view_roads(read_results(text))
+        roads = [view.big_eye_boy, view.small_road, view.cockroach_pig]
+        given.append({"heights": list(view.heights), "roads": roads})
+    found = board.page.evaluate(LAY_OUT, given)
+    for case, (big, derived) in zip(given, found, strict=True):
+        assert big == oracle(list(case["heights"])), (seed, case)
+        for marks, cells in zip(case["roads"], derived, strict=True):
+            places = [place for streak in oracle(runs(marks)) for place in streak]
+            assert [cell[:2] for cell in cells] == places, (seed, marks)
+            assert "".join(cell[2] for cell in cells) == marks
+    board.is_clean()
+
+
+def test_the_roads_drawn_on_the_page_are_those_computed_elsewhere(board: Screen) -> None:
+    draw = """async marks => {
+        const { DERIVED, drawRoad } = await import("/static/js/roads_draw.js");
+        const { derivedRoad } = await import("/static/js/roads_grid.js");
+        return Object.entries(marks).map(([road, text]) => {
+            const svg = document.getElementById(road);
+            svg.dataset.columns = 100;
+            drawRoad(svg, derivedRoad(text), DERIVED[road]);
+            return [...svg.querySelectorAll(".mark")].map(each => each.dataset.mark).join("");
+        });
+    }"""
+    for case in VECTORS:
+        marks = {
+            "big_eye_boy": case["bigEye"],
+            "small_road": case["small"],
+            "cockroach_pig": case["cockroach"],
+        }
+        assert board.page.evaluate(draw, marks) == list(marks.values())
+    board.is_clean()
