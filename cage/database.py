@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -125,6 +126,10 @@ def explained(url: URL) -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError) as error:
         raise LedgerUnavailable(f"{shown(url)}: {_cause(error)}") from error
+    except psycopg.Error as error:  # where the driver was used directly
+        away = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        kind = LedgerUnavailable if away else LedgerError
+        raise kind(f"{shown(url)}: {' '.join(str(error).split())}") from error
     except SQLAlchemyError as error:
         gone = isinstance(error, DBAPIError) and error.connection_invalidated
         kind = LedgerUnavailable if gone else LedgerError

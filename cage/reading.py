@@ -10,7 +10,7 @@ from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
 
 from cage.database import engine_of, explained, require_current
 from cage.posting import Posting
-from cage.tables import BOOK, ENTRY, POSTING
+from cage.tables import BOOK, ENTRY, OF_ENTRY, POSTING
 
 __all__ = ["BY", "Balance", "Booked", "Filter", "Ledger", "reading"]
 
@@ -135,7 +135,7 @@ class Ledger:
 
     def entries(self, chosen: Filter) -> Generator[Booked, None, None]:
         """Entries in the order in which they were booked, with the postings that are meant."""
-        there = ENTRY.outerjoin(POSTING).join(BOOK, BOOK.c.id == ENTRY.c.book)
+        there = ENTRY.outerjoin(POSTING, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
         asked = (
             select(
                 BOOK.c.stream,
@@ -153,7 +153,7 @@ class Ledger:
 
 
 def _joined(*columns: Any) -> Select[Any]:
-    there = POSTING.join(ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
     return select(*columns).select_from(there)
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, select, tuple_
 
 from cage.posting import REVERSAL
 from cage.reading import BY, Filter, Ledger
-from cage.tables import BOOK, ENTRY, POSTING
+from cage.tables import BOOK, ENTRY, OF_ENTRY, POSTING
 from events.commission import CommissionAccrued, CommissionReversed
 from events.correction import HandsCorrected
 from events.table import CoupSettled, CoupVoided
@@ -233,5 +233,5 @@ def _void_coups() -> Select[Any]:
 
 
 def _postings(*columns: ColumnElement[Any]) -> Any:
-    there = POSTING.join(ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
     return select(*columns).select_from(there)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
+import psycopg
 from msgspec import Struct
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
@@ -29,6 +30,7 @@ __all__ = ["Booked", "Store"]
 _state: Final = msgspec.json.Decoder(Books)
 # The high half of the advisory locks' keys, "bacc" in ASCII; the low half is the stream's hash.
 _LOCKS: Final = 0x62616363
+_COPY: Final = f"COPY posting ({', '.join(POSTING.c.keys())}) FROM STDIN"
 _SHOE_DAY: Final = 8  # YYYYMMDD-NN
 
 
@@ -151,8 +153,7 @@ class Store:
         try:
             if entries:
                 self._connection.execute(insert(ENTRY), entries)
-            if postings:
-                self._connection.execute(insert(POSTING), postings)
+            self._write_postings(postings)
         except IntegrityError as error:
             raise LedgerError(
                 f"{shown(self.url)}: a settlement of {self.stream} comes a second time with "
@@ -169,6 +170,22 @@ class Store:
         )
         if self._connection.execute(moved).rowcount != 1:
             raise _second_writer(self.url, self.stream)
+
+    def _write_postings(self, rows: list[tuple[Any, ...]]) -> None:
+        """The many rows; PostgreSQL takes them by COPY in a third of the time."""
+        if not rows:
+            return
+        if self._connection.dialect.name != "postgresql":
+            names = POSTING.c.keys()
+            self._connection.execute(
+                insert(POSTING), [dict(zip(names, row, strict=True)) for row in rows]
+            )
+            return
+        driver = self._connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the one driver we name in URLs
+        with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
+            for row in rows:
+                copy.write_row(row)
 
 
 class _Batch:
@@ -213,9 +230,9 @@ def _day(books: Books, fact: Fact) -> str:
 
 def _rows(
     book: int, entries: Iterable[tuple[Fact, int, str, Entry]]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     heads: list[dict[str, Any]] = []
-    lines: list[dict[str, Any]] = []
+    lines: list[tuple[Any, ...]] = []
     for fact, part, day, entry in entries:
         key = {"book": book, "position": fact.position, "part": part}
         heads.append(
@@ -232,18 +249,10 @@ def _rows(
                 "reverses": entry.reverses,
             }
         )
-        for number, each in enumerate(entry.postings):
-            lines.append(
-                key
-                | {
-                    "line": number,
-                    "account": each.account,
-                    "seat": each.seat,
-                    "bet": each.bet,
-                    "result": each.result,
-                    "amount": each.amount,
-                }
-            )
+        lines += (
+            (*key.values(), number, each.account, each.seat, each.bet, each.result, each.amount)
+            for number, each in enumerate(entry.postings)
+        )
     return heads, lines
 
 

@@ -3,6 +3,9 @@
 `book` is one table's book and how far its log has been read; entry and cursor are always one
 transaction. Keys are the log's own positions, so that nothing has to be asked back on the way in:
 (book, position, part), where part 0 takes back and part 1 books.
+
+A posting has no foreign key to its entry: both are written by one statement each in one transaction
+by one writer, and never touched again; the check of every row would cost more than all the rest.
 """
 
 from typing import Final
@@ -18,9 +21,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
 )
 
-__all__ = ["BOOK", "ENTRY", "METADATA", "POSTING"]
+__all__ = ["BOOK", "ENTRY", "METADATA", "OF_ENTRY", "POSTING"]
 
 METADATA: Final = MetaData(
     naming_convention={
@@ -73,7 +77,11 @@ POSTING: Final = Table(
     Column("bet", Text, nullable=False),
     Column("result", Text, nullable=False),
     Column("amount", BigInteger, nullable=False),
-    ForeignKeyConstraint(
-        ["book", "position", "part"], ["entry.book", "entry.position", "entry.part"]
-    ),
 )
+
+OF_ENTRY: Final = and_(
+    POSTING.c.book == ENTRY.c.book,
+    POSTING.c.position == ENTRY.c.position,
+    POSTING.c.part == ENTRY.c.part,
+)
+"""A posting is of this entry."""

@@ -27,10 +27,12 @@ from baccarat.services import configure_logging, raising_ours
 from benchmarks.driver import FRAMES, driver_figures
 from benchmarks.figures import FIGURES, Figure
 from benchmarks.framing import framing
+from benchmarks.ledger import PASSES, SETTLEMENTS, ledger_figures
 from benchmarks.measure import Decided, Samples, measure
 from benchmarks.opening import OPENS, opening
 from benchmarks.replay import EVENTS, figure, stretch
 from benchmarks.replay import measure as measure_replay
+from events.errors import InputError
 from simulators.croupier import Croupier, PlayedCoup
 from simulators.dealing import DealingShoe
 from simulators.pty_port import Pace, PtyPort
@@ -43,9 +45,10 @@ _REPLAY: Final = "replay"
 _COUPS: Final = 60  # about as many as a shoe has
 _FRAMING: Final = "framing"  # needs no table
 _OPEN: Final = "open"  # neither does this, and its log takes a while to make: only by name
+_CAGE: Final = "cage"  # only by name: it needs a PostgreSQL server
 _DRIVER: Final = "driver"  # the driver alone; only by name, it takes two minutes
 _EVENTS: Final = 1_000_000
-_NAMES: Final = sorted([*FIGURES, _DRIVER, _FRAMING, _OPEN, _REPLAY])
+_NAMES: Final = sorted([*FIGURES, _CAGE, _DRIVER, _FRAMING, _OPEN, _REPLAY])
 _ROUNDS: Final = 5  # of ten megabytes for each framer
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
@@ -61,10 +64,17 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 @click.option("--events", type=click.IntRange(min=1),
               help=f"How long a log `open` opens ({_EVENTS:,} unless said) or `replay` reads "
               f"({EVENTS:,}), or how many frames `driver` takes ({FRAMES:,}).")  # fmt: skip
+@click.option("--ledger", metavar="URL",
+              help="For `cage`: a server that makes databases, postgresql://...")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each figure.")
 def bench(
-    name: str | None, samples: int, events: int | None, data: Path | None, as_json: bool
+    name: str | None,
+    samples: int,
+    events: int | None,
+    ledger: str | None,
+    data: Path | None,
+    as_json: bool,
 ) -> None:
     """Measure the product, and beside it the same hops with nothing of the product in them."""
     configure_logging("bench", quiet=True)
@@ -75,6 +85,8 @@ def bench(
         figures.append(_replay(events or EVENTS, data))
     if name == _OPEN:
         figures.append(_open_figure(samples, events or _EVENTS, data))
+    if name == _CAGE:
+        figures += _cage_figures(samples, events or SETTLEMENTS, ledger)
     if name == _DRIVER:
         figures += _driver_figures(samples, events or FRAMES, data)
     if name in {None, *FIGURES}:
@@ -105,6 +117,17 @@ def _open_figure(samples: int, events: int, data: Path | None) -> Figure:
             events,
             min(samples, OPENS),
             lambda done: progress.update(task, completed=done),
+        )
+
+
+def _cage_figures(samples: int, settlements: int, url: str | None) -> list[Figure]:
+    if url is None:
+        raise InputError("bench cage: name a PostgreSQL server by --ledger postgresql://...")
+    passes = min(samples, PASSES)
+    with _progress(Console(stderr=True)) as progress:
+        task = progress.add_task("passes", total=passes)
+        return ledger_figures(
+            url, settlements, passes, lambda done: progress.update(task, completed=done)
         )
 
 

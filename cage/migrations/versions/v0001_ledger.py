@@ -68,11 +68,6 @@ def upgrade() -> None:
         sa.Column("result", sa.Text, nullable=False),
         sa.Column("amount", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("book", "position", "part", "line", name="pk_posting"),
-        sa.ForeignKeyConstraint(
-            ["book", "position", "part"],
-            ["entry.book", "entry.position", "entry.part"],
-            name="fk_posting_entry",
-        ),
     )
     _seal()
 

@@ -1,0 +1,231 @@
+"""How many settlements a second the cage books into PostgreSQL, beside the same rows by hand.
+
+Product: events as the bus brings them, decoded, held against the chain, posted, and committed in
+batches over one connection, `position` moved with each; what is committed is what may be
+acknowledged. Floor: the same rows of the same batches in as many commits over one connection of
+psycopg's own, by COPY and by INSERT, with nothing decoded and nothing posted. By turns; the server
+is the same, with fsync and synchronous_commit as they come (on); each pass has its own database.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.figures import Figure, percentiles
+from cage.database import parse_ledger_url
+from cage.feed import fact_of_message
+from cage.store import Store
+from events.chain import next_hash, origin_hash
+from events.codec import encode_envelope, with_hash
+from events.table import (
+    BettingOpened,
+    CoupSettled,
+    Settlement,
+    SettlementLine,
+    TableEvent,
+    Wager,
+    WagersPlaced,
+)
+
+__all__ = ["PASSES", "SETTLEMENTS", "ledger_figures"]
+
+SETTLEMENTS: Final = 10_000
+"""In one pass, unless said otherwise."""
+
+PASSES: Final = 5
+"""Of product and floors each."""
+
+_BATCH: Final = 512  # events in a commit, as the service has it
+_LEAST: Final = 1_000.0
+_STREAM: Final = "bench/t1"
+_SEATS: Final = range(1, 8)
+_COUPS_A_SHOE: Final = 80
+
+
+def ledger_figures(
+    server: str, settlements: int, passes: int, advance: Callable[[int], object]
+) -> list[Figure]:
+    """The figures `cage_copy` and `cage_insert`: the product beside each of the floors.
+
+    Args:
+        server: the URL of a database there; new ones are made beside it, and dropped.
+        settlements: in each pass.
+        passes: of product and floors each.
+        advance: told how many passes are done.
+    """
+    messages, url = _messages(settlements), partial(_database, server)
+    product: list[float] = []
+    floors: dict[str, list[float]] = {"copy": [], "insert": []}
+    for done in range(1, passes + 1):
+        with url() as database:
+            product.append(settlements / _booked(database, messages))
+            rows = _rows(database)
+        commits = -(-len(messages) // _BATCH)
+        for way, write in (("copy", _copy), ("insert", _insert)):
+            with url() as database:
+                floors[way].append(settlements / _written(database, rows, commits, write))
+        advance(done)
+    return [_figure(way, product, rates) for way, rates in floors.items()]
+
+
+def _figure(way: str, product: Sequence[float], floor: Sequence[float]) -> Figure:
+    p50, _ = percentiles(product)
+    floor_p50, _ = percentiles(floor)
+    slowest, floor_slowest = min(product), min(floor)
+    return Figure(
+        name=f"cage_{way}",
+        unit="1/s",
+        samples=len(product),
+        p50=round(p50),
+        p99=round(slowest),
+        floor_p50=round(floor_p50),
+        floor_p99=round(floor_slowest),
+        ratio_p50=round(p50 / floor_p50, 3),
+        ratio_p99=round(slowest / floor_slowest, 3),
+        goal=f"at least {_LEAST:,.0f} settlements a second, in the slowest pass (here as p99)",
+        met=slowest >= _LEAST,
+        void=None,
+        detail={"load": round(os.getloadavg()[0], 2), "processors": float(os.cpu_count() or 0)},
+    )
+
+
+@contextmanager
+def _database(server: str) -> Iterator[str]:
+    """A new, empty database, gone at the end."""
+    name = f"baccarat_bench_{os.getpid()}_{time.monotonic_ns()}"
+    # The driver is asked for by its own URL, whichever way it was named.
+    plain = parse_ledger_url(server).set(drivername="postgresql")
+    there = plain.render_as_string(hide_password=False)
+    with psycopg.connect(there, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield plain.set(database=name).render_as_string(hide_password=False)
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
+
+
+def _messages(settlements: int) -> list[bytes]:
+    """As the bus brings them: a coup opened, seven wagers laid, and settled."""
+    made: list[bytes] = []
+    head = origin_hash(_STREAM)
+    for number in range(settlements):
+        shoe, coup = divmod(number, _COUPS_A_SHOE)
+        for event in _coup(f"202611{shoe // 99 % 28 + 1:02}-{shoe % 99 + 1:02}/{coup + 1}"):
+            stored = encode_envelope(
+                event,
+                index=0,
+                stream=_STREAM,
+                position=len(made) + 1,
+                at="2026-11-27T20:32:19.550508112Z",
+                actor="shoe",
+                cause=f"bench/{len(made) + 1}",
+                correlation=event.coup,  # type: ignore[attr-defined]  # all three have one
+            )
+            head = next_hash(head, stored)
+            made.append(with_hash(stored, head))
+    return made
+
+
+def _coup(coup: str) -> tuple[TableEvent, ...]:
+    wagers = tuple(
+        Wager(id=f"w/{seat}/0", seat=seat, bet="banker" if seat % 2 else "player", stake=1000)
+        for seat in _SEATS
+    )
+    lines = tuple(_line(wager) for wager in wagers)
+    settlement = Settlement(
+        settlement_id=f"t1/{coup}/2/1",
+        coup=coup,
+        phase=2,
+        revision=1,
+        rulebook="ez",
+        rulebook_hash="0" * 64,
+        player=(),
+        banker=(),
+        player_total=4,
+        banker_total=7,
+        lines=lines,
+        staked=sum(line.stake for line in lines),
+        paid=sum(line.paid for line in lines),
+        commission=0,
+    )
+    return (
+        BettingOpened(coup=coup, rulebook="ez", rulebook_hash="0" * 64),
+        WagersPlaced(coup=coup, wagers=wagers),
+        CoupSettled(coup=coup, settlement=settlement),
+    )
+
+
+def _line(wager: Wager) -> SettlementLine:
+    won = wager.bet == "banker"
+    return SettlementLine(
+        wager=wager.id,
+        seat=wager.seat,
+        bet=wager.bet,
+        result="win" if won else "lose",
+        category="win" if won else "lose",
+        stake=wager.stake,
+        winnings=wager.stake if won else 0,
+        commission=0,
+        paid=2 * wager.stake if won else 0,
+    )
+
+
+def _booked(url: str, messages: Sequence[bytes]) -> float:
+    store = Store.open(parse_ledger_url(url), _STREAM)
+    try:
+        began = time.perf_counter()
+        for first in range(0, len(messages), _BATCH):
+            store.book([fact_of_message(each) for each in messages[first : first + _BATCH]])
+        return time.perf_counter() - began
+    finally:
+        store.close()
+
+
+_Rows = dict[str, list[tuple[Any, ...]]]
+_Write = Callable[["psycopg.Cursor[Any]", str, list[tuple[Any, ...]]], None]
+
+
+def _rows(url: str) -> _Rows:
+    """What the product wrote, to be written again."""
+    with psycopg.connect(url) as connection:
+        return {
+            table: connection.execute(
+                sql.SQL("SELECT * FROM {} ORDER BY position, part").format(sql.Identifier(table))
+            ).fetchall()
+            for table in ("entry", "posting")
+        }
+
+
+def _written(url: str, rows: _Rows, commits: int, write: _Write) -> float:
+    Store.open(parse_ledger_url(url), _STREAM).close()  # the same tables, keys and triggers
+    steps = {table: -(-len(every) // commits) for table, every in rows.items()}
+    with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        began = time.perf_counter()
+        for commit in range(commits):
+            with connection.transaction():
+                # Entries run ahead of their postings: a posting must find its entry there.
+                for table in ("entry", "posting"):
+                    first = commit * steps[table]
+                    write(cursor, table, rows[table][first : first + steps[table]])
+                cursor.execute("UPDATE book SET position = position + 1")
+        return time.perf_counter() - began
+
+
+def _copy(cursor: "psycopg.Cursor[Any]", table: str, rows: list[tuple[Any, ...]]) -> None:
+    with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(table))) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _insert(cursor: "psycopg.Cursor[Any]", table: str, rows: list[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    holders = sql.SQL(", ").join([sql.Placeholder()] * len(rows[0]))
+    into = sql.SQL("INSERT INTO {} VALUES ({})").format(sql.Identifier(table), holders)
+    cursor.executemany(into, rows)
