@@ -1,6 +1,5 @@
 """`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify FILE --key PUB`."""
 
-import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,6 +10,7 @@ import msgspec
 
 from baccarat.bundle import NoEvidence, gather
 from baccarat.cli import EXIT_DONE, EXIT_NO
+from baccarat.commands.written import write_whole
 from events.cards import Card
 from events.errors import InputError, LogError
 from events.keys import given_key
@@ -59,7 +59,7 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
         reason = str(no).removeprefix(f"{log}: ")
         click.echo(f"{log}: {reason}", err=True)
         return EXIT_NO
-    _write(output, data)
+    write_whole(output, data, "-o")
     click.echo(f"{output}: coup {coup}, {len(data):,} bytes", err=True)
     return EXIT_DONE
 
@@ -119,21 +119,6 @@ def _read(file: Path) -> bytes:
     if len(data) > _MAX_FILE:
         raise InputError(f"more than {_MAX_FILE:,} bytes are no evidence")
     return data
-
-
-def _write(output: Path, data: bytes) -> None:
-    """Whole or not at all: a half-written file of evidence would be called forged."""
-    new = output.with_name(f".{output.name}.new")
-    try:
-        with new.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(output)
-    except OSError as error:
-        raise InputError(f"-o {output}: {error.strerror}") from error
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _progress(done: int, events: int) -> None:

@@ -38,6 +38,8 @@ def show(
     The log stays as it is, and may be in use; every event is held against the hash chain on the
     way. What is shown holds every card that the shoe has told of, sealed ones too.
     """
+    if sys.stdout is None:  # python's way to say that it was closed before the start
+        raise InputError("standard output is closed; the events need somewhere to go")
     known = {name for name, _ in TABLE_EVENTS}
     for kind in kinds:
         if kind not in known:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from baccarat.commands.written import write_whole
 from baccarat.coup_page import coup_page
 from baccarat.replaying import (
     known_rulebooks,
@@ -91,7 +92,7 @@ def _tell(
         found = what_if(record, asked, book)
     story = tell_coup(record, origin=source.origin, rulebooks=books)
     if html is not None:
-        html.write_text(coup_page(story, found), encoding="utf-8")
+        write_whole(html, coup_page(story, found).encode(), "--html")
     if as_json:
         _say(msgspec.json.encode(found or story))
     elif found is not None:

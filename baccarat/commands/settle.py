@@ -52,7 +52,7 @@ def settle(
     if batch:
         if rulebook is not None or cards is not None or wagers:
             raise InputError("--batch takes its cases from stdin, not from other options")
-        return _batch(_stdin(), sys.stdout.buffer)
+        return _batch(_stdin(), _stdout())
     if rulebook is None or cards is None:
         raise InputError('write --rulebook R --cards "9H,2D,8S,KC,5H", or --batch')
     book = load_rulebook(rulebook)
@@ -103,6 +103,12 @@ def _stdin() -> BinaryIO:
     if sys.stdin is None:
         raise InputError("--batch reads stdin, and that is closed")
     return sys.stdin.buffer
+
+
+def _stdout() -> BinaryIO:
+    if sys.stdout is None:
+        raise InputError("--batch answers on stdout, and that is closed")
+    return sys.stdout.buffer
 
 
 # ---- one coup ----
