@@ -24,6 +24,7 @@ book.executescript("""
     WHERE id NOT IN (SELECT reverses FROM settlement WHERE reverses NOT NULL) GROUP BY seat;
 """)
 asked = (0, 0.0)  # from which position we have asked for a replay, and when
+newest = 0  # the highest position that anybody has spoken of
 
 
 def request(client: mqtt.Client, command: str, **fields: object) -> None:
@@ -34,23 +35,24 @@ def request(client: mqtt.Client, command: str, **fields: object) -> None:
 
 def connected(client: mqtt.Client, *_: object) -> None:
     """Every time. The retained state says how far the log has come, and we ask for what we lack."""
-    below = ("event", "response/cage/events", "response/cage", "state")
+    below = ("event", "response/cage/events", "response/cage", "state", "status/table")
     client.subscribe([(f"{root}/{topic}", 1) for topic in below])
 
 
 def received(client: mqtt.Client, _: object, message: mqtt.MQTTMessage) -> None:
     """Take the event whose turn it is; drop what came before, ask for what is missing."""
-    global asked  # noqa: PLW0603 - a script of one page
+    global asked, newest  # noqa: PLW0603 - a script of one page
     said = json.loads(message.payload)
     if message.topic.endswith("/response/cage"):
         if said["result"] == "refused":
             sys.exit(f"the table refused: {said}")
         return
-    position = said["position"]
+    position = said.get("position", newest)  # the table's heartbeat has none, and wakes us
+    newest = max(newest, position)
     (here,) = book.execute("SELECT position FROM reader").fetchone()
     if position <= here:
         return
-    if position > here + 1 or message.topic.endswith("/state"):
+    if position > here + 1 or "event_id" not in said:
         if asked[0] != here + 1 or time.monotonic() - asked[1] > 2:  # noqa: PLR2004 - seconds
             asked = (here + 1, time.monotonic())
             request(client, "replay", **{"from": here + 1})

@@ -9,27 +9,30 @@ touch "$file"
 here=$(wc -l <"$file")
 head -n "$here" "$file" >"$file.whole" # a line that was cut off when we were killed goes
 mv "$file.whole" "$file"
-asked=0 asked_at=0
+asked=0 asked_at=0 newest=0
 
 request() { # command, fields
     body="{\"transaction\":\"keep-$$-$1-$here-$(date +%s%N)\",$2}"
     mosquitto_pub -h "$host" -p "$port" -q 1 -t "$root/request/cage/$1" -m "$body"
 }
 
-# The retained state comes at once and says how far the log has come.
+# The retained state comes at once and says how far the log has come. The heartbeat wakes us where
+# an answer was lost.
 mosquitto_sub -h "$host" -p "$port" -q 1 -F '%t %p' \
-    -t "$root/event" -t "$root/response/cage/events" -t "$root/state" |
+    -t "$root/event" -t "$root/response/cage/events" -t "$root/state" -t "$root/status/table" |
     while IFS= read -r message; do
         event=${message#* }
         position=${event#*\"position\":}
         position=${position%%[,\}]*}
-        if [ "$position" -le "$here" ]; then
-            continue # it came before
-        fi
         case $message in
+        "$root/status/table "*) next=0 position=$newest ;;
         "$root/state "*) next=0 ;;
         *) next=$((here + 1)) ;;
         esac
+        [ "$position" -le "$newest" ] || newest=$position
+        if [ "$position" -le "$here" ]; then
+            continue # it came before
+        fi
         if [ "$position" -ne "$next" ]; then # something is missing: ask for it, not too often
             now=$(date +%s)
             if [ "$asked" -ne "$here" ] || [ $((now - asked_at)) -gt 2 ]; then

@@ -7,6 +7,10 @@ from baccarat.commands.lazy import LazyGroup
 __all__ = ["sim"]
 
 _COMMANDS: Final = {
+    "cage-feed": (
+        "baccarat.commands.sim_cage_feed:cage_feed",
+        "a table for a cage under test: is its book right?",
+    ),
     "shoe": ("baccarat.commands.sim_shoe:shoe", "a dealing shoe alone, on a pseudo-terminal"),
 }
 
