@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError, LogRefused, LogUnwritable
+from events.log_archive import archive_of
+from events.log_archive_copy import copy_closed
 from events.log_create import RESTORING_SUFFIX
 from events.log_disk import SIDE_FILES, remove_database, sync_file, sync_folder
 from events.log_lock import WriterLock
@@ -36,6 +38,8 @@ _SESSIONS_ON: Final = 1_000_000_000
 
 def back_up(log: Path, file: Path, inspect: Inspect) -> None:
     """Copy the log at `log`, in use or not, to a new `file`.
+
+    Its closed files go into the folder `archive` beside it, where they are not there already.
 
     Raises:
         InputError: there is no such log, or `file` is there already or cannot be made.
@@ -109,8 +113,11 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
             stack.callback(part.with_name(part.name + LOCK_SUFFIX).unlink, missing_ok=True)
             stack.callback(remove_database, part)
             _online(read, part)
+            copied = copy_closed(part, archive_of(source), archive_of(part))
             reason = inspect(part)
             if reason is not None:
+                for closed in copied:
+                    closed.unlink()
                 raise LogRefused(f"{source}: {reason}")
             _require_closed(part)
             sync_file(part)

@@ -33,6 +33,7 @@ from events.shoe import (
 )
 from events.topics import Topics
 from table_core.shell.bell import AlarmNotice
+from table_core.shell.closing import NewFile
 from table_core.shell.service import TableService
 from table_core.shell.table import Table
 from table_core.stores import load_rulebook
@@ -166,7 +167,11 @@ class Table1:
 
 @asynccontextmanager
 async def service(
-    port: int, folder: Path, *, inspection: Callable[[Path], Awaitable[str | None]] | None = None
+    port: int,
+    folder: Path,
+    *,
+    inspection: Callable[[Path], Awaitable[str | None]] | None = None,
+    new_file: NewFile = "never",
 ) -> AsyncIterator[asyncio.Event]:
     """The service, until the block ends or the event that it yields is set.
 
@@ -174,11 +179,13 @@ async def service(
         port: of the broker.
         folder: with the log, or for it.
         inspection: what looks at the log beside the table.
+        new_file: when the log goes on in a new file.
     """
     stop = asyncio.Event()
     with EventLog.open(folder / "table.sqlite", "site/t1") as log:
         clock = SystemClock()
         table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
+        table.close_files(new_file)
         settings = BusSettings("127.0.0.1", port, "table")
         look = partial(inspection, log.path) if inspection else None
         made = TableService(table, log, TOPICS, settings, clock, inspection=look)
