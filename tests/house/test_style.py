@@ -1,5 +1,6 @@
 """The house style, checked over the tree as it stands. The rules are the modules beside this."""
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import packages_distributions
@@ -59,8 +60,8 @@ def test_every_import_is_a_declared_dependency() -> None:
 
 
 def _distribution(requirement: str) -> str:
-    """`structlog` of `structlog>=25.1`."""
-    return requirement.partition(">")[0].partition("=")[0].strip().lower()
+    """`psycopg` of `psycopg[binary]>=3.2`."""
+    return re.split(r"[\[<>=~! ]", requirement, maxsplit=1)[0].lower()
 
 
 def test_every_test_asserts_something() -> None:
