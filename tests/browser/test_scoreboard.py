@@ -1,4 +1,4 @@
-"""The scoreboard in a real browser, on a real table: a coup, three languages, loss, and the roads."""
+"""The scoreboard in a browser, on a real table: a coup, three languages, loss, the roads."""
 
 import os
 import random
@@ -20,8 +20,8 @@ ROWS = 6
 LOST_MS = 3_000
 LANGUAGES = {
     "en": ("Place your bets", "Banker wins", "Banker draws on 0 to 2", "NO CONNECTION"),
-    "zh-Hans": ("请下注", "庄赢", "庄家 0 至 2 点：补牌", "与牌桌失去连接"),
-    "zh-Hant": ("請下注", "莊贏", "莊家 0 至 2 點：補牌", "與牌檯失去連線"),
+    "zh-Hans": ("请下注", "庄赢", "庄家 0 至 2 点：补牌", "与牌桌失去连接"),  # noqa: RUF001 - the colon of that language
+    "zh-Hant": ("請下注", "莊贏", "莊家 0 至 2 點：補牌", "與牌檯失去連線"),  # noqa: RUF001 - the same
 }
 LAY_OUT = """async results => {
     const { layOut, derivedRoad } = await import("/static/js/roads_grid.js");
