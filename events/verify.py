@@ -366,12 +366,14 @@ def _judged(
     if not base:
         return held
     within = [each for each in held if each.checkpoint.size >= base]
-    if keys or walk.keys:
+    if keys:
         return within
-    for each in within:  # the key was announced in a closed file
-        if walk.roots.get(each.checkpoint.size) != each.checkpoint.root:
+    announced = walk.keys[0][0] if walk.keys else walk.position + 1
+    for each in within:  # the key of the older ones was announced in a closed file
+        size = each.checkpoint.size
+        if size < announced and walk.roots.get(size) != each.checkpoint.root:
             raise BadFile(f"rewritten or cut: {each.where} gives another root", None)
-    return ()
+    return [each for each in within if each.checkpoint.size >= announced]
 
 
 def _verify_checkpoints(walk: _Walk, held: Sequence[Held], keys: Collection[VerifierKey]) -> None:
