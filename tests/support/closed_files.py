@@ -1,6 +1,8 @@
 """Logs that go on in new files: whole games, a file a shoe."""
 
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ from tests.support.closed_books import ORIGIN, table_on
 from tests.support.logs import NAME, keep
 from tests.support.money_game import Game, random_coup
 
-__all__ = ["Chain", "chain", "events_of", "writable"]
+__all__ = ["Chain", "base_of", "chain", "events_of", "writable"]
 
 
 class Chain(NamedTuple):
@@ -61,3 +63,10 @@ def writable(file: ClosedFile) -> Path:
     """A closed file that somebody has laid hands on."""
     file.path.chmod(0o644)
     return file.path
+
+
+def base_of(path: Path) -> int:
+    """The first position of a log's newest file."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+        (base,) = db.execute("SELECT min(position) FROM event").fetchone()
+    return int(base)

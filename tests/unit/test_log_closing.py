@@ -26,7 +26,7 @@ from table_core.shell.books import inspect, snapshot_of
 from table_core.shell.recall import recall
 from table_core.state import TableState
 from tests.support.closed_books import ORIGIN, table_on
-from tests.support.closed_files import Chain, chain, events_of, writable
+from tests.support.closed_files import Chain, base_of, chain, events_of, writable
 from tests.support.logs import AT, forging, grow
 from tests.support.money_game import BOOKS
 
@@ -61,7 +61,7 @@ def test_a_chain_of_files_is_the_log_that_one_file_would_be(log: Chain, tmp_path
 
 def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
     first, second = log.files
-    assert (first.first, second.last) == (1, _base(log.path))
+    assert (first.first, second.last) == (1, base_of(log.path))
     assert first.last == second.first
     for file in log.files:
         assert file.path.name == closed_name(ORIGIN, file.first, file.last)
@@ -314,7 +314,7 @@ def test_what_is_wrong_in_the_archive_is_found_where_it_is(
     assert said is not None
     assert said.startswith(f"position {position}: ")
     alone = verify(log.path, alone=True)
-    assert (alone.ok, alone.base) == (True, _base(log.path))
+    assert (alone.ok, alone.base) == (True, base_of(log.path))
 
 
 def test_another_games_file_does_not_fit(log: Chain) -> None:
@@ -361,13 +361,7 @@ def test_two_files_that_end_alike_are_refused(log: Chain) -> None:
     double = first.path.with_name(closed_name(ORIGIN, first.last - 2, first.last))
     os.link(first.path, double)
     with pytest.raises(LogRefused, match="both end at"):
-        closed_files(archive_of(log.path), ORIGIN, _base(log.path))
-
-
-def _base(path: Path) -> int:
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-        (base,) = db.execute("SELECT min(position) FROM event").fetchone()
-    return int(base)
+        closed_files(archive_of(log.path), ORIGIN, base_of(log.path))
 
 
 def _with_requests(folder: Path) -> Path:
