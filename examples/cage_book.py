@@ -83,7 +83,7 @@ def apply(event: dict[str, Any]) -> None:
 if len(sys.argv) == 2:  # noqa: PLR2004 - the book alone
     names = ("staked", "paid", "commission")
     rows = book.execute("SELECT * FROM seats").fetchall()
-    print(json.dumps({"seats": {str(s): dict(zip(names, of, strict=True)) for s, *of in rows}}))  # noqa: T201
+    print(json.dumps({"seats": {str(s): dict(zip(names, of, strict=True)) for s, *of in rows}}))  # noqa: T201 - shown
     sys.exit()
 host, port, root = sys.argv[2:]
 client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id="cage")

@@ -214,14 +214,20 @@ class CageFeed:
         return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=self._head)
 
     async def _send_again(self, first: int, last: int) -> None:
+        topic, twice = self._topics.replayed(self._user), False
         for position in range(first, last + 1):
             if self._losses[position] and position != last:
                 self._losses[position] -= 1
                 self._faults["lost in a replay"] += 1
                 continue
-            topic = self._topics.replayed(self._user)
-            # One that is cut short by a newer request comes to an end all the same.
-            await asyncio.shield(self._send(topic, "event and replays", position))
+            # The first settlement of each comes twice: a consumer that is behind reads replays alone.
+            first_money = not twice and self._feed.events[position - 1].settlement is not None
+            for _ in range(2 if first_money else 1):
+                # A message that is cut short by a newer request goes out all the same.
+                await asyncio.shield(self._send(topic, "event and replays", position))
+            if first_money:
+                twice = True
+                self._faults["twice in a replay"] += 1
 
     def _ack(self, command: Ack) -> Answer:
         if not 0 <= command.position <= self._head:

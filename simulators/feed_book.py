@@ -109,7 +109,7 @@ def guess(
     for way, came in delivered.items():
         known = {each.reverses for each in came}
         in_force = [each for each in came if each.settlement_id not in known]
-        mistakes[f"it books what comes twice, from {way}"] = _summed(in_force)
         mistakes[f"it goes on behind a gap, on {way}"] = right_book(came)
+        mistakes[f"it books what comes twice, from {way}"] = _summed(in_force)
     bare = Book(seats=theirs.seats)
     return next((said for said, book in mistakes.items() if not difference(book, bare)), None)

@@ -54,7 +54,7 @@ def drawn_up(feed: Feed, live_from: int, seed: int) -> tuple[Delivery, ...]:
         last = event.position == len(feed.events)
         nth = len(money) + 1 if event.settlement else 0
         odds = _LOST_MONEY if nth else _LOST
-        lost = not last and (nth == 2 or (nth not in {1, 3} and rng.random() < odds))  # noqa: PLR2004
+        lost = not last and (nth == 2 or (nth not in {1, 3} and rng.random() < odds))  # noqa: PLR2004 - the second
         plan += _sent(event, lost=lost, twice=nth == 1 or rng.random() < _TWICE)
         if event.settlement:
             money.append(event)

@@ -80,6 +80,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     async def look() -> Book | None:
         return await asyncio.to_thread(_read, book) if book else None
 
+    configure_logging("cage-feed")
     made = CageFeed(
         BusSettings(host, port, f"cage-feed-{os.getpid()}"),
         topics,
@@ -95,7 +96,6 @@ def cage_feed(  # noqa: PLR0913 - each is an option
             f"waiting for {user} ...",
             err=True,
         )
-    configure_logging("cage-feed")
     verdict = asyncio.run(made.run(wait_s=wait_s, patience_s=patience_s))
     click.echo(msgspec.json.encode(verdict) if as_json else _text(verdict))
     return EXIT_DONE if verdict.ok else EXIT_NO
