@@ -24,6 +24,22 @@ def table(tmp_path: Path) -> Iterator[ConsoleTable]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
+    """A table at which no shoe is ever loaded, for what does not change it."""
+    with console_table(tmp_path_factory.mktemp("bare")) as started:
+        yield started
+
+
+@pytest.fixture
+def idle(browser: Browser, bare: ConsoleTable) -> Iterator[Screen]:
+    """A dealer's page at that table."""
+    with screen(browser, bare) as opened:
+        opened.log_in("dora")
+        yield opened
+        opened.is_clean()
+
+
 @pytest.fixture
 def dealer(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
     with screen(browser, table) as opened:
@@ -139,11 +155,11 @@ def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_is_done_twice(
     dealer.said = [said for said in dealer.said if "ERR_FAILED" not in said]
 
 
-def test_what_is_not_possible_is_disabled_and_says_why(dealer: Screen) -> None:
-    opening = dealer.page.locator("[data-command=open_betting]")
+def test_what_is_not_possible_is_disabled_and_says_why(idle: Screen) -> None:
+    opening = idle.page.locator("[data-command=open_betting]")
     expect(opening).to_be_disabled()
     expect(opening).to_have_attribute("title", "Load a shoe first (no_shoe)")
-    confirm = dealer.page.locator("[data-command=confirm_result]")
+    confirm = idle.page.locator("[data-command=confirm_result]")
     expect(confirm).to_have_attribute("title", "This needs the role: supervisor")
 
 
@@ -165,48 +181,48 @@ def test_a_refusal_says_its_code_in_plain_words(dealer: Screen) -> None:
 
 
 def test_a_lost_table_stops_everything_within_three_seconds(
-    dealer: Screen, table: ConsoleTable
+    idle: Screen, bare: ConsoleTable
 ) -> None:
-    page = dealer.page
+    page = idle.page
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
-    table.broker.kill()
+    bare.broker.kill()
     expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=3000)
     expect(page.locator("#lost")).to_be_visible()
     assert page.locator("button.act:enabled").count() == 0
-    table.broker.restart()
+    bare.broker.restart()
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
     expect(page.locator("#lost")).to_be_hidden()
 
 
 def test_a_server_that_says_nothing_more_stops_everything_within_three_seconds(
-    dealer: Screen, table: ConsoleTable
+    idle: Screen, bare: ConsoleTable
 ) -> None:
-    page = dealer.page
+    page = idle.page
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
-    table.fall_silent(4.0)
+    bare.fall_silent(4.0)
     expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=3000)
     expect(page.locator("#lost")).to_be_visible()
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
 
 
 def test_nobody_gets_in_who_is_not_let_in(
-    browser: Browser, table: ConsoleTable, dealer: Screen
+    browser: Browser, bare: ConsoleTable, idle: Screen
 ) -> None:
     for path in ("/dealer", "/pit"):
-        answer = httpx.get(f"{table.address}{path}")
+        answer = httpx.get(f"{bare.address}{path}")
         assert (answer.status_code, answer.headers["location"]) == (303, "/login")
-    refused = httpx.post(f"{table.address}/command/open_betting", json={"transaction": "x" * 8})
+    refused = httpx.post(f"{bare.address}/command/open_betting", json={"transaction": "x" * 8})
     assert refused.status_code == 401
-    wrong_role = dealer.page.request.get(f"{table.address}/pit")
+    wrong_role = idle.page.request.get(f"{bare.address}/pit")
     assert wrong_role.status == 403
-    with screen(browser, table) as pit:
+    with screen(browser, bare) as pit:
         pit.log_in("sam")
-        assert pit.page.url == f"{table.address}/dealer"
+        assert pit.page.url == f"{bare.address}/dealer"
 
 
 @pytest.mark.parametrize(("language", "text"), [("zh-Hans", "开始投注"), ("zh-Hant", "開始投注")])
-def test_the_page_speaks_chinese(dealer: Screen, language: str, text: str) -> None:
-    dealer.page.goto(f"{dealer.table.address}/dealer?lang={language}")
-    expect(dealer.page.locator("[data-command=open_betting]")).to_contain_text(text)
-    shown = dealer.page.locator("#station").inner_text()
+def test_the_page_speaks_chinese(idle: Screen, language: str, text: str) -> None:
+    idle.page.goto(f"{idle.table.address}/dealer?lang={language}")
+    expect(idle.page.locator("[data-command=open_betting]")).to_contain_text(text)
+    shown = idle.page.locator("#station").inner_text()
     assert not [word for word in shown.split() if word.startswith(("command.", "phase.", "bet."))]
