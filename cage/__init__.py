@@ -1,1 +1,3 @@
 """The reference consumer of a table: its settlement feed kept as a double-entry ledger."""
+
+__all__: list[str] = []

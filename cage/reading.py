@@ -3,18 +3,17 @@
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
 
+from cage.books import Posting
 from cage.database import engine_of, explained, require_current
-from cage.posting import Posting
 from cage.tables import BOOK, ENTRY, OF_ENTRY, POSTING
 
 __all__ = ["BY", "Balance", "Booked", "Filter", "Ledger", "reading"]
 
-By = Literal["shoe", "day", "seat", "bet"]
 BY: Final[dict[str, ColumnElement[Any]]] = {
     "shoe": ENTRY.c.shoe,
     "day": ENTRY.c.day,

@@ -12,8 +12,9 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from cage.books import Books, Entry, Posting
 from cage.feed import Fact, check_follows, fact_of_stored
-from cage.posting import Books, Entry, Posting, post
+from cage.posting import post
 from cage.reading import Booked, Filter, Ledger
 from events.chain import origin_hash
 from events.errors import LedgerError

@@ -16,9 +16,10 @@ from msgspec import Struct
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from cage.books import Books, Entry, Posting
 from cage.database import engine_of, explained, migrate, shown
 from cage.feed import Fact, check_follows
-from cage.posting import Books, Entry, Posting, Recall, post
+from cage.posting import Recall, post
 from cage.tables import BOOK, ENTRY, POSTING
 from events.chain import origin_hash
 from events.errors import LedgerError, LogRefused

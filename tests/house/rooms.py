@@ -18,6 +18,7 @@ SHELLS = (
     "cage.reports",  # ... and sums it up
     "cage.service",  # runs the consumer
     "cage.store",  # writes the ledger
+    "cage.tables",  # what it is made of, in SQLAlchemy's words
     "events.log*",  # the SQLite file
     "events.keys",  # key files, and where a new key comes from
     "events.verify*",  # reads one that somebody else wrote

@@ -12,8 +12,8 @@ from alembic.runtime.migration import MigrationContext
 from msgspec.structs import replace
 from sqlalchemy import text
 
+from cage.books import Posting
 from cage.database import engine_of, parse_ledger_url
-from cage.posting import Posting
 from cage.reading import Filter, reading
 from cage.store import Store
 from cage.tables import METADATA
@@ -266,7 +266,7 @@ def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> No
     posting: Posting = victim.postings[0]
     run_sql(
         ledger,
-        f"UPDATE posting SET amount = amount + 1 WHERE position = {victim.position} "  # noqa: S608 - ours
+        f"UPDATE posting SET amount = amount + 1 WHERE position = {victim.position} "  # noqa: S608 - our own numbers
         f"AND part = {victim.part} AND line = 0",
     )
     with reading(parse_ledger_url(ledger)) as found:

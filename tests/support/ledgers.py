@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from cage.books import Books, Entry, Posting
 from cage.database import parse_ledger_url
 from cage.feed import Fact, fact_of_stored
-from cage.posting import Books, Entry, Posting, post
+from cage.posting import post
 from cage.reading import Filter, reading
 from cage.reconcile import Reconciled, reconcile
 from events.clock import rfc3339

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cage.accounts import ACCOUNTS
-from cage.posting import Books, Posting, post, reversal_ref
+from cage.books import Books, Posting
+from cage.posting import post, reversal_ref
 from events.commission import (
     CommissionAccrued,
     CommissionCollected,
