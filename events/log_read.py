@@ -61,7 +61,7 @@ class LogReader:
     ) -> None:
         self._path = path
         self._db = db
-        self._closed = closed
+        self.closed = closed
         self.origin = origin
         self.end = end
 
@@ -104,7 +104,7 @@ class LogReader:
 
     def _files(self) -> Iterator[sqlite3.Connection]:
         """Each file of the log, the oldest first."""
-        for file in self._closed:
+        for file in self.closed:
             try:
                 with closing(open_closed(file.path)) as db:
                     yield db

@@ -29,7 +29,7 @@ _COUNTED: Final = {
 
 
 class _Stats(Struct, frozen=True, kw_only=True):
-    """The document of `--json`; `bytes` are those of the file and its WAL."""
+    """The document of `--json`; `bytes` are those of all files and of the WAL."""
 
     origin: str
     events: int
@@ -73,12 +73,13 @@ def _count(log: Path, reader: LogReader) -> _Stats:
         event_bytes += len(stored.stored)
         if tell and (stored.position % _TOLD_EVERY == 0 or stored.position == reader.end):
             told_events(stored.position, reader.end)
+    files = log, wal_of(log), *(closed.path for closed in reader.closed)
     return _Stats(
         origin=reader.origin,
         events=types.total(),
         first=first,
         last=last,
-        bytes=sum(each.stat().st_size for each in (log, wal_of(log)) if each.exists()),
+        bytes=sum(each.stat().st_size for each in files if each.exists()),
         event_bytes=event_bytes,
         checkpoints=sum(1 for _ in reader.checkpoints()),
         types=dict(sorted(types.items())),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from baccarat.bundle import gather
+from baccarat.cli import main
 from events.commands import EndShoe
 from events.log_archive import archive_of, files_of
 from events.log_read import reading
@@ -78,3 +79,12 @@ def test_evidence_of_a_coup_in_a_closed_file_is_made_and_verified(signed: Signed
     assert json.loads(data)["coup"] == signed.coup
     verdict = verify_evidence(data, frozenset({KEY.verifier, OTHER_KEY.verifier}))
     assert verdict.ok, verdict
+
+
+def test_counting_goes_over_all_files(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", "stats", "--json", str(signed.path)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    files = [signed.path, *(each.path for each in files_of(archive_of(signed.path), ORIGIN))]
+    assert told["events"] == signed.events
+    assert (told["shoes"], told["coups"], told["settlements"]) == (2, 2, 2)
+    assert told["bytes"] == sum(each.stat().st_size for each in files)
