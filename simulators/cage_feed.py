@@ -220,7 +220,7 @@ class CageFeed:
                 self._losses[position] -= 1
                 self._faults["lost in a replay"] += 1
                 continue
-            # The first settlement of each comes twice: a consumer that is behind reads replays alone.
+            # The first settlement of each comes twice: who is behind reads nothing but replays.
             first_money = not twice and self._feed.events[position - 1].settlement is not None
             for _ in range(2 if first_money else 1):
                 # A message that is cut short by a newer request goes out all the same.

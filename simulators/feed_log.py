@@ -120,6 +120,8 @@ class _Table:
         self._rng = rng
         self._topics = topics
         self._context = Context(table=topics.table, rulebook=rulebook, user="dealer")
+        offered = [bet for bet, its in rulebook.bets.items() if its.offered]
+        self._beside = [bet for bet in ("tie", "perfect_pairs") if bet in offered]
         self._state = TableState()
         self._digest = origin_hash(f"{topics.site}/{topics.table}")
         self._cards: list[Card] = []
@@ -156,12 +158,17 @@ class _Table:
             self._voided = True
         else:
             self._deal()
-            coup = self._state.coup
-            if coup is None or self._state.phase is not Phase.SETTLED:
-                raise OurBug(f"the coup of a feed stands in {self._state.phase}")
-            self._over.append(coup.id)
-            self._look_again()
+            self._close()
         self.show()
+
+    def _close(self) -> None:
+        """Settled as a rule. A correction before can have made one copy of a card too many: void."""
+        coup = self._state.coup
+        if coup is None or self._state.phase is not Phase.SETTLED:
+            self.must(VoidCoup(transaction=self.transaction(), reason="too many copies"))
+            return
+        self._over.append(coup.id)
+        self._look_again()
 
     def show(self) -> None:
         """What a display sees now."""
@@ -191,7 +198,7 @@ class _Table:
     def _bet(self) -> None:
         for seat in sorted(self._rng.sample(range(1, _SEATS + 1), self._rng.randint(2, 4))):
             side = self._rng.choice(("player", "banker"))
-            bets = [side, *(bet for bet in ("tie", "perfect_pairs") if self._rng.random() < _SIDE)]
+            bets = [side, *(bet for bet in self._beside if self._rng.random() < _SIDE)]
             wagers = tuple(
                 WagerRequest(seat=seat, bet=bet, stake=_STEP * self._rng.randint(2, 20))
                 for bet in bets

@@ -182,6 +182,7 @@ def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path)
     no = subprocess.run(
         [*command, "--wait", "0.3"], cwd=ROOT, capture_output=True, check=False, text=True
     )
+    assert no.stdout, no.stderr
     assert (no.returncode, json.loads(no.stdout)["ok"]) == (1, False)
 
 

@@ -42,6 +42,19 @@ def test_a_log_has_corrections_voids_and_both_phases(seed: int) -> None:
     assert any(b'"type":"coup_voided"' in event.message for event in made.events)
 
 
+@pytest.mark.parametrize("rulebook", ["ez", "au-commission", "mini-lucky8"])
+def test_a_log_of_another_game(rulebook: str) -> None:
+    made = made_feed(1, FEWEST, TOPICS, load_rulebook(rulebook))
+    assert {settlement.rulebook for settlement in made.settlements} == {rulebook}
+
+
+def test_a_long_log_goes_on_over_copies_too_many() -> None:
+    """A correction makes a card of the shoe another one: the ninth copy comes."""
+    made = feed(1, 400)
+    assert len(made.settlements) >= 400
+    assert any(b"too_many_copies" in event.message for event in made.events)
+
+
 def test_each_message_is_what_the_schemas_say() -> None:
     event = Draft202012Validator(bundle() | {"$ref": "#/$defs/event"})
     state = Draft202012Validator(bundle() | {"$ref": "#/$defs/state"})
