@@ -162,7 +162,7 @@ class _Table:
         self.show()
 
     def _close(self) -> None:
-        """Settled as a rule. A correction before can have made one copy of a card too many: void."""
+        """Settled as a rule; void where a correction before left a copy of a card too many."""
         coup = self._state.coup
         if coup is None or self._state.phase is not Phase.SETTLED:
             self.must(VoidCoup(transaction=self.transaction(), reason="too many copies"))
