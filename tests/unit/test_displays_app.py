@@ -184,7 +184,7 @@ async def test_a_command_from_another_page_is_refused(site: Site, headers: dict[
         await log_in(client, "dora")
         good = await secret_of(client)
         sent = {name: good if value == "GOOD" else value for name, value in headers.items()}
-        encoded = {name: value.encode() for name, value in sent.items()}
+        encoded = [(name.encode(), value.encode()) for name, value in sent.items()]
         answer = await client.post("/command/open_betting", json=ASK, headers=encoded)
     assert answer.status_code == 403
     assert site.sent == []

@@ -105,6 +105,7 @@ def test_an_older_state_never_replaces_a_newer_one(told: Told) -> None:
         assert told.live.document.position == 9
     told.beat(session=2)  # the table's log was restored from a backup
     told.live.hear_state(state(3), retain=False)
+    assert told.live.document is not None
     assert told.live.document.position == 3
 
 
