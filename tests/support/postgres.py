@@ -38,6 +38,8 @@ class Postgres:
         self._names = count(1)
         # The server refuses to run as root: then it runs as the package's own user.
         self._as = ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"]
+        # Changing the user clears what ends it with us, so that is said again: SIGQUIT, at once.
+        self._as += ["--pdeathsig=QUIT"]
         if os.geteuid() != 0:
             self._as = []
         else:
