@@ -20,6 +20,7 @@ from events.codec import MAX_EVENT_BYTES, decode_data, decode_envelope
 from events.errors import (
     InputError,
     LogConflict,
+    LogRefused,
     LogUnwritable,
     OurBug,
     UnreadableEvent,
@@ -346,7 +347,10 @@ class EventLog:
     def _open_past(self) -> None:
         """Find the closed files before this one; a log that lacks one of them is not opened."""
         if self._base > 1:
-            ((_, head),) = self._files.query(_END, self._base)
+            ((kind, head),) = self._files.query(_END, self._base)
+            if kind != BooksClosed.TYPE:  # only those begin a file: see `log_turn`
+                told = f"position 1: missing, and the log begins with {kind} at {self._base}"
+                raise LogRefused(told, 1)
             self._past = ClosedPast.open(self._path, self._origin, self._base, head)
 
     def _close_past(self) -> None:

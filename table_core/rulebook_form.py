@@ -66,6 +66,13 @@ class _BetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: bool = False
 
 
+# Left out of a schedule a category loses: nobody means that of a tie on Player and Banker.
+_MUST_NAME: Final[Mapping[str, frozenset[str]]] = {
+    "player": frozenset({"win", PUSH}),
+    "banker": frozenset({"win", PUSH}),
+}
+
+
 class _FileForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     form: Literal[1]
     id: Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9-]*\Z")]
@@ -138,6 +145,8 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         for bet in bets.values():
             if bet.commission and form.commission is None:
                 faults.add(f"bets.{bet.id}.commission", "there is no section `commission`")
+        if form.commission and bets and not any(bet.commission for bet in bets.values()):
+            faults.add("commission", "no bet pays it; write commission = true in [bets.banker]")
         _check_caps(form, bets, faults)
     if faults.found or form is None:
         raise ConfigError(f"{name}: {'; '.join(faults.found)}")
@@ -198,7 +207,7 @@ def _bet(name: str, kind: Kind, form: _BetForm, unit: int, faults: _Faults) -> B
     step = unit if form.step is None else form.step
     if step % unit:
         faults.add(f"{key}.step", f"{step} is no multiple of the unit of {unit}")
-    schedule = _schedule(kind, form, f"{key}.pays", faults)
+    schedule = _schedule(name, kind, form, f"{key}.pays", faults)
     if judge is None or len(faults.found) > before:
         return None
     return Bet(
@@ -216,7 +225,9 @@ def _bet(name: str, kind: Kind, form: _BetForm, unit: int, faults: _Faults) -> B
     )
 
 
-def _schedule(kind: Kind, form: _BetForm, key: str, faults: _Faults) -> dict[str, Odds | None]:
+def _schedule(
+    name: str, kind: Kind, form: _BetForm, key: str, faults: _Faults
+) -> dict[str, Odds | None]:
     # A tie is not known yet when phase 1 is settled, so nothing there can push on it.
     known = (*kind.categories, PUSH) if form.phase == LAST_PHASE else kind.categories
     schedule: dict[str, Odds | None] = {}
@@ -235,6 +246,8 @@ def _schedule(kind: Kind, form: _BetForm, key: str, faults: _Faults) -> dict[str
                 schedule[category] = odds
     if not form.pays:
         faults.add(key, "a wager that pays nothing; list its categories and their odds")
+    for category in sorted(_MUST_NAME.get(name, frozenset()) - set(form.pays)):
+        faults.add(f"{key}.{category}", "missing: a main wager wins, and a tie is a push")
     return schedule
 
 

@@ -87,6 +87,7 @@ drawn_outside  !                   m:card_out_of_game    m:card_out_of_game    !
 out_of_game    m:card_out_of_game  !                     !                     m:card_out_of_game       i!                       i!                        i!!
 carried_over   m:card_carried_over m:card_carried_over   m:card_carried_over   m:card_carried_over      m:card_carried_over      w!cd                      cd
 reversed       m:card_reversed     m:card_reversed       m:card_reversed       m:card_reversed          m:card_reversed          -                         !
+error_reversed m:card_reversed     m:card_reversed       m:card_reversed       m:card_reversed          m:card_reversed          -                         !
 forced_end     m:round_forced_end  m:round_forced_end    m:round_forced_end    m:round_forced_end       m:round_forced_end       -                         !
 cut_card       u                   u                     u                     u                        u                        u                         u
 """  # noqa: E501 - a row a report

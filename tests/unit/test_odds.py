@@ -146,7 +146,8 @@ def _every_wager(variant: int) -> Rulebook:
     ]
     for number, (bet, kind) in enumerate(KINDS.items(), start=3):
         pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(kind.categories)]
-        pays += ['push = "push"'] * (number % 3 > 0)
+        pushes = bet in ("player", "banker") or number % 3 > 0
+        pays += ['push = "push"'] * pushes
         parts.append(f"[bets.{bet}]\npays = {{ {', '.join(pays)} }}\n")
         names = [name for name in kind.judges if name]
         parts += [f'variant = "{names[variant % len(names)]}"\n'] if names else []

@@ -235,6 +235,28 @@ def test_the_faults_of_all_sections_are_told_at_once() -> None:
         assert key in str(raised.value)
 
 
+@pytest.mark.parametrize("bet", ["player", "banker"])
+@pytest.mark.parametrize("category", ["win", "push"])
+def test_a_main_wager_that_would_lose_on_its_win_or_on_a_tie_is_refused(
+    bet: str, category: str
+) -> None:
+    pays = {"win": 'win = "1"', "push": 'push = "push"'}
+    del pays[category]
+    shipped_schedule = f"[bets.{bet}]\npays = {{ win = "
+    text = source("mini-lucky8")
+    at = text.index(shipped_schedule)
+    end = text.index("}", at)
+    kept = f"[bets.{bet}]\npays = {{ {''.join(pays.values())} "
+    with pytest.raises(ConfigError, match=rf"bets\.{bet}\.pays\.{category}: missing"):
+        parse_rulebook("site.toml", (text[:at] + kept + text[end:]).encode())
+
+
+def test_a_commission_that_no_wager_pays_is_refused() -> None:
+    text = source("mini-lucky8").replace("commission = true\n", "")
+    with pytest.raises(ConfigError, match="commission: no bet pays it"):
+        parse_rulebook("site.toml", text.encode())
+
+
 @pytest.mark.parametrize(
     "junk",
     [
