@@ -12,6 +12,8 @@ ROUNDS ?=
 SEED ?=
 SPEED ?=
 ARGS ?=
+# Tests at a time. They wait for brokers and processes more than they work; a file's run in order.
+WORKERS ?= 3
 
 # Distributions put mosquitto into sbin, which a user's PATH often leaves out.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin
@@ -34,7 +36,7 @@ test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k s
 	@sh tests/tools/need-mosquitto.sh
 	@sh tests/tools/need-postgresql.sh
 	@sh tests/tools/need-chromium.sh
-	@exec $(BIN)/python -m pytest $(ARGS)
+	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(STAMP) ## lint, format, types and the house style
 	$(BIN)/ruff check .
