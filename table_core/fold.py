@@ -87,7 +87,7 @@ from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.roads import bead
 from table_core.shoe_state import new_round, put_aside
 from table_core.shoes import shoe_of_coup, with_shoe
-from table_core.standing import with_wagers, without_wagers
+from table_core.standing import Standing, summed_on
 from table_core.state import Alarm, Coup, TableState
 
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
@@ -152,8 +152,9 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
     coup, wagers = current_coup(state), event.wagers
-    standing, wagers = with_wagers(coup.standing, wagers), coup.wagers + wagers
-    return replace(state, coup=replace(coup, phase=phase, wagers=wagers, standing=standing))
+    wagers = coup.wagers + wagers
+    summed = summed_on(coup.summed, wagers)
+    return replace(state, coup=replace(coup, phase=phase, wagers=wagers, summed=summed))
 
 
 def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn, phase: Phase) -> TableState:
@@ -167,8 +168,7 @@ def _on_wagers_voided(state: TableState, event: WagersVoided, phase: Phase) -> T
 def _wagers_gone(state: TableState, gone: set[str], phase: Phase) -> TableState:
     coup = current_coup(state)
     left = tuple(wager for wager in coup.wagers if wager.id not in gone)
-    taken = (wager for wager in coup.wagers if wager.id in gone)
-    return with_coup(state, phase, wagers=left, standing=without_wagers(coup.standing, taken))
+    return with_coup(state, phase, wagers=left, summed=summed_on(Standing(), left))
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:

@@ -20,7 +20,7 @@ from table_core.fold_tools import current_coup, current_shoe, with_coup
 from table_core.roads import Roads, bead
 from table_core.rulebook import LAST_PHASE
 from table_core.shoes import lay_cards
-from table_core.standing import Standing, with_wagers, without_wagers
+from table_core.standing import Standing, summed_on
 from table_core.state import Coup, TableState
 from table_core.trail import Trail
 
@@ -52,10 +52,8 @@ def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -
 def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -> TableState:
     """A wager stands as it really stood."""
     coup = current_coup(state)
-    standing = without_wagers(coup.standing, [event.was] if event.was else [])
-    standing = with_wagers(standing, [event.wager] if event.wager else [])
     wagers = with_wager(coup, event.was, event.wager).wagers
-    return with_coup(state, phase, wagers=wagers, standing=standing)
+    return with_coup(state, phase, wagers=wagers, summed=summed_on(Standing(), wagers))
 
 
 # ---- coups that are over ----
@@ -200,7 +198,7 @@ def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
 
 def _lean(coup: Coup) -> Coup:
     """Without the sums that only a coup with open betting needs."""
-    return replace(coup, standing=_NOTHING)
+    return replace(coup, summed=_NOTHING)
 
 
 def _unchanged(state: TableState, _: TableEvent) -> TableState:

@@ -1,8 +1,10 @@
 """What stands on the layout, summed up: what a further wager is judged against. Pure.
 
 A coup may take thousands of wagers, a few a command. Were each command judged by going through all
-that stands, a coup would cost the square of its wagers; so the sums are kept in the state and moved
-on by each wager. What a wager changes is copied, and the rest is shared.
+that stands, a coup would cost the square of its wagers; so sums are kept in the state. They are
+moved on with every block of `UNSUMMED` wagers: a coup seldom has more, and then nothing is summed
+when its log is replayed, and a coup of thousands is never gone through again as a whole. What a
+wager changes is copied, and the rest is shared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +16,9 @@ from msgspec import Struct
 from events.table import Wager
 from table_core.wagers import Patron, patron_of
 
-__all__ = ["Standing", "Tally", "with_wagers", "without_wagers"]
+__all__ = ["UNSUMMED", "Standing", "Tally", "summed_on", "with_wagers", "without_wagers"]
+
+UNSUMMED: Final = 32
 
 # A settlement's line beside the texts of its wager: names of fields, category, odds, five amounts
 # of up to sixteen digits, and the quotes around three texts.
@@ -31,6 +35,7 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
     """The wagers that stand, as sums; amounts in minor units. It is never changed in place.
 
     Args:
+        count: how many wagers are summed.
         ids: of the wagers.
         spots: patron, bet and seat to what lies there.
         by_bet: bet to all stakes on it.
@@ -38,6 +43,7 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
         line_bytes: the most that their lines take in a settlement.
     """
 
+    count: int = 0
     ids: frozenset[str] = frozenset()
     spots: dict[Patron, _Spots] = msgspec.field(default_factory=dict)
     by_bet: dict[str, int] = msgspec.field(default_factory=dict)
@@ -48,10 +54,21 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
 class Tally:
     """Sums on the move from one standing to another. It never leaves the call that made it."""
 
-    __slots__ = ("_before", "_gone", "_new", "_own", "_spots", "by_bet", "line_bytes", "staked")
+    __slots__ = (
+        "_before",
+        "_gone",
+        "_new",
+        "_own",
+        "_spots",
+        "by_bet",
+        "count",
+        "line_bytes",
+        "staked",
+    )
 
     def __init__(self, before: Standing) -> None:
         self.by_bet = dict(before.by_bet)
+        self.count = before.count
         self.staked = before.staked
         self.line_bytes = before.line_bytes
         self._before = before
@@ -73,6 +90,7 @@ class Tally:
             by_bet[bet] = by_bet.get(bet, 0) + stake
             staked += stake
         self.staked = staked
+        self.count += len(wagers)
         self.line_bytes += _line_bytes(wagers)
         self._new.update([wager.id for wager in wagers])
 
@@ -88,6 +106,7 @@ class Tally:
                 del bets[bet]
             self.by_bet[bet] -= stake
             self.staked -= stake
+        self.count -= len(wagers)
         self.line_bytes -= _line_bytes(wagers)
         self._gone.update([wager.id for wager in wagers])
 
@@ -107,7 +126,12 @@ class Tally:
             spots = {patron: bets for patron, bets in spots.items() if bets}
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
         return Standing(
-            ids=ids, spots=spots, by_bet=by_bet, staked=self.staked, line_bytes=self.line_bytes
+            count=self.count,
+            ids=ids,
+            spots=spots,
+            by_bet=by_bet,
+            staked=self.staked,
+            line_bytes=self.line_bytes,
         )
 
     def _bets(self, patron: Patron) -> _Spots:
@@ -124,6 +148,17 @@ def with_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
     tally = Tally(standing)
     tally.add(*wagers)
     return tally.standing()
+
+
+def summed_on(summed: Standing, wagers: Sequence[Wager]) -> Standing:
+    """The sums of all that stands but the last few: of the whole blocks of `UNSUMMED` wagers.
+
+    Args:
+        summed: what is summed of them already, in their order; nothing where some were taken out.
+        wagers: all that stand.
+    """
+    whole = len(wagers) - len(wagers) % UNSUMMED
+    return with_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
 
 
 def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:

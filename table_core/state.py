@@ -9,7 +9,7 @@ from events.wagering import LimitsSet
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
 from table_core.shoe_state import ShoeView
-from table_core.standing import Standing
+from table_core.standing import Standing, with_wagers
 from table_core.trail import Trail
 
 __all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
@@ -43,7 +43,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
         rulebook_hash: SHA-256 of that rulebook's file.
         wagerless: its first card came without open betting.
         wagers: those that stand, in the order they were placed.
-        standing: the same, summed up; it follows from them.
+        summed: the first of them, summed up; the rest are few (see `table_core.standing`).
         cards: in the order they were dealt.
         completed: our own outcome, once every card due is known.
         reason: why it is disputed, misaligned or void.
@@ -61,7 +61,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     rulebook_hash: str
     wagerless: bool = False
     wagers: tuple[Wager, ...] = ()
-    standing: Standing = Standing()
+    summed: Standing = Standing()
     cards: tuple[DealtCard, ...] = ()
     completed: DealCompleted | None = None
     reason: str = ""
@@ -74,6 +74,11 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     def excess_open(self) -> bool:
         """Whether a card lies outside the game of which a person must say what becomes of it."""
         return self.excess in {"drawn", "several", "taken_out"}
+
+    @property
+    def standing(self) -> Standing:
+        """All wagers that stand, summed up."""
+        return with_wagers(self.summed, self.wagers[self.summed.count :])
 
     def settlement(self, phase: int) -> Settlement | None:
         """The settlement in force of a phase."""
