@@ -16,6 +16,7 @@ from baccarat.broker import LOOPBACK, EmbeddedBroker
 from baccarat.children import Child
 from baccarat.commands.run import service_command
 from baccarat.config import TableConfig, load_config
+from baccarat.ports import free_port
 from displays.accounts import Account, hash_password, save_accounts
 from events.errors import InputError, TableError
 from events.keys import make_signing_key
@@ -231,7 +232,7 @@ class Machine:
                 host=LOOPBACK,
                 port=port,
                 key=_KEY,
-                page=self._options.port or _free_port(),
+                page=self._options.port or free_port(),
                 users=_USERS,
                 betting_s=max(1, round(_BETTING_S / (self._options.speed or 1000))),
             ),
@@ -252,10 +253,3 @@ def _refuse_taken(port: int) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise InputError(f"--port {port}: {error.strerror}") from error
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

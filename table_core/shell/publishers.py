@@ -33,6 +33,8 @@ Publish = Callable[[bytes], Awaitable[bool]]
 
 # How long to wait before a message that the broker did not take is offered again, seconds.
 _OFFER_AGAIN_S: Final = 0.2
+# What is retained is sent again so often, seconds.
+_AGAIN_S: Final = 5.0
 # The latest waits so long for what changes in the same breath, seconds: one message goes out
 # for all of it, behind the settlement and the events. Nobody sees the difference on a display.
 _GATHER_S: Final = 0.005
@@ -163,12 +165,19 @@ class CursorPublisher:
 class LatestPublisher:
     """Publishes the newest of something; what was overtaken meanwhile is never sent.
 
+    Now and then it is sent again: a broker that was killed and has come back may not hand a
+    retained message to those who subscribe in the same moment (seen with nats-server).
+
     Args:
         render: makes the message, when it is about to be sent.
         publish: hands it to the broker.
+        again_s: how often it is sent again.
     """
 
-    def __init__(self, render: Callable[[], bytes], publish: Publish) -> None:
+    def __init__(
+        self, render: Callable[[], bytes], publish: Publish, *, again_s: float = _AGAIN_S
+    ) -> None:
+        self._again_s = again_s
         self._render = render
         self._publish = publish
         self._kick = asyncio.Event()
@@ -181,7 +190,9 @@ class LatestPublisher:
     async def run(self) -> None:
         """Publish for ever, until cancelled."""
         while True:
-            await self._kick.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._again_s):
+                    await self._kick.wait()
             await asyncio.sleep(_GATHER_S)
             self._kick.clear()
             if not await self._publish(self._render()):

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import pytest
 
 from baccarat.broker import LOOPBACK, READY_SECONDS, EmbeddedBroker, answers_mqtt
 from baccarat.children import Child
+from baccarat.ports import free_port
 from tests.support.waiting import until_blocking
 
 # Where Debian and Ubuntu put it, which is not on every user's PATH.
@@ -76,7 +76,7 @@ class Mosquitto:
         """Start one; between finding a free port and binding it, another may take it: try again."""
         broker = cls(data)
         for _ in range(5):
-            broker.port = _free_port()
+            broker.port = free_port()
             if broker._launch():
                 return broker
         pytest.fail(f"mosquitto does not start; see {broker._log}")
@@ -122,13 +122,6 @@ def find_mosquitto() -> str:
     if found is None:
         pytest.fail("mosquitto is not installed: apt-get install mosquitto", pytrace=False)
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 BROKERS: Final[dict[str, Callable[[Path], Broker]]] = {

@@ -4,7 +4,6 @@ The shoe is a pseudo-terminal that says what the test says; the browser is the t
 """
 
 import asyncio
-import socket
 import sqlite3
 import threading
 import time
@@ -18,6 +17,7 @@ import httpx
 from msgspec import Struct
 
 from baccarat.config import TableConfig, load_config
+from baccarat.ports import free_port
 from baccarat.services import serve_displays, serve_shoe, serve_table
 from displays.accounts import Account, hash_password, save_accounts
 from tests.support.brokers import Broker, running
@@ -110,7 +110,7 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
     with running("nats", folder / "broker") as broker:
         path = folder / "table.toml"
         path.write_text(
-            _CONFIG.format(rulebook=rulebook, shoe=shoe.url, port=broker.port, page=_free_port())
+            _CONFIG.format(rulebook=rulebook, shoe=shoe.url, port=broker.port, page=free_port())
         )
         config = load_config(path)
         with _serving(config) as loop:
@@ -162,9 +162,3 @@ def _live(address: str) -> bool:
         return httpx.get(f"{address}/health").status_code == httpx.codes.OK
     except httpx.TransportError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,18 @@ async def test_a_newer_replay_of_a_user_ends_the_older_and_their_number_is_bound
         await asyncio.sleep(0)
         gate.set()
     assert sent == [("cage", 2), ("cage", 3)]
+
+
+async def test_the_latest_is_sent_again_though_nothing_has_changed() -> None:
+    sent: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def publish(message: bytes) -> bool:
+        sent.put_nowait(message)
+        return True
+
+    running = asyncio.create_task(LatestPublisher(lambda: b"state", publish, again_s=0.01).run())
+    async with asyncio.timeout(10):
+        assert [await sent.get() for _ in range(3)] == [b"state"] * 3
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
