@@ -2,7 +2,8 @@
 
     due        the number that comes next; all before it were taken, which is what is acknowledged
     gap        a later number came, or a beat names one: the later ones are held, and the device is
-               asked to resend from `due`
+               asked to resend from `due`: at once, and again at each beat that is no mere answer
+               to what was asked before
     lost       told only of what no resend can bring any more: the device says that it keeps it no
                longer (or must, by `KEPT`), it was powered up anew, or its beats show that it has
                not brought it within `repair_ms` of its own clock
@@ -28,6 +29,7 @@ __all__ = ["KEPT", "VERSION", "Finding", "Header", "ResendWindow", "Taken", "par
 
 VERSION: Final = 1
 KEPT: Final = 64  # frames that a device keeps for a resend; a later one says that this is gone
+_ASK_AGAIN_MS: Final = 500  # between the beat that answers a resend and the next periodic one
 _SEQS: Final = 1 << 16
 _HALF: Final = _SEQS // 2
 _CLOCK: Final = 1 << 32
@@ -94,6 +96,7 @@ class ResendWindow:
         self._recent: dict[int, bytes] = {}  # number: body, of the last that were taken
         self._gap: tuple[int, int] | None = None  # due, and when the first beat found it missing
         self._asked: int | None = None  # due, when it was last asked for
+        self._asked_ms: int | None = None  # when a beat last had it asked for, if one has
         self._end: int | None = None  # after the newest number that a beat has named
         self._boot_told = False
 
@@ -104,7 +107,7 @@ class ResendWindow:
 
     def reopened(self) -> None:
         """The link is another one: patience begins anew."""
-        self._gap = None
+        self._gap = self._asked_ms = None
 
     def take(self, frame: Frame, header: Header) -> list[Taken]:
         """What this frame brings, in order: reports whose turn it is, and findings."""
@@ -152,7 +155,7 @@ class ResendWindow:
                 out.append(Taken(shown.frame, header, ShoeBooted()))
         self._held.clear()
         self._recent.clear()
-        self._gap = self._asked = self._end = None
+        self._gap = self._asked = self._asked_ms = self._end = None
         self.boot = header.boot
         self.due = 0 if known or powered else None
         self._boot_told = known and not powered
@@ -254,15 +257,19 @@ class ResendWindow:
         out.append(Taken(shown.frame, shown.header, finding))
 
     def _look_at_gap(self, shown: Taken, out: list[Taken]) -> None:
-        """Ask for what is missing, once and with every beat; give it up in the end."""
+        """Ask for what is missing, once and with the periodic beats; give it up in the end."""
         header = shown.header
         beat = header.kind == RefKind.BEAT
         if self.due is None or not (self._held or (beat and self._ahead(header.seq) >= 0)):
             return
-        if beat or self._asked != self.due:
-            self.wants_resend, self._asked = True, self.due
+        if self._asked != self.due:
+            self.wants_resend, self._asked, self._asked_ms = True, self.due, None
         if not beat:  # only a beat shows the time: a resent report has the one of its first sending
             return
+        # A beat follows each resend. Were that one asked at again, the two would never pause.
+        asked_ms, now_ms = self._asked_ms, header.device_ms
+        if asked_ms is None or (now_ms - asked_ms) % _CLOCK >= _ASK_AGAIN_MS:
+            self.wants_resend, self._asked_ms = True, now_ms
         if self._gap is None or self._gap[0] != self.due:
             self._gap = self.due, header.device_ms
         elif (header.device_ms - self._gap[1]) % _CLOCK >= self._repair_ms:
