@@ -54,10 +54,11 @@ def config(folder: Path, broker: Broker, shoe: ShoePort) -> Path:
 def test_a_driver_whose_broker_is_frozen_ends_in_time(
     number: signal.Signals, mosquitto: Broker, shoe: ShoePort, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "baccarat", "run", config(tmp_path, mosquitto, shoe)]
+    command = [sys.executable, "-m", "baccarat", "run"]
+    command += [str(config(tmp_path, mosquitto, shoe)), "--only", "shoe"]
     log = tmp_path / "driver.log"
     with log.open("wb") as output:
-        process = subprocess.Popen([*command, "--only", "shoe"], env=environment(), stderr=output)
+        process = subprocess.Popen(command, env=environment(), stderr=output)
     try:
         until_blocking(lambda: b"bus_connected" in log.read_bytes(), "it is at work")
         freeze(mosquitto)

@@ -8,6 +8,9 @@ from events.shoe import CopyConflict, ReportLost
 from shoe_driver.repeat import RepeatFilter
 from tests.support.shoe_bytes import PROFILE
 
+assert PROFILE.repeat is not None, "this one sends copies"
+POLICY = PROFILE.repeat
+
 # A row: frames as seq, body and @milliseconds (no time: a bare capture), and what each of them is:
 # `new` report, `copy` of one, `lost:A>B` new after a loss, `conflict:BODIES`.
 ROWS = """
@@ -74,12 +77,12 @@ def said(seq: str, body: bytes, mono_us: int | None, repeat: RepeatFilter) -> st
 
 @pytest.mark.parametrize(("title", "steps", "wanted"), cases(), ids=[c[0] for c in cases()])
 def test_rule(title: str, steps: list[Step], wanted: list[str]) -> None:
-    repeat = RepeatFilter(PROFILE.repeat)
+    repeat = RepeatFilter(POLICY)
     assert [said(*step, repeat) for step in steps] == wanted, title
 
 
 def test_reports_with_fewer_copies_are_counted_when_they_are_over() -> None:
-    repeat = RepeatFilter(PROFILE.repeat)
+    repeat = RepeatFilter(POLICY)
     counted = []
     for seq, copies in (("1", 3), ("2", 2), ("3", 1), ("4", 3)):
         for _ in range(copies):
@@ -90,7 +93,7 @@ def test_reports_with_fewer_copies_are_counted_when_they_are_over() -> None:
 
 
 def test_after_the_window_was_closed_the_same_again_is_new() -> None:
-    repeat = RepeatFilter(PROFILE.repeat)
+    repeat = RepeatFilter(POLICY)
     repeat.accept("1", b"x", 1_000_000, booted=False)
     repeat.close_window()
     assert said("1", b"x", 0, repeat) == "lost:2>1"  # the clock began anew
@@ -101,7 +104,7 @@ def test_after_the_window_was_closed_the_same_again_is_new() -> None:
 def test_any_reports_with_any_copies_missing_are_told_once_each(
     copies: list[int], first: int
 ) -> None:
-    repeat = RepeatFilter(PROFILE.repeat)
+    repeat = RepeatFilter(POLICY)
     told, now = [], 0
     for index, count in enumerate(copies):
         number = first + index
