@@ -4,7 +4,6 @@ Exit codes: 0 done; 1 the answer is no; 2 bad usage or input, with one line on s
 what is wrong, where, and what would be right. Results go to stdout, everything else to stderr.
 """
 
-import importlib
 import os
 import sqlite3
 import sys
@@ -13,6 +12,7 @@ from typing import Final
 
 import click
 
+from baccarat.commands.lazy import LazyGroup
 from events.errors import TableError
 
 __all__ = ["EXIT_BAD_INPUT", "EXIT_DONE", "EXIT_INTERRUPTED", "EXIT_NO", "main"]
@@ -46,34 +46,9 @@ _COMMANDS: Final = {
 }
 
 
-class _Lazy(click.Group):
-    """A group whose commands are imported when they are called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(_COMMANDS)
-
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        cmd_name: str,
-    ) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)  # noqa: S101 - the table above is ours
-        return command
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        formatter: click.HelpFormatter,
-    ) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in sorted(_COMMANDS.items())])
-
-
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(package_name="baccarat-table", prog_name="baccarat")
 def _cli() -> None:
     """A live baccarat table: shoe driver, event-sourced core, settlements that can be proved."""
