@@ -69,22 +69,22 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) 
     coup = state.coup
     if coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
         return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
-    named = set(command.wagers)
-    unknown = [wager for wager in command.wagers if wager not in coup.standing.ids]
+    named, standing = set(command.wagers), coup.standing
+    unknown = [wager for wager in command.wagers if wager not in standing.ids]
     if unknown or not named:
         return refuse(
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
     rulebook = with_limits(context.rulebook, state.limits)
     withdrawn = [wager for wager in coup.wagers if wager.id in named]
-    left = without_wagers(coup.standing, withdrawn)
-    refusal = withdrawal_refusal(rulebook, coup.standing, left)
+    left = without_wagers(standing, withdrawn)
+    refusal = withdrawal_refusal(rulebook, standing, left)
     if refusal:
         return refusal
     # Withdrawing a main wager withdraws what needs it, but not what still waits for its own.
     patrons = {patron_of(wager) for wager in withdrawn}
     theirs = [wager for wager in coup.wagers if patron_of(wager) in patrons]
-    waiting = _lonely(rulebook, theirs, coup.standing)
+    waiting = _lonely(rulebook, theirs, standing)
     gone = named | (_lonely(rulebook, theirs, left) - waiting)
     return (
         WagersWithdrawn(
