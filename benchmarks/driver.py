@@ -21,7 +21,7 @@ from typing import Final
 from baccarat.broker import EmbeddedBroker
 from baccarat.children import Child
 from benchmarks.driver_child import EVENT, FORCED
-from benchmarks.figures import Figure, percentiles
+from benchmarks.figures import Figure, beside, percentiles
 from benchmarks.watcher import READY
 
 __all__ = ["FRAMES", "driver_figures"]
@@ -206,16 +206,11 @@ def _arrival(took: dict[str, list[float]]) -> Figure:
             f"the floor's p99 is over {FLOOR_P99_MOST_MS:g} ms: disk or processors are busy with "
             "something else, and what is added cannot be told from that"
         )
-    return Figure(
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=3),
         name="driver",
         unit="ms",
         samples=len(took["driver"]),
-        p50=round(p50, 3),
-        p99=round(p99, 3),
-        floor_p50=round(floor_p50, 3),
-        floor_p99=round(floor_p99, 3),
-        ratio_p50=round(p50 / floor_p50, 2),
-        ratio_p99=round(p99 / floor_p99, 2),
         goal=f"p99 is at most {ADDS_P99_MOST_MS:g} ms above the floor's",
         met=void is None and added <= ADDS_P99_MOST_MS,
         void=void,
@@ -229,19 +224,13 @@ def _arrival(took: dict[str, list[float]]) -> Figure:
 
 def _memory_figure(memory: dict[str, tuple[float, float]], frames: int, rate: float) -> Figure:
     (now, most), (floor, floor_most) = memory["driver"], memory["floor"]
-    return Figure(
+    return Figure.of(
+        beside((now, most), (floor, floor_most), digits=1),
         name="driver_memory",
         unit="MB",
         samples=1,
-        p50=round(now, 1),
-        p99=round(most, 1),
-        floor_p50=round(floor, 1),
-        floor_p99=round(floor_most, 1),
-        ratio_p50=round(now / floor, 2),
-        ratio_p99=round(most / floor_most, 2),
         goal=f"the most that was ever resident (as p99) is at most {MEMORY_MOST_MB:g} MB",
         met=most <= MEMORY_MOST_MB,
-        void=None,
         detail={"frames": float(frames), "frames_a_second": round(rate)},
     )
 
@@ -249,19 +238,13 @@ def _memory_figure(memory: dict[str, tuple[float, float]], frames: int, rate: fl
 def _idle_figure(idle: dict[str, float]) -> Figure:
     least = 0.01  # what the kernel's clock can tell in ten seconds
     driver, floor = max(idle["driver"], least), max(idle["floor"], least)
-    return Figure(
+    return Figure.of(
+        beside((driver, driver), (floor, floor), digits=2),
         name="driver_idle",
         unit="% of a core",
         samples=1,
-        p50=round(driver, 2),
-        p99=round(driver, 2),
-        floor_p50=round(floor, 2),
-        floor_p99=round(floor, 2),
-        ratio_p50=round(driver / floor, 2),
-        ratio_p99=round(driver / floor, 2),
         goal=f"at most {IDLE_MOST_PERCENT:g} % of a core while nothing is said",
         met=driver <= IDLE_MOST_PERCENT,
-        void=None,
         detail={"seconds": _IDLE_S},
     )
 

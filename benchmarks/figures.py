@@ -3,13 +3,22 @@
 import os
 from collections.abc import Callable, Sequence
 from statistics import quantiles
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 
 from benchmarks.measure import Samples
 
-__all__ = ["FIGURES", "FLOOR_P50_MOST_MS", "Figure", "latency", "memory", "percentiles"]
+__all__ = [
+    "FIGURES",
+    "FLOOR_P50_MOST_MS",
+    "Figure",
+    "Sides",
+    "beside",
+    "latency",
+    "memory",
+    "percentiles",
+]
 
 # The house's goals.
 RATIO_P50_MOST: Final = 3.0
@@ -17,6 +26,17 @@ RATIO_P99_MOST: Final = 6.0
 MEMORY_MOST_MB: Final = 150.0
 # Above it a TCP_NODELAY is missing somewhere, or the machine has no time for us.
 FLOOR_P50_MOST_MS: Final = 6.0
+
+
+class Sides(NamedTuple):
+    """The numbers of a figure; what they are says `Figure`."""
+
+    p50: float
+    p99: float
+    floor_p50: float
+    floor_p99: float
+    ratio_p50: float
+    ratio_p99: float
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -52,6 +72,60 @@ class Figure(Struct, frozen=True, kw_only=True):
     void: str | None
     detail: dict[str, float]
 
+    @classmethod
+    def of(
+        cls,
+        sides: Sides,
+        *,
+        name: str,
+        unit: str,
+        samples: int,
+        goal: str,
+        met: bool,
+        detail: dict[str, float],
+        void: str | None = None,
+    ) -> Self:
+        """The figure that says this of product and floor."""
+        return cls(
+            name=name,
+            unit=unit,
+            samples=samples,
+            **sides._asdict(),
+            goal=goal,
+            met=met,
+            void=void,
+            detail=detail,
+        )
+
+
+def beside(
+    product: tuple[float, float],
+    floor: tuple[float, float],
+    *,
+    digits: int | None,
+    floor_digits: int | None = None,
+    ratio_digits: int = 2,
+) -> Sides:
+    """Product and floor beside one another.
+
+    Args:
+        product: its median, and what one in a hundred of its samples is above.
+        floor: the same of the floor.
+        digits: so many decimals are said; None for a whole number.
+        floor_digits: of the floor, where they are others.
+        ratio_digits: of the ratios, which are taken before anything is rounded.
+    """
+    (p50, p99), (floor_p50, floor_p99) = product, floor
+    of_floor = digits if floor_digits is None else floor_digits
+    return Sides(
+        p50=round(p50, digits),
+        p99=round(p99, digits),
+        floor_p50=round(floor_p50, of_floor),
+        floor_p99=round(floor_p99, of_floor),
+        ratio_p50=round(p50 / floor_p50, ratio_digits),
+        ratio_p99=round(p99 / floor_p99, ratio_digits),
+    )
+
 
 def latency(samples: Samples) -> Figure:
     """From the deciding frame's last byte to the settlement at a separate subscriber."""
@@ -64,16 +138,11 @@ def latency(samples: Samples) -> Figure:
             "TCP_NODELAY is missing somewhere, or the machine is busy with something else"
         )
     within = p50 <= RATIO_P50_MOST * floor_p50 and p99 <= RATIO_P99_MOST * floor_p99
-    return Figure(
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=3),
         name="latency",
         unit="ms",
         samples=len(samples.product_ms),
-        p50=round(p50, 3),
-        p99=round(p99, 3),
-        floor_p50=round(floor_p50, 3),
-        floor_p99=round(floor_p99, 3),
-        ratio_p50=round(p50 / floor_p50, 2),
-        ratio_p99=round(p99 / floor_p99, 2),
         goal=(
             f"ratio_p50 <= {RATIO_P50_MOST:g} and ratio_p99 <= {RATIO_P99_MOST:g}, "
             f"floor_p50 <= {FLOOR_P50_MOST_MS:g} ms"
@@ -89,19 +158,13 @@ def memory(samples: Samples) -> Figure:
     p50, p99 = percentiles([each.resident for each in samples.product_memory])
     floor_p50, floor_p99 = percentiles([each.resident for each in samples.floor_memory])
     proportional, _ = percentiles([each.proportional for each in samples.product_memory])
-    return Figure(
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=1),
         name="memory",
         unit="MB",
         samples=len(samples.product_memory),
-        p50=round(p50, 1),
-        p99=round(p99, 1),
-        floor_p50=round(floor_p50, 1),
-        floor_p99=round(floor_p99, 1),
-        ratio_p50=round(p50 / floor_p50, 2),
-        ratio_p99=round(p99 / floor_p99, 2),
         goal=f"p99 <= {MEMORY_MOST_MB:g} MB resident (RSS) of driver, core and broker together",
         met=p99 <= MEMORY_MOST_MB,
-        void=None,
         detail={"pss_p50": round(proportional, 1)}
         | {name: round(part.resident, 1) for name, part in samples.parts.items()},
     )

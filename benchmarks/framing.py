@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from statistics import median
 from typing import Final
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, beside
 from shoe_driver.decode import Decoder
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.framers.checks import crc_ccitt_false
@@ -56,19 +56,13 @@ def _figure(name: str, mark: bytes, burst: bytes, rounds: int) -> Figure:
         product.append(_cost(reads, framer.feed))
         decode.append(_cost(reads, Decoder(profile).feed_bare))
     p50, floor_p50 = median(product), median(floor)
-    return Figure(
+    return Figure.of(
+        beside((p50, max(product)), (floor_p50, max(floor)), digits=3),
         name=f"framing-{profile.framer}",
         unit="ms/MB",
         samples=rounds,
-        p50=round(p50, 3),
-        p99=round(max(product), 3),
-        floor_p50=round(floor_p50, 3),
-        floor_p99=round(max(floor), 3),
-        ratio_p50=round(p50 / floor_p50, 2),
-        ratio_p99=round(max(product) / max(floor), 2),
         goal=f"p50 <= {_MOST_MS_PER_MB:g} ms/MB, which is 2 MB/s; p99 is the slowest round",
         met=p50 <= _MOST_MS_PER_MB,
-        void=None,
         detail={
             "MB/s": round(1000 / p50, 1),
             "MB/s, bytes to events": round(1000 / median(decode), 1),

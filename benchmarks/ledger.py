@@ -17,7 +17,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from benchmarks.figures import Figure, percentiles
+from benchmarks.figures import Figure, beside, percentiles
 from cage.database import parse_ledger_url
 from cage.feed import fact_of_message
 from cage.store import Store
@@ -78,19 +78,13 @@ def _figure(way: str, product: Sequence[float], floor: Sequence[float]) -> Figur
     p50, _ = percentiles(product)
     floor_p50, _ = percentiles(floor)
     slowest, floor_slowest = min(product), min(floor)
-    return Figure(
+    return Figure.of(
+        beside((p50, slowest), (floor_p50, floor_slowest), digits=None, ratio_digits=3),
         name=f"cage_{way}",
         unit="1/s",
         samples=len(product),
-        p50=round(p50),
-        p99=round(slowest),
-        floor_p50=round(floor_p50),
-        floor_p99=round(floor_slowest),
-        ratio_p50=round(p50 / floor_p50, 3),
-        ratio_p99=round(slowest / floor_slowest, 3),
         goal=f"at least {_LEAST:,.0f} settlements a second, in the slowest pass (here as p99)",
         met=slowest >= _LEAST,
-        void=None,
         detail={"load": round(os.getloadavg()[0], 2), "processors": float(os.cpu_count() or 0)},
     )
 

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.replaying import state_at
-from benchmarks.figures import Figure, percentiles
+from benchmarks.figures import Figure, beside, percentiles
 from events.chain import next_hash, origin_hash
 from events.codec import Envelope, event_id
 from events.errors import InputError
@@ -127,22 +127,16 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
     p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
     floor_p50, floor_p99 = percentiles([each.seconds * _US / each.events for each in floor])
     peak = max(each.peak_mb for each in product)
-    return Figure(
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=2),
         name="replay",
         unit="us",
         samples=len(product),
-        p50=round(p50, 2),
-        p99=round(p99, 2),
-        floor_p50=round(floor_p50, 2),
-        floor_p99=round(floor_p99, 2),
-        ratio_p50=round(p50 / floor_p50, 2),
-        ratio_p99=round(p99 / floor_p99, 2),
         goal=(
             f"ratio_p50 <= {RATIO_P50_MOST:g} an event, under {MEMORY_MOST_MB:g} MB "
             "however long the log"
         ),
         met=p50 <= RATIO_P50_MOST * floor_p50 and peak < MEMORY_MOST_MB,
-        void=None,
         detail={
             "events": float(product[0].events),
             "peak_mb": round(peak, 1),
