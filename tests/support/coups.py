@@ -35,6 +35,7 @@ from table_core.decide import adopt_rulebook, decide
 from table_core.draft import Context
 from table_core.fold import fold_all
 from table_core.hear import hear
+from table_core.shoe_state import ShoeView
 from table_core.state import TableState
 from table_core.stores import load_rulebook
 
@@ -212,3 +213,9 @@ def settled(world: World) -> CoupSettled:
     """The one settlement there is."""
     (found,) = (event for event in world.log if isinstance(event, CoupSettled))
     return found
+
+
+def shoe_of(world: World) -> ShoeView:
+    """The shoe on the table, as the table knows it."""
+    assert world.state.shoe is not None
+    return world.state.shoe

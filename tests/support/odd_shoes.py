@@ -6,29 +6,17 @@ go where an independent dealer puts them.
 
 import random
 from collections import Counter
-from typing import Any
 
 from events.cards import Card
 from events.commands import (
-    Command,
-    CorrectCard,
     EndShoe,
-    EnterCard,
     FreeHand,
-    Realign,
     ReplaceShoe,
     ResolveIrregularity,
-    VoidCoup,
 )
 from events.shoe import (
-    AnyReport,
     CardCarriedOver,
-    CardDrawn,
     CardOutOfGame,
-    CardRevealed,
-    CardUnreadable,
-    ReportLost,
-    ShoeBooted,
 )
 from simulators.dealer import Place, next_place, outcome
 from simulators.dealing import next_shoe_id
@@ -36,9 +24,10 @@ from simulators.deck import Deck, shuffled
 from table_core.coup import Phase
 from table_core.draft import Context
 from table_core.rulebook_form import parse_rulebook
-from table_core.shoe_state import ShoeView, times_seen
+from table_core.shoe_state import ShoeView
 from table_core.stores import shipped_source
-from tests.support.coups import SHOE
+from tests.support.coups import SHOE, shoe_of
+from tests.support.odd_telling import OddTelling
 from tests.support.whole_shoe import CardTable, device_result
 
 __all__ = ["OddShoes"]
@@ -47,7 +36,7 @@ WAYS = ("open", "squeeze", "squeeze", "unread", "misread", "lost", "booted", "vo
 ENOUGH = 90  # coups; shoes that replace one another could go on for ever
 
 
-class OddShoes:
+class OddShoes(OddTelling):
     """A table whose shoes run out, or are replaced, while everything happens.
 
     Args:
@@ -61,8 +50,7 @@ class OddShoes:
         source += f'\n[procedure]\nexcess = "{policy}"\n'.encode()
         rulebook = parse_rulebook("au-commission.toml", source)
         self.table = CardTable(Context(table="t1", rulebook=rulebook))
-        self.world = self.table.world
-        self.rng = random.Random(seed)
+        super().__init__(self.table.world, random.Random(seed))
         self.seed, self.decks, self.policy = seed, decks, policy
         self.shoe = SHOE
         self.table.load(SHOE, shuffled(seed, decks), decks=decks)
@@ -82,7 +70,7 @@ class OddShoes:
 
     def end(self) -> None:
         """The shoe on the table ends, if it has not."""
-        self._ask(EndShoe(transaction=self.world.transaction()))
+        self.ask(EndShoe(transaction=self.world.transaction()))
 
     def play(self) -> None:
         """One coup in some way."""
@@ -102,7 +90,7 @@ class OddShoes:
             odd = self._odd
             known = way != "lost" or odd < len(dealt) - 1  # a card behind it was told of
             excess = self._overdraw(way) if overdraws and known else None
-            self._tell_the_rest(way, dealt, odd)
+            self.tell_the_rest(way, dealt, odd)
             if excess is not None:
                 self._resolve(*excess)
         if dealt is not None:
@@ -119,7 +107,7 @@ class OddShoes:
         link = self.world.state.link
         assert link.carried == (self.aside is not None), self.ways
         if link.dummy or self.rng.random() < 0.15:
-            self._ask(FreeHand(transaction=self.world.transaction()))
+            self.ask(FreeHand(transaction=self.world.transaction()))
         else:
             self.table.begin()
 
@@ -151,22 +139,7 @@ class OddShoes:
             self.world.say(CardCarriedOver(hand=hand, number=number, face=face))
             return card
         card = self._draw()
-        told: AnyReport = CardDrawn(hand=hand, number=number, face=card)
-        if squeeze:
-            told = CardDrawn(hand=hand, number=number)
-        elif odd and way == "unread":
-            told = CardUnreadable(hand=hand, number=number)
-        elif odd and way == "misread":
-            told = CardDrawn(hand=hand, number=number, face=self._another(card))
-        elif odd and way == "lost":
-            told = ReportLost(expected="1", got="3")
-        self.world.say(told)
-        if odd and way == "misread":
-            self._ask(CorrectCard(**self._at(place), face=card, reason="misread"))
-        elif odd and way in {"void", "booted"}:
-            if way == "booted":
-                self.world.say(ShoeBooted())
-            self._ask(VoidCoup(transaction=self.world.transaction(), reason=way))
+        self.tell(place, card, way, odd=odd)
         return card
 
     def _draw(self) -> Card:
@@ -177,7 +150,7 @@ class OddShoes:
     def _replace(self, coup: str) -> None:
         self.shoe = next_shoe_id(self.shoe)
         self.out[self.shoe], self.untold[self.shoe] = Counter(), Counter()
-        self._ask(
+        self.ask(
             ReplaceShoe(
                 transaction=self.world.transaction(),
                 shoe=self.shoe,
@@ -187,17 +160,6 @@ class OddShoes:
             )
         )
         self.table.deck = Deck(shuffled(f"{self.seed}/{self.shoe}", self.decks))
-
-    def _tell_the_rest(self, way: str, dealt: list[tuple[Place, Card]], odd: int) -> None:
-        if way == "squeeze":
-            for place, card in self.rng.sample(dealt, len(dealt)):
-                told = CardRevealed(hand=place.hand, number=place.number, face=card)
-                self.world.say(*[told] * self.rng.choice((1, 1, 2)))
-        missing = {"unread": dealt[odd : odd + 1], "lost": dealt[odd:]}.get(way, [])
-        for place, card in missing:
-            self._ask(EnterCard(**self._at(place), face=card, reason="by eye"))
-        if way == "lost":
-            self._ask(Realign(transaction=self.world.transaction(), reason="looked"))
 
     # ---- a card in excess ----
 
@@ -219,7 +181,7 @@ class OddShoes:
 
     def _resolve(self, card: Card, does: str) -> None:
         assert self.world.state.phase is Phase.HELD, self.ways
-        self._ask(
+        self.ask(
             ResolveIrregularity(
                 transaction=self.world.transaction(),
                 kind="excess_card",
@@ -233,21 +195,6 @@ class OddShoes:
             self._take_out(card)
             self.untold[self.shoe] -= Counter([card])
 
-    def _another(self, card: Card) -> Card:
-        """A face that the shoe may still hold."""
-        shoe = self.view()
-        return self.rng.choice(
-            [face for face in Card if face is not card and times_seen(shoe, face) < shoe.decks]
-        )
-
     def view(self) -> ShoeView:
         """The shoe on the table as the table knows it."""
-        assert self.world.state.shoe is not None
-        return self.world.state.shoe
-
-    def _at(self, place: Place) -> dict[str, Any]:
-        transaction = self.world.transaction()
-        return {"transaction": transaction, "hand": place.hand, "number": place.number}
-
-    def _ask(self, command: Command) -> None:
-        self.world.must(command)
+        return shoe_of(self.world)

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -16,7 +15,6 @@ from events.commands import (
     EnterCard,
     LoadShoe,
     MarkUnreadable,
-    Realign,
     Refusal,
     ReplaceShoe,
     ResolveIrregularity,
@@ -28,22 +26,21 @@ from events.shoe import (
     CardCarriedOver,
     CardDrawn,
     CardOutOfGame,
-    CardRevealed,
     CardUnreadable,
     CutCard,
     DeviceResult,
     FirstCard,
     ReportLost,
-    ShoeBooted,
 )
 from events.shoe_life import ShoeAudited
 from simulators.dealer import Place, next_place, outcome
 from simulators.deck import shuffled
 from table_core.coup import Phase
 from table_core.draft import Context
-from table_core.shoe_state import ShoeView, times_seen
+from table_core.shoe_state import ShoeView
 from table_core.stores import load_rulebook
-from tests.support.coups import NATURAL_NINE, SHOE, World, drawn, revealed, world_in
+from tests.support.coups import NATURAL_NINE, SHOE, World, drawn, revealed, shoe_of, world_in
+from tests.support.odd_telling import OddTelling
 from tests.support.whole_shoe import CardTable, device_result
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -52,11 +49,6 @@ BURNED = "AS4C"  # the shoe of `World.ready` begins with these
 
 def faces(shoe: ShoeView) -> list[str]:
     return [shoe.order[at : at + 2] for at in range(0, len(shoe.order), 2)]
-
-
-def shoe_of(world: World) -> ShoeView:
-    assert world.state.shoe is not None
-    return world.state.shoe
 
 
 # ---- told of more than once, or by a person ----
@@ -240,7 +232,7 @@ def test_a_whole_shoe_is_accounted_for_to_the_last_card(decks: int) -> None:
     assert 3 <= table.deck.left <= 10
 
 
-class OddShoe:
+class OddShoe(OddTelling):
     """A shoe in which every coup goes in one of many ways; at its end all its cards were told of.
 
     Args:
@@ -250,8 +242,7 @@ class OddShoe:
 
     def __init__(self, seed: int, decks: int) -> None:
         self.table = CardTable(Context(table="t1", rulebook=load_rulebook("au-commission")))
-        self.world = self.table.world
-        self.rng = random.Random(seed)
+        super().__init__(self.table.world, random.Random(seed))
         self.cards = shuffled(seed, decks)
         self.table.load(SHOE, self.cards, decks=decks)
         self.aside: Card | None = None  # an overdrawn card that is the next coup's first
@@ -269,7 +260,7 @@ class OddShoe:
             dealt.append((place, self._next(place, way, odd=len(dealt) == odd)))
             if self.table.over or (self.world.state.phase is Phase.VOIDED and way == "booted"):
                 return
-        self._tell_the_rest(way, dealt, odd)
+        self.tell_the_rest(way, dealt, odd)
         if self.ways[-2:-1] == ["overdrawn"] and self.world.state.phase is Phase.COMPLETE:
             self._overdraw()
         self.world.say(device_result(outcome([card for _, card in dealt])))
@@ -286,58 +277,18 @@ class OddShoe:
             self.world.say(CardCarriedOver(hand=hand, number=number, face=card))
             return card
         card = self.table.draw()
-        told: AnyReport = CardDrawn(hand=hand, number=number, face=card)
-        if way == "squeeze":
-            told = CardDrawn(hand=hand, number=number)
-        elif odd and way == "unread":
-            told = CardUnreadable(hand=hand, number=number)
-        elif odd and way == "misread":
-            told = CardDrawn(hand=hand, number=number, face=self._another(card))
-        elif odd and way == "lost":
-            told = ReportLost(expected="1", got="3")
-        self.world.say(told)
-        if odd and way == "misread":
-            self._ask(CorrectCard(**self._at(place), face=card, reason="misread"))
-        elif odd and way in {"void", "booted"}:
-            if way == "booted":
-                self.world.say(ShoeBooted())
-            self._ask(VoidCoup(transaction=self.world.transaction(), reason=way))
+        self.tell(place, card, way, odd=odd)
         return card
-
-    def _tell_the_rest(self, way: str, dealt: list[tuple[Place, Card]], odd: int) -> None:
-        if way == "squeeze":
-            for place, card in self.rng.sample(dealt, len(dealt)):
-                told = CardRevealed(hand=place.hand, number=place.number, face=card)
-                self.world.say(*[told] * self.rng.choice((1, 1, 2)))
-        missing = {"unread": dealt[odd : odd + 1], "lost": dealt[odd:]}.get(way, [])
-        for place, card in missing:
-            self._ask(EnterCard(**self._at(place), face=card, reason="by eye"))
-        if way == "lost":
-            self._ask(Realign(transaction=self.world.transaction(), reason="looked"))
 
     def _overdraw(self) -> None:
         self.aside = self.table.draw()
         told = self.rng.choice((None, self.aside))
         self.world.say(CardOutOfGame(reason="drawn_outside_game", face=told))
-        self._ask(
+        self.ask(
             ResolveIrregularity(
                 transaction=self.world.transaction(), kind="excess_card", seen=False, reason="h"
             )
         )
-
-    def _another(self, card: Card) -> Card:
-        """A face that the shoe may still hold."""
-        shoe = shoe_of(self.world)
-        return self.rng.choice(
-            [face for face in Card if face is not card and times_seen(shoe, face) < shoe.decks]
-        )
-
-    def _at(self, place: Place) -> dict[str, Any]:
-        transaction = self.world.transaction()
-        return {"transaction": transaction, "hand": place.hand, "number": place.number}
-
-    def _ask(self, command: Command) -> None:
-        self.world.must(command)
 
 
 @settings(max_examples=15, deadline=None)

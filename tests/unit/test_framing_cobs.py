@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shoe_driver.framers.cobs import cobs_decode, cobs_encode
 from shoe_driver.framers.pieces import Frame, Framer, Piece, Rejected
 from shoe_driver.framing import FramerOptions, make_framer
+from tests.support.pieces import left_out
 from tests.support.ref_bytes import drawn, ref_body, ref_frame, stuff, unstuffed, wrapped
 from tests.support.shoe_bytes import cut
 
@@ -100,16 +101,6 @@ def test_every_flipped_bit_is_seen() -> None:
         for bit in range(8):
             bad = good[:place] + bytes([good[place] ^ 1 << bit]) + good[place + 1 :]
             assert not [p for p in fed(bad) if isinstance(p, Frame)], (place, bit)
-
-
-def left_out(data: bytes, pieces: list[Piece]) -> bytes:
-    """What is in no piece; that none is in two is asserted."""
-    done, out = 0, b""
-    for piece in pieces:
-        assert piece.offset >= done
-        out += data[done : piece.offset]
-        done = piece.offset + (len(piece.raw) if isinstance(piece, Frame) else piece.length)
-    return out + data[done:]
 
 
 hostile = st.lists(

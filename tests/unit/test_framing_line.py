@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shoe_driver.framers.pieces import Frame, Framer, Piece, Rejected
 from shoe_driver.framing import FramerOptions, make_framer
+from tests.support.pieces import left_out
 from tests.support.shoe_bytes import cut
 
 SEED = 20261127
@@ -83,16 +84,6 @@ AROUND = {
 @pytest.mark.parametrize(("pieces", "wanted"), AROUND.values(), ids=AROUND)
 def test_prefix_and_suffix(pieces: list[bytes], wanted: list[object]) -> None:
     assert shown(fed(*pieces, prefix=b"\x02", suffix=b"\x03")) == wanted
-
-
-def left_out(data: bytes, pieces: list[Piece]) -> bytes:
-    """What is in no piece; that none is in two is asserted."""
-    done, out = 0, b""
-    for piece in pieces:
-        assert piece.offset >= done
-        out += data[done : piece.offset]
-        done = piece.offset + (len(piece.raw) if isinstance(piece, Frame) else piece.length)
-    return out + data[done:]
 
 
 hostile = st.lists(

@@ -9,7 +9,7 @@ from events.commands import CorrectHands, ReplaceShoe, ResolveIrregularity
 from events.shoe import CardOutOfGame, DeviceResult, ReportLost
 from table_core.coup import Phase
 from table_core.shoe_state import ShoeView
-from tests.support.coups import COUP, World, cards, drawn, revealed, stands, world_in
+from tests.support.coups import COUP, World, cards, drawn, revealed, shoe_of, stands, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
 BURNED = "AS 4C"
@@ -34,11 +34,6 @@ def correct(world: World, player: str, banker: str) -> None:
             reason="the cards were compared",
         )
     )
-
-
-def shoe_of(world: World) -> ShoeView:
-    assert world.state.shoe is not None
-    return world.state.shoe
 
 
 def out_of(shoe: ShoeView) -> Counter[str]:

@@ -29,7 +29,6 @@ from events.table import CoupMisaligned, CoupVoided
 from table_core.coup import Phase
 from table_core.draft import Context
 from table_core.rulebook_form import parse_rulebook
-from table_core.shoe_state import ShoeView
 from table_core.stores import shipped_source
 from tests.support.coups import (
     CONTEXT,
@@ -39,6 +38,7 @@ from tests.support.coups import (
     code,
     drawn,
     revealed,
+    shoe_of,
     stands,
     world_in,
 )
@@ -84,11 +84,6 @@ def overdrawn(
 
 def resolve(*, seen: bool) -> ResolveIrregularity:
     return ResolveIrregularity(transaction="r", kind="excess_card", seen=seen, reason="looked")
-
-
-def shoe_of(world: World) -> ShoeView:
-    assert world.state.shoe is not None
-    return world.state.shoe
 
 
 def excess_told(world: World) -> int:
