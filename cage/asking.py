@@ -7,7 +7,8 @@ import msgspec
 import structlog
 
 from events.bus import Bus, Message
-from events.commands import COMMAND_NAMES, Answer, Command
+from events.commands import Answer, Command
+from events.requests import COMMAND_NAMES
 from events.topics import Topics
 
 __all__ = ["Asker"]

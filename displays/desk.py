@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from events.commands import COMMANDS, Ack, Answer, Replay
+from events.commands import Ack, Answer, Replay
+from events.requests import COMMANDS
 from events.topics import Topics
 
 __all__ = ["ANSWER_SECONDS", "USER", "Desk", "MalformedCommand", "NoAnswer"]

@@ -18,8 +18,6 @@ __all__ = [
     "ANSWER_ACCEPTED",
     "ANSWER_EXISTS",
     "ANSWER_REFUSED",
-    "COMMANDS",
-    "COMMAND_NAMES",
     "Ack",
     "AcknowledgeAlarm",
     "Answer",
@@ -362,38 +360,3 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str | None = None
     text: str | None = None
     shown: Any = None
-
-
-COMMANDS: Final[dict[str, type[Command]]] = {
-    "load_shoe": LoadShoe,
-    "burn": Burn,
-    "cut_card": CutCard,
-    "end_shoe": EndShoe,
-    "open_betting": OpenBetting,
-    "place_wager": PlaceWager,
-    "withdraw_wager": WithdrawWager,
-    "set_limits": SetLimits,
-    "close_betting": CloseBetting,
-    "free_hand": FreeHand,
-    "mark_unreadable": MarkUnreadable,
-    "enter_card": EnterCard,
-    "correct_card": CorrectCard,
-    "correct_hands": CorrectHands,
-    "correct_wager": CorrectWager,
-    "correct_rulebook": CorrectRulebook,
-    "realign": Realign,
-    "resolve_irregularity": ResolveIrregularity,
-    "replace_shoe": ReplaceShoe,
-    "acknowledge_alarm": AcknowledgeAlarm,
-    "assign_dealer": AssignDealer,
-    "confirm_result": ConfirmResult,
-    "void_coup": VoidCoup,
-    "collect_commission": CollectCommission,
-    "mark_uncollected": MarkUncollected,
-    "recover_commission": RecoverCommission,
-    "replay": Replay,
-    "ack": Ack,
-    "show_coup": ShowCoup,
-    "preview": Preview,
-}
-COMMAND_NAMES: Final = {kind: name for name, kind in COMMANDS.items()}

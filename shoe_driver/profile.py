@@ -23,7 +23,7 @@ from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import Codes, CodeTable
 from shoe_driver.codes.ref import RefCodes, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
-from shoe_driver.form import read_table
+from events.form import read_table
 from shoe_driver.framing import CHECKS, FRAMERS
 
 __all__ = [

@@ -14,8 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from events.bus import Bus, BusSettings, Handler, Message
-from events.commands import ANSWER_REFUSED, COMMAND_NAMES, Answer, Command
+from events.commands import ANSWER_REFUSED, Answer, Command
 from events.errors import OurBug, TableError
+from events.requests import COMMAND_NAMES
 from events.topics import Topics
 
 __all__ = ["CATCHING_UP", "Console", "RequestRefused", "Waits", "refused"]

@@ -15,7 +15,6 @@ from typing import Final
 from msgspec import Struct, field
 
 from events.commands import (
-    COMMAND_NAMES,
     AcknowledgeAlarm,
     Burn,
     Command,
@@ -27,6 +26,7 @@ from events.commands import (
     ResolveIrregularity,
     VoidCoup,
 )
+from events.requests import COMMAND_NAMES
 from simulators.console import Console, refused
 from simulators.script import Fallen
 from simulators.view import OVER, AlarmSeen, CoupSeen, TableSeen, TableView

@@ -36,6 +36,7 @@ from events.commands import (
     VoidCoup,
     WithdrawWager,
 )
+from events.queries import FindCoups, ProveCoup, ShowTable, TellCoup, WhatIfCard
 
 __all__ = ["DELEGATE", "MAY", "ROLES", "authorise"]
 
@@ -47,6 +48,8 @@ ROLES: Final = frozenset(
 
 _PIT: Final = frozenset({"dealer", "supervisor"})
 _SUPERVISOR: Final = frozenset({"supervisor"})
+# Who answers a dispute, and who looks after the shoe and its raw bytes.
+_PAST: Final = frozenset({"supervisor", "technician"})
 
 MAY: Final[dict[type[Command], frozenset[str]]] = {
     LoadShoe: _PIT,
@@ -79,6 +82,11 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
     Ack: frozenset({"cage"}),
     ShowCoup: _PIT,
     Preview: _SUPERVISOR,
+    FindCoups: _PAST,
+    TellCoup: _PAST,
+    ShowTable: _PAST,
+    WhatIfCard: _PAST,
+    ProveCoup: _PAST,
 }
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from events.cards import Card, Hand
 from events.commands import (
     ANSWER_EXISTS,
-    COMMAND_NAMES,
     Burn,
     CloseBetting,
     CollectCommission,
@@ -33,6 +32,7 @@ from events.commands import (
     VoidCoup,
     WithdrawWager,
 )
+from events.requests import COMMAND_NAMES
 from table_core.decide import decide
 from table_core.draft import Context
 from table_core.state import TableState

@@ -52,6 +52,9 @@ _WHEN: Final = _text(
     "2026-11-27T20:32:11.509474903Z",
     format="date-time",
 )
+_SINCE: Final = _text(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z", "2026-11-27T20:30:00Z"
+)
 _SETTLEMENT: Final = _text(f"[a-z0-9_-]+/{_COUP}/[12]/[1-9][0-9]*", "b7/20261127-02/1/2/1")
 _WAGER: Final = _said("wagers/w-901/0")
 _BET: Final = _said("banker")
@@ -151,6 +154,13 @@ RULES: Final[dict[str, Schema]] = {
     "Envelope.position": _from(1, example=8),
     "Ack.position": _from(0, example=20),
     "from": _from(1, example=21),
+    "ShowTable.position": _from(1, example=20),
+    "CardInstead.position": _from(1, example=17),
+    "FindCoups.number": _from(1, example=31),
+    "FindCoups.since": _SINCE,
+    "FindCoups.until": _SINCE,
+    "FindCoups.before": _text(_COUP, "20261127-02/31"),
+    "FindCoups.limit": _from(1, 50, example=20),
     "seq": _from(0, example=3),
     "ShoeEvent.seq": _from(1, example=3),
     "session": _from(1, example=4),

@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, RULES, Schema
 from events.codec import Envelope
-from events.commands import COMMANDS, Answer
+from events.commands import Answer
 from events.presence import Status
 from events.registry import KINDS
+from events.requests import COMMANDS
 from events.shoe import LinkStatus, ShoeAck, ShoeEvent
 from events.table import CoupSettled, TableEvent
 from table_core.shell.bell import AlarmNotice

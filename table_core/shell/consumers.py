@@ -5,6 +5,7 @@ from typing import Final
 
 from events.commands import ANSWER_ACCEPTED, Ack, Answer, Preview, Replay, ShowCoup
 from events.log import EventLog
+from events.queries import Query
 from table_core.authority import authorise
 from table_core.shell.looking import look
 from table_core.shell.replays import Replays, Spawn
@@ -12,7 +13,7 @@ from table_core.shell.table import Table, refused
 
 __all__ = ["Ask", "Consumers"]
 
-Ask = Replay | Ack | ShowCoup | Preview
+Ask = Replay | Ack | ShowCoup | Preview | Query
 """Commands that append nothing."""
 
 _FIRST_POSITION: Final = 1
@@ -39,6 +40,8 @@ class Consumers:
         Raises:
             LogUnwritable: the acknowledgement could not be kept.
         """
+        if isinstance(command, Query):
+            return refused(command.transaction, "past_unavailable", "the past cannot be read now")
         if isinstance(command, ShowCoup | Preview):
             return look(self._table, user, command)
         refusal = authorise(self._table.roles(user), command)

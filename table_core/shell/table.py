@@ -16,8 +16,6 @@ from events.commands import (
     ANSWER_ACCEPTED,
     ANSWER_EXISTS,
     ANSWER_REFUSED,
-    COMMAND_NAMES,
-    COMMANDS,
     Answer,
     Command,
     CorrectCard,
@@ -32,6 +30,7 @@ from events.commands import (
 from events.errors import ConfigError, InputError
 from events.integrity import CheckpointKeyChanged
 from events.log import EventLog, Pending, Recorded, Stored
+from events.requests import COMMAND_NAMES, COMMANDS
 from events.shoe import ShoeAck, ShoeEvent
 from events.table import ShoeEnded, TableEvent
 from events.topics import Topics

@@ -10,7 +10,8 @@ import pytest
 
 from baccarat.config import load_config
 from events.codec import decode_data, decode_envelope
-from events.commands import COMMANDS, Answer
+from events.commands import Answer
+from events.requests import COMMANDS
 from events.table import Settlement
 from tests.house.sources import texts
 

@@ -4,8 +4,8 @@ import typing
 
 import pytest
 
-from events.commands import COMMANDS
 from events.registry import TABLE_EVENTS
+from events.requests import COMMANDS
 from events.shoe import AnyReport
 from table_core.authority import MAY
 from tests.house.sources import texts

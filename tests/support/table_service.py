@@ -12,7 +12,6 @@ from events.bus import Bus, BusSettings, Message
 from events.clock import SystemClock
 from events.codec import Envelope
 from events.commands import (
-    COMMAND_NAMES,
     Answer,
     CloseBetting,
     Command,
@@ -23,6 +22,7 @@ from events.commands import (
 )
 from events.log import EventLog
 from events.presence import Herald
+from events.requests import COMMAND_NAMES
 from events.shoe import (
     DeviceResult,
     LinkOpen,

@@ -9,7 +9,6 @@ import pytest
 
 from events.cards import Card, Hand
 from events.commands import (
-    COMMAND_NAMES,
     Answer,
     CloseBetting,
     Command,
@@ -24,6 +23,7 @@ from events.commands import (
     WagerRequest,
 )
 from events.log import EventLog
+from events.requests import COMMAND_NAMES
 from events.shoe import DeviceResult, LinkOpen, LinkUp
 from table_core.shell.looking import look
 from table_core.shell.table import Table

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from baccarat.commands.odds import odds as odds_command
-from events.commands import COMMANDS
 from events.errors import ConfigError
+from events.requests import COMMANDS
 from table_core import rulebook as model
 from table_core import rulebook_form as form
 from table_core.decide_cards import RECORDED_KINDS

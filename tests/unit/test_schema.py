@@ -28,10 +28,11 @@ from baccarat.contract.schemas import (
     unruled_fields,
 )
 from events.codec import decode_data, decode_envelope
-from events.commands import COMMANDS, Answer
+from events.commands import Answer
 from events.log import EventLog
 from events.presence import Status
 from events.registry import TABLE_EVENTS
+from events.requests import COMMANDS
 from events.shoe import LinkStatus, ShoeAck, ShoeEvent
 from events.topics import SEGMENT, Topics
 from table_core.shell.bell import AlarmNotice

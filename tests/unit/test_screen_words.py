@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from displays.words import LANGUAGES
-from events.commands import COMMANDS
+from events.queries import Query
+from events.requests import COMMANDS
 from table_core.coup import Phase
 from table_core.rulebook import Rulebook
 from table_core.stores import load_rulebook, shipped
@@ -19,6 +20,7 @@ WORDS = {
 }
 # Given by programs, never by a person at a screen.
 SILENT = {"ack", "replay", "preview", "show_coup", "set_limits", "correct_rulebook"}
+SILENT |= {name for name, kind in COMMANDS.items() if issubclass(kind, Query)}
 _SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from events.cards import Card, Hand
 from events.codec import decode_data, decode_envelope, event_id
 from events.commands import (
-    COMMANDS,
     Ack,
     AcknowledgeAlarm,
     Answer,
@@ -49,6 +48,8 @@ from events.commands import (
 )
 from events.errors import ConfigError, LogUnwritable
 from events.log import EventLog
+from events.queries import FindCoups, ProveCoup, ShowTable, TellCoup, WhatIfCard
+from events.requests import COMMANDS
 from events.shoe import LinkOpen, LinkUp, ShoeAck
 from events.table import ShoeReported, Wager, WagersPlaced, WagersWithdrawn
 from events.topics import Topics
@@ -259,6 +260,11 @@ ONE_OF_EACH: dict[type[Command], Command] = {
         Ack(transaction="x", consumer="c", position=0),
         ShowCoup(transaction="x", coup="c/1"),
         Preview(transaction="x", command="void_coup", body={}),
+        FindCoups(transaction="x"),
+        TellCoup(transaction="x", coup="c/1"),
+        ShowTable(transaction="x", position=1),
+        WhatIfCard(transaction="x", coup="c/1", changes=()),
+        ProveCoup(transaction="x", coup="c/1"),
     )
 }
 

@@ -1,0 +1,88 @@
+"""A table of a TOML file into its type, strictly, with every mistake in it and not the first.
+
+msgspec stops at the first mistake; so each key is converted by itself, and each entry of a table
+of codes.
+"""
+
+from collections.abc import Callable
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+__all__ = ["read_table"]
+
+_T = TypeVar("_T", bound=Struct)
+
+
+def read_table(
+    kind: type[_T], table: object, where: str, complain: Callable[[str], None]
+) -> _T | None:
+    """Read a table.
+
+    Args:
+        kind: the type, whose fields are the table's keys.
+        table: what the file has there.
+        where: the table's key, for messages; empty for the whole file.
+        complain: told of each mistake.
+
+    Returns:
+        The value, or None where something was wrong.
+    """
+    if not isinstance(table, dict):
+        complain(f"{where}: a table [{where}] belongs here")
+        return None
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    wrong = False
+    for key in table:
+        if key not in fields:
+            complain(f"{_path(where, key)}: no such key; there are {', '.join(fields)}")
+            wrong = True
+    values: dict[str, Any] = {}
+    for key, field in fields.items():
+        if key in table:
+            found = _read(field.type, table[key], _path(where, key), complain)
+            wrong = wrong or found is None
+            values[field.name] = found
+        elif field.required:
+            complain(f"{_path(where, key)} is missing")
+            wrong = True
+    return None if wrong else kind(**values)
+
+
+def _read(kind: Any, value: object, where: str, complain: Callable[[str], None]) -> object | None:
+    # A section that may be absent is `Section | None`; here it is present.
+    for option in get_args(kind) if isinstance(kind, UnionType) else (kind,):
+        if isinstance(option, type) and issubclass(option, Struct):
+            return read_table(option, value, where, complain)
+    if get_origin(kind) is dict and isinstance(value, dict):
+        return _entries(kind, value, where, complain)
+    try:
+        read: object = msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        complain(f"{where}: {error}".replace(" - at `$`", ""))
+        return None
+    return read
+
+
+def _entries(
+    kind: Any, table: dict[str, object], where: str, complain: Callable[[str], None]
+) -> dict[object, object] | None:
+    """Any number of entries; TOML knows keys as text only."""
+    key_kind, value_kind = get_args(kind)
+    found: dict[object, object] = {}
+    for text, value in table.items():
+        read = _read(value_kind, value, _path(where, text), complain)
+        try:
+            key = msgspec.convert(text, key_kind, strict=False)
+        except msgspec.ValidationError:
+            complain(f"{_path(where, text)}: the key is to be a number")
+            continue
+        if read is not None:
+            found[key] = read
+    return found if len(found) == len(table) else None
+
+
+def _path(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key

@@ -1,0 +1,81 @@
+"""Every request by its name: the last segment of its topic, `request/<user>/<command>`."""
+
+from typing import Final
+
+from events.commands import (
+    Ack,
+    AcknowledgeAlarm,
+    AssignDealer,
+    Burn,
+    CloseBetting,
+    CollectCommission,
+    Command,
+    ConfirmResult,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    CutCard,
+    EndShoe,
+    EnterCard,
+    FreeHand,
+    LoadShoe,
+    MarkUncollected,
+    MarkUnreadable,
+    OpenBetting,
+    PlaceWager,
+    Preview,
+    Realign,
+    RecoverCommission,
+    ReplaceShoe,
+    Replay,
+    ResolveIrregularity,
+    SetLimits,
+    ShowCoup,
+    VoidCoup,
+    WithdrawWager,
+)
+from events.queries import FindCoups, ProveCoup, ShowTable, TellCoup, WhatIfCard
+
+__all__ = ["COMMANDS", "COMMAND_NAMES"]
+
+COMMANDS: Final[dict[str, type[Command]]] = {
+    "load_shoe": LoadShoe,
+    "burn": Burn,
+    "cut_card": CutCard,
+    "end_shoe": EndShoe,
+    "open_betting": OpenBetting,
+    "place_wager": PlaceWager,
+    "withdraw_wager": WithdrawWager,
+    "set_limits": SetLimits,
+    "close_betting": CloseBetting,
+    "free_hand": FreeHand,
+    "mark_unreadable": MarkUnreadable,
+    "enter_card": EnterCard,
+    "correct_card": CorrectCard,
+    "correct_hands": CorrectHands,
+    "correct_wager": CorrectWager,
+    "correct_rulebook": CorrectRulebook,
+    "realign": Realign,
+    "resolve_irregularity": ResolveIrregularity,
+    "replace_shoe": ReplaceShoe,
+    "acknowledge_alarm": AcknowledgeAlarm,
+    "assign_dealer": AssignDealer,
+    "confirm_result": ConfirmResult,
+    "void_coup": VoidCoup,
+    "collect_commission": CollectCommission,
+    "mark_uncollected": MarkUncollected,
+    "recover_commission": RecoverCommission,
+    "replay": Replay,
+    "ack": Ack,
+    "show_coup": ShowCoup,
+    "preview": Preview,
+    "find_coups": FindCoups,
+    "tell_coup": TellCoup,
+    "show_table": ShowTable,
+    "what_if": WhatIfCard,
+    "prove_coup": ProveCoup,
+}
+"""What there is to ask for, by name."""
+
+COMMAND_NAMES: Final = {kind: name for name, kind in COMMANDS.items()}
