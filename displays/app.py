@@ -1,6 +1,7 @@
 """The web application: the public scoreboard, and the consoles where there are logins."""
 
 import secrets
+from collections.abc import Collection
 from typing import Final
 
 from starlette.applications import Starlette
@@ -13,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from displays.accounts import Accounts
 from displays.consoles import Consoles
 from displays.desk import Desk
-from displays.guard import BadBody, Headers
+from displays.guard import BadBody, Headers, Names, same_origin
 from displays.live import Live
 from displays.pages import Pages, line
 from displays.sessions import Sessions
@@ -36,6 +37,7 @@ def make_app(
     desk: Desk | None = None,
     secure: bool = False,
     idle_s: int = IDLE_SECONDS,
+    names: Collection[str] = (),
 ) -> Starlette:
     """The application.
 
@@ -46,6 +48,7 @@ def make_app(
         desk: asks the table for people; where there are accounts.
         secure: it is served over TLS.
         idle_s: seconds without anything being done that end a session.
+        names: by which it is called, beside its addresses.
     """
     pages = Pages(secure=secure)
     epoch = secrets.token_hex(4)
@@ -64,7 +67,7 @@ def make_app(
         ).routes()
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Headers, secure=secure)],
+        middleware=[Middleware(Headers, secure=secure), Middleware(Names, names=names)],
         exception_handlers={BadBody: _bad_body, HTTPException: _http_error},
     )
 
@@ -88,6 +91,8 @@ class _Scoreboard:
         return self._pages.render(request, "scoreboard.html")
 
     async def _events(self, request: Request) -> Response | StateStream:
+        if not same_origin(request):
+            return line("the stream is for our own page", 403)
         if self._live.screens >= SCREENS_MOST:
             return line("too many screens", 503)
         return StateStream(

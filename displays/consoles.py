@@ -5,7 +5,6 @@ session, its secret in `X-CSRF-Token`, and our own origin; whether this person m
 table's to say. Pages are listed in `CONSOLE_PAGES`, each with the roles that may see it.
 """
 
-import asyncio
 import secrets
 from collections.abc import Mapping
 from typing import Final
@@ -17,29 +16,38 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from displays.accounts import Accounts, password_matches
+from displays.accounts import Accounts
 from displays.desk import Desk, MalformedCommand, NoAnswer
+from displays.gate import Gate, Verdict
 from displays.guard import read_form, read_json, same_origin
 from displays.live import Live
 from displays.pages import Pages, line
 from displays.sessions import Sessions
 from displays.stream import StateStream
-from displays.throttle import Lockout, Rate
+from displays.throttle import Rate, neighbourhood
 from events.clock import Clock
-from events.commands import ANSWER_REFUSED
 
 __all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
 
-# A table has a handful of screens; a person at one types no faster.
-_LOGINS_BURST: Final = 10
-_LOGINS_PER_S: Final = 0.2
+# A person at a screen types no faster.
 _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
-# Each takes 64 MiB and a processor for some tens of milliseconds.
-_HASHING_AT_ONCE: Final = 2
 _NONCE_S: Final = 3600
+_NAME_MOST: Final = 64
+# For how long a browser may stay away and still be known to be a person's.
+_DEVICE_S: Final = 180 * 24 * 3600
+# Streams of people, beside those that watch the scoreboard.
+_STREAMS_MOST: Final = 256
 
 _log: Final = structlog.get_logger()
+
+# What is told of an attempt; `ok` where the account went away meanwhile.
+_SAID: Final[Mapping[Verdict, tuple[str, int]]] = {
+    "ok": ("login.wrong", 403),
+    "wrong": ("login.wrong", 403),
+    "locked": ("login.locked", 429),
+    "often": ("login.too_many", 429),
+}
 
 
 class ConsolePage(Struct, frozen=True):
@@ -101,13 +109,13 @@ class Consoles:
         self._pages = pages
         self._secure = secure
         self._epoch = epoch
-        self._lockout = Lockout(clock)
-        self._logins = Rate(clock, burst=_LOGINS_BURST, per_s=_LOGINS_PER_S)
+        self._gate = Gate(accounts, clock)
         self._commands = Rate(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
-        self._hashing = asyncio.Semaphore(_HASHING_AT_ONCE)
         # With this prefix a browser takes the cookie from us alone, over TLS alone.
         prefix = "__Host-" if secure else ""
         self._cookie, self._nonce_cookie = f"{prefix}session", f"{prefix}login"
+        # One for each person of a shared screen, so it goes where it is asked for alone.
+        self._device_cookie = f"{'__Secure-' if secure else ''}device-"
 
     def routes(self) -> list[Route]:
         """Where it all is."""
@@ -125,9 +133,10 @@ class Consoles:
         token = request.cookies.get(self._cookie)
         session = self._sessions.find(token, touch=touch) if token else None
         account = self._accounts.get(session.user) if session else None
-        if token and session and account is None:
-            self._sessions.end(token)  # removed since
-        if session is None or account is None:
+        if token is None or session is None:
+            return None
+        if account is None or account.password != session.password:
+            self._sessions.end(token)  # removed since, or has another password
             return None
         return Person(session.user, frozenset(account.roles), session.csrf)
 
@@ -164,13 +173,19 @@ class Consoles:
         return response
 
     def _set(
-        self, response: Response, name: str, value: str, *, max_age: int | None = None
+        self,
+        response: Response,
+        name: str,
+        value: str,
+        *,
+        max_age: int | None = None,
+        path: str = "/",
     ) -> None:
         response.set_cookie(
             name,
             value,
             max_age=max_age,
-            path="/",
+            path=path,
             secure=self._secure,
             httponly=True,
             samesite="strict",
@@ -178,32 +193,30 @@ class Consoles:
 
     async def _login(self, request: Request) -> Response:
         words = self._pages.words(request)
-        if not self._logins.allows(request.client.host if request.client else ""):
-            return self._form(request, said=words["login.too_many"], status=429)
         form = await read_form(request)
         expected = self._sessions.login_token(request.cookies.get(self._nonce_cookie, ""))
         if not same_origin(request) or not secrets.compare_digest(
             form.get("csrf", "").encode(), expected.encode()
         ):
             return self._form(request, said=words["login.again"], status=403)
-        name = form.get("user", "")[:64]
-        if self._lockout.locked_s(name):
-            return self._form(request, said=words["login.locked"], status=429)
-        async with self._hashing:
-            # Asked for again: while this one waited, others may have been counted.
-            locked = bool(self._lockout.locked_s(name))
-            matches = not locked and await asyncio.to_thread(
-                password_matches, self._accounts.get(name), form.get("password", "")
-            )
-        if not matches:
-            self._lockout.failed(name)
-            _log.warning("login.failed", user=name)
-            return self._form(request, said=words["login.wrong"], status=403)
-        self._lockout.succeeded(name)
-        token = self._sessions.begin(name, instead_of=request.cookies.get(self._cookie))
+        name = form.get("user", "")[:_NAME_MOST]
+        device = request.cookies.get(self._device_cookie + name)
+        place = neighbourhood(request.client.host if request.client else "")
+        verdict = await self._gate.judge(name, form.get("password", ""), place=place, cookie=device)
+        account = self._accounts.get(name) if verdict == "ok" else None
+        if account is None:
+            if verdict == "wrong":  # of which there are not many; of the others there may be
+                _log.warning("login.failed", user=name, place=place)
+            said, status = _SAID[verdict]
+            return self._form(request, said=words[said], status=status)
+        token = self._sessions.begin(
+            name, password=account.password, instead_of=request.cookies.get(self._cookie)
+        )
         _log.info("login", user=name)
         response = RedirectResponse("/console", 303)
         self._set(response, self._cookie, token)
+        known = self._gate.device_cookie(name, device)
+        self._set(response, self._device_cookie + name, known, max_age=_DEVICE_S, path="/login")
         response.delete_cookie(self._nonce_cookie, path="/", secure=self._secure, httponly=True)
         return response
 
@@ -228,6 +241,10 @@ class Consoles:
         person = self._person(request, touch=False)
         if person is None:
             return line("log in", 401)
+        if not same_origin(request):
+            return line("this was not sent by our own page", 403)
+        if self._live.screens >= _STREAMS_MOST:
+            return line("too many screens", 503)
         return StateStream(
             self._live,
             form="full",
@@ -253,5 +270,5 @@ class Consoles:
             return line(str(error), 400)
         except NoAnswer as error:
             return line(str(error), 503)
-        status = 409 if answer.result == ANSWER_REFUSED else 200
-        return JSONResponse(msgspec.to_builtins(answer), status)
+        # A refusal is an answer like any other; a browser would call another status an error.
+        return JSONResponse(msgspec.to_builtins(answer))

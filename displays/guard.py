@@ -1,17 +1,37 @@
-"""What stands before every page: headers that keep a browser strict, and bodies that stay small."""
+"""What stands before every page: our own names, strict headers, bodies that stay small and come.
 
+**Names.** A page elsewhere can have its own name point at this machine and then reads, by the
+browser's rules, its own site (DNS rebinding). An address is nobody's name, so addresses and
+`localhost` are answered to, and names that the configuration gives; any other is not ours.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["BODY_MOST", "BadBody", "Headers", "read_form", "read_json", "same_origin"]
+__all__ = [
+    "BODY_MOST",
+    "BODY_SECONDS",
+    "BadBody",
+    "Headers",
+    "Names",
+    "read_form",
+    "read_json",
+    "same_origin",
+]
 
 # The largest command, all spots of a layout in one `place_wager`, is a tenth of it.
 BODY_MOST: Final = 64 * 1024
+# ... and fills a few packets. One that drips is no browser's.
+BODY_SECONDS: Final = 10.0
 
 # Nothing but what this server sends is loaded, run or framed; no script or style stands in a page.
 _POLICY: Final = (
@@ -74,6 +94,45 @@ class Headers:
         await self._app(scope, receive, add)
 
 
+class Names:
+    """Middleware that answers only where the browser calls us by a name of ours.
+
+    Args:
+        app: what answers.
+        names: ours, beside every address and `localhost`.
+    """
+
+    def __init__(self, app: ASGIApp, *, names: Collection[str]) -> None:
+        self._app = app
+        self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or say that it is not for us."""
+        if scope["type"] == "http" and not self._is_ours(scope):
+            text = "not a name of this server: give it as `names` in its configuration\n"
+            await PlainTextResponse(text, 421)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_ours(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        if len(given) != 1:
+            return False
+        name, colon, port = given[0].decode("latin-1").lower().rpartition(":")
+        if not colon or not port.isdigit():
+            name = given[0].decode("latin-1").lower()
+        name = name.rstrip(".")
+        return name in self._names or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    bare = name[1:-1] if name.startswith("[") and name.endswith("]") else name
+    try:
+        return ipaddress.ip_address(bare).version == (4 if bare is name else 6)
+    except ValueError:
+        return False
+
+
 async def _read(request: Request) -> bytes:
     """The body, never more of it than may be."""
     declared = request.headers.get("content-length", "0")
@@ -81,10 +140,13 @@ async def _read(request: Request) -> bytes:
         raise BadBody(413, f"a body has at most {BODY_MOST} bytes")
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > BODY_MOST:
-                raise BadBody(413, f"a body has at most {BODY_MOST} bytes")
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > BODY_MOST:
+                    raise BadBody(413, f"a body has at most {BODY_MOST} bytes")
+    except TimeoutError as error:
+        raise BadBody(408, f"a body comes within {BODY_SECONDS:g} s") from error
     except ClientDisconnect as error:
         raise BadBody(400, "the body ended early") from error
     return bytes(body)

@@ -5,8 +5,8 @@ serves the scoreboard alone. The two may run side by side.
 """
 
 import asyncio
+import logging
 import socket
-import ssl
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +18,8 @@ from msgspec import Struct
 
 from displays.accounts import Accounts
 from displays.app import IDLE_SECONDS, make_app
+from displays.certificate import Certificate
+from displays.connection import Connection
 from displays.desk import USER as CONSOLE
 from displays.desk import Desk
 from displays.live import Live
@@ -38,6 +40,10 @@ _UNTAKEN_MS: Final = 10_000
 _SEND_BUFFER: Final = 64 * 1024
 _BACKLOG: Final = 128
 _FAREWELL_S: Final = 1.0
+# Between TCP's handshake and the end of that of TLS.
+_HANDSHAKE_S: Final = 5.0
+# A renewed certificate is noticed so soon.
+_RENEW_S: Final = 60.0
 # Streams are cut when the service ends; what is left then are answers of milliseconds.
 _GRACE_S: Final = 1
 
@@ -48,8 +54,10 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     """What the service must know.
 
     Args:
+        section: of the configuration, for what is said.
         host: to listen at.
         port: the same; 0 takes a free one.
+        names: by which browsers call it, beside its addresses.
         cert: PEM file of the certificate chain; None serves plain HTTP.
         key: PEM file of its key.
         users: the users file; None serves the scoreboard alone.
@@ -57,8 +65,10 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         idle_s: seconds without anything being done that end a session.
     """
 
+    section: str = "displays"
     host: str = "127.0.0.1"
     port: int = 0
+    names: tuple[str, ...] = ()
     cert: Path | None = None
     key: Path | None = None
     users: Path | None = None
@@ -111,17 +121,19 @@ class DisplayService:
             on_connect=self._on_connect,
             on_disconnect=self.live.disconnected,
         )
+        self._certificate = _certificate(settings)
         app = make_app(
             self.live,
             clock,
             accounts=accounts,
             desk=self._desk,
-            secure=settings.cert is not None,
+            secure=self._certificate is not None,
             idle_s=settings.idle_s,
+            names=settings.names,
         )
-        self._server = _Server(_config(app, settings))
-        self._socket = _listen(settings.host, settings.port)
-        scheme = "https" if settings.cert else "http"
+        self._server = _Server(_config(app, self._certificate))
+        self._socket = _listen(settings)
+        scheme = "https" if self._certificate else "http"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.address = f"{scheme}://{host}:{self._socket.getsockname()[1]}/"
 
@@ -134,6 +146,7 @@ class DisplayService:
                 group.create_task(self._bus.run()),
                 group.create_task(self.live.run()),
                 group.create_task(self._herald.beat(self._bus)),
+                group.create_task(self._renew()),
             ]
             await stop.wait()
             with suppress(TimeoutError):
@@ -143,6 +156,11 @@ class DisplayService:
                 task.cancel()
             self._server.should_exit = True
             await serving
+
+    async def _renew(self) -> None:
+        while self._certificate is not None:
+            await asyncio.sleep(_RENEW_S)
+            self._certificate.renew()
 
     async def _on_connect(self) -> None:
         self.live.connected()
@@ -167,43 +185,73 @@ class DisplayService:
 
 
 class _Server(uvicorn.Server):
-    """Signals are the composition root's, not the web server's."""
+    """uvicorn's, on our socket and without a hold on the process.
+
+    Signals are the composition root's, and a handshake of TLS has a bound, which uvicorn does not
+    set.
+    """
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         """None."""
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await self.lifespan.startup()
+        loop, config = asyncio.get_running_loop(), self.config
 
-def _config(app: Callable[..., object], settings: DisplaySettings) -> uvicorn.Config:
+        def connection() -> Connection:
+            return Connection(config, self.server_state, self.lifespan.state, loop)
+
+        self.servers = [
+            await loop.create_server(
+                connection,
+                sock=each,
+                ssl=config.ssl,
+                backlog=_BACKLOG,
+                ssl_handshake_timeout=_HANDSHAKE_S if config.ssl else None,
+            )
+            for each in sockets or []
+        ]
+        self.started = True
+
+
+def _certificate(settings: DisplaySettings) -> Certificate | None:
+    if settings.cert is None or settings.key is None:
+        return None
+    return Certificate(settings.cert, settings.key, settings.section)
+
+
+def _config(app: Callable[..., object], certificate: Certificate | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=Connection,
         ws="none",
         lifespan="off",
         loop="none",
         log_config=None,
+        # What a browser sends in error is no matter of ours, and may come by the thousand.
+        log_level=logging.ERROR,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=10,
         timeout_graceful_shutdown=_GRACE_S,
-        ssl_certfile=settings.cert,
-        ssl_keyfile=settings.key,
     )
-    try:
-        config.load()
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"displays.cert, displays.key: {error}") from error
+    config.load()
+    if certificate is not None:
+        config.ssl = certificate.context
     return config
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(settings: DisplaySettings) -> socket.socket:
     """The listening socket; what it accepts inherits its bounds.
 
     Raises:
         ConfigError: the address cannot be had.
     """
+    host, port = settings.host, settings.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -216,6 +264,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise ConfigError(
-            f"displays: {host}:{port} cannot be listened at: {error.strerror}"
+            f"{settings.section}.host, {settings.section}.port: {host}:{port} cannot be listened "
+            f"at: {error.strerror}; give an address of this machine and a free port, such as "
+            '`host = "127.0.0.1"` and `port = 8080`'
         ) from error
     return listening

@@ -2,7 +2,7 @@
 
 A session's token is made by us at login and never taken from a browser, so nobody can fix one
 beforehand; we keep only its hash. It ends by logging out, by time without anything being done, by
-age, or when the account is gone.
+age, or when the account is gone or has another password.
 """
 
 import hashlib
@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from events.clock import Clock
 
-__all__ = ["SESSIONS_MOST", "SHIFT_SECONDS", "Session", "Sessions"]
+__all__ = ["SESSIONS_EACH", "SESSIONS_MOST", "SHIFT_SECONDS", "Session", "Sessions"]
 
 # A working day and its overtime: whoever comes after has to log in.
 SHIFT_SECONDS: Final = 12 * 3600
 # Far above the people at one table; when it is full, the one who did nothing for longest goes.
 SESSIONS_MOST: Final = 256
+# Of one person: some screens and what was left open. Nobody can log others out by logging in.
+SESSIONS_EACH: Final = 8
 _US: Final = 1_000_000
 
 
@@ -28,12 +30,14 @@ class Session(Struct, kw_only=True):
 
     Args:
         user: their name.
+        password: the hash that they logged in by; another one in the account ends it.
         csrf: the secret that every action of this session repeats.
         began_us: monotonic.
         seen_us: when the person last did something, monotonic.
     """
 
     user: str
+    password: str
     csrf: str
     began_us: int
     seen_us: int
@@ -53,17 +57,29 @@ class Sessions:
         self._open: dict[bytes, Session] = {}
         self._secret = secrets.token_bytes(32)
 
-    def begin(self, user: str, *, instead_of: str | None = None) -> str:
-        """Log in: the token of a new session. The one that the browser had before is over."""
+    def begin(self, user: str, *, password: str, instead_of: str | None = None) -> str:
+        """Log in: the token of a new session. The one that the browser had before is over.
+
+        Args:
+            user: their name.
+            password: the account's hash.
+            instead_of: the token that the browser brought.
+        """
         if instead_of is not None:
             self.end(instead_of)
         now = self._clock.mono_us()
         self._open = {key: each for key, each in self._open.items() if self._lasts(each, now)}
-        while len(self._open) >= SESSIONS_MOST:
-            del self._open[min(self._open, key=lambda key: self._open[key].seen_us)]
+        theirs = {key: each for key, each in self._open.items() if each.user == user}
+        for most, among in ((SESSIONS_EACH, theirs), (SESSIONS_MOST, self._open)):
+            if len(among) >= most:
+                del self._open[min(among, key=lambda key: self._open[key].seen_us)]
         token = secrets.token_urlsafe(32)
         self._open[_key(token)] = Session(
-            user=user, csrf=secrets.token_urlsafe(32), began_us=now, seen_us=now
+            user=user,
+            password=password,
+            csrf=secrets.token_urlsafe(32),
+            began_us=now,
+            seen_us=now,
         )
         return token
 

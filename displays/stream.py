@@ -1,29 +1,24 @@
 """Server-sent events: one screen's stream of states and beats.
 
 A screen costs a task and a flag. It has a queue of one, the newest document, and takes it when its
-socket can: a stuck screen slows nobody, and is dropped when it has taken nothing for a while.
+socket can: a stuck screen slows nobody, and its connection is cut by `displays.connection`.
 """
 
 import asyncio
 from collections.abc import Callable
 from typing import Final, Literal
 
-import structlog
 from starlette.types import Receive, Scope, Send
 
 from displays.live import BEAT_SECONDS, Document, Live, encode_health
 
-__all__ = ["STUCK_SECONDS", "StateStream"]
+__all__ = ["StateStream"]
 
-# What a screen may take to swallow one message. A screen that is merely slow takes milliseconds.
-STUCK_SECONDS: Final = 10.0
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
-
-_log: Final = structlog.get_logger()
 
 
 class StateStream:
@@ -58,8 +53,11 @@ class StateStream:
         self._wake = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve until the screen goes, is stuck, or is not welcome any more."""
-        del scope
+        """Serve until the screen goes, is cut, or is not welcome any more."""
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await send({"type": "http.response.body", "body": b""})
+            return
         unsubscribe = self._live.subscribe(self._wake.set)
         gone = asyncio.ensure_future(_until_gone(receive))
         serving = asyncio.ensure_future(self._serve(send))
@@ -67,8 +65,6 @@ class StateStream:
             await asyncio.wait({gone, serving}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 serving.result()
-        except TimeoutError:
-            _log.warning("screen.stuck", seconds=STUCK_SECONDS)
         finally:
             unsubscribe()
             for task in (gone, serving):
@@ -103,8 +99,7 @@ class StateStream:
         return f"{document.position}-{document.serial}-{self._epoch}"
 
     async def _say(self, send: Send, text: bytes) -> None:
-        async with asyncio.timeout(STUCK_SECONDS):
-            await send({"type": "http.response.body", "body": text, "more_body": True})
+        await send({"type": "http.response.body", "body": text, "more_body": True})
 
 
 async def _until_gone(receive: Receive) -> None:

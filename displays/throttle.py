@@ -1,5 +1,6 @@
-"""How often something may be tried. Bounded in memory, by an injected clock."""
+"""How often something may be tried, and by whom. Bounded in memory, by an injected clock."""
 
+import ipaddress
 from collections import OrderedDict
 from typing import Final
 
@@ -7,11 +8,21 @@ from msgspec import Struct
 
 from events.clock import Clock
 
-__all__ = ["FAILURES_MOST", "LOCKED_SECONDS", "Lockout", "Rate"]
+__all__ = [
+    "FAILURES_MOST",
+    "FORGOTTEN_SECONDS",
+    "LOCKED_SECONDS",
+    "Lockout",
+    "Rate",
+    "is_here",
+    "neighbourhood",
+]
 
 # A person mistypes twice; a guesser needs thousands.
 FAILURES_MOST: Final = 5
 LOCKED_SECONDS: Final = 300
+# Failures are in a row while no more than this lies between two.
+FORGOTTEN_SECONDS: Final = 3600
 # Names or addresses that are remembered; the oldest is forgotten first.
 _KNOWN_MOST: Final = 4096
 _US: Final = 1_000_000
@@ -55,39 +66,70 @@ class Rate:
 
 
 class _Failures(Struct):
-    """In a row, and until when the account is locked (monotonic; 0 is not)."""
+    """In a row, the last one, and until when it is locked (monotonic; 0 is not)."""
 
     count: int = 0
+    last_us: int = 0
     until_us: int = 0
 
 
 class Lockout:
-    """Locks an account for a while after failures in a row; each further failure locks it anew.
+    """Locks a key for a while after failures in a row; each further failure locks it anew.
 
     Args:
         clock: for how long.
+        most: failures in a row.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, most: int = FAILURES_MOST) -> None:
         self._clock = clock
+        self._most = most
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
-    def locked_s(self, name: str) -> int:
+    def locked_s(self, key: str) -> int:
         """For how many seconds more it is locked; 0 when it is not."""
-        found = self._failures.get(name)
+        found = self._failures.get(key)
         left = found.until_us - self._clock.mono_us() if found else 0
         return max(0, -(-left // _US))
 
-    def failed(self, name: str) -> None:
-        """A password was wrong, or there is no such name: both are counted alike."""
-        found = self._failures.pop(name, None) or _Failures()
-        self._failures[name] = found
+    def failed(self, key: str) -> None:
+        """It was tried in vain."""
+        now = self._clock.mono_us()
+        found = self._failures.pop(key, None) or _Failures()
+        if now - found.last_us > FORGOTTEN_SECONDS * _US:
+            found.count = 0
+        self._failures[key] = found
         while len(self._failures) > _KNOWN_MOST:
             self._failures.popitem(last=False)
-        found.count += 1
-        if found.count >= FAILURES_MOST:
-            found.until_us = self._clock.mono_us() + LOCKED_SECONDS * _US
+        found.count, found.last_us = found.count + 1, now
+        if found.count >= self._most:
+            found.until_us = now + LOCKED_SECONDS * _US
 
-    def succeeded(self, name: str) -> None:
-        """Logged in: forgiven."""
-        self._failures.pop(name, None)
+    def succeeded(self, key: str) -> None:
+        """It went well: forgiven."""
+        self._failures.pop(key, None)
+
+
+def neighbourhood(host: str) -> str:
+    """Who counts as one: an address, of IPv6 the network of 2^64 that one machine may use.
+
+    Args:
+        host: the address that a connection comes from; whatever is none counts as itself.
+    """
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.IPv6Network((address.packed, 64), strict=False))
+
+
+def is_here(host: str) -> bool:
+    """Whether a connection comes from this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

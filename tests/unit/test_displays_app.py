@@ -1,95 +1,27 @@
 """The web application from outside: who may see and do what, and how it takes hostile requests."""
 
-import asyncio
-import json
-import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpx
 import pytest
-from argon2 import PasswordHasher
 
-from displays.accounts import Account, Accounts, save_accounts
-from displays.app import make_app
-from displays.desk import Desk
+from displays.accounts import save_accounts
 from displays.guard import BODY_MOST
-from displays.live import Live
 from displays.sessions import SHIFT_SECONDS
-from displays.throttle import FAILURES_MOST, LOCKED_SECONDS
-from events.topics import Topics
-from tests.support.evidence import HandClock
-
-PASSWORD = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
-# A cheap one: what is tested is not how long it takes.
-SECRET = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-PEOPLE = {"dora": "dealer", "sam": "supervisor", "tec": "technician"}
-IDLE_S = 600
-HERE = "http://127.0.0.1"
-
-
-class Site:
-    """The application, its clock, and a table that answers at once."""
-
-    def __init__(self, folder: Path, *, secure: bool = False, consoles: bool = True) -> None:
-        self.clock = HandClock()
-        self.users = folder / "users.toml"
-        save_accounts(
-            self.users,
-            {name: Account(password=SECRET, roles=(role,)) for name, role in PEOPLE.items()},
-        )
-        self.sent: list[tuple[str, dict[str, object]]] = []
-        self.answers = True
-        self.desk = Desk(Topics("site", "t1"), self._post)
-        self.app = make_app(
-            Live(self.clock),
-            self.clock,
-            accounts=Accounts(self.users) if consoles else None,
-            desk=self.desk,
-            secure=secure,
-            idle_s=IDLE_S,
-        )
-
-    def _post(self, topic: str, payload: bytes) -> bool:
-        body = json.loads(payload)
-        self.sent.append((topic, body))
-        answer = {"transaction": body["transaction"], "result": "accepted", "position": 7}
-        if self.answers:
-            # The bus answers a moment later, from the loop.
-            asyncio.get_running_loop().call_soon(self.desk.heard, json.dumps(answer).encode())
-        return self.answers
-
-    @asynccontextmanager
-    async def browser(self) -> AsyncIterator[httpx.AsyncClient]:
-        transport = httpx.ASGITransport(app=self.app)
-        async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
-            yield client
+from tests.support.console_site import (
+    IDLE_S,
+    PASSWORD,
+    PEOPLE,
+    Site,
+    form_token,
+    log_in,
+    secret_of,
+)
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
-
-
-async def form_token(client: httpx.AsyncClient) -> str:
-    page = await client.get("/login")
-    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
-    assert found
-    return found[1]
-
-
-async def log_in(
-    client: httpx.AsyncClient, name: str, password: str = PASSWORD, **headers: str
-) -> httpx.Response:
-    form = {"user": name, "password": password, "csrf": await form_token(client)}
-    return await client.post("/login", data=form, headers=headers)
-
-
-async def secret_of(client: httpx.AsyncClient, path: str = "/dealer") -> str:
-    found = re.search(r'name="csrf" content="([^"]+)"', (await client.get(path)).text)
-    assert found
-    return found[1]
 
 
 ASK = {"transaction": "transaction-1"}
@@ -317,26 +249,6 @@ async def test_who_is_removed_is_out_at_once(site: Site) -> None:
         assert (await client.get("/dealer")).status_code == 200
         save_accounts(site.users, {})
         assert (await client.get("/dealer")).is_redirect
-
-
-async def test_wrong_passwords_lock_the_name_for_a_while(site: Site) -> None:
-    async def attempt(name: str, password: str) -> int:
-        site.clock.now_us += 5_000_000  # slower than the limit of this machine's attempts
-        return (await log_in(client, name, password)).status_code
-
-    async with site.browser() as client:
-        for name in ("dora", "nobody"):
-            wrong = [await attempt(name, "wrong password") for _ in range(FAILURES_MOST)]
-            assert wrong == [403] * FAILURES_MOST
-            assert await attempt(name, PASSWORD) == 429
-        site.clock.now_us += LOCKED_SECONDS * 1_000_000
-        assert await attempt("dora", PASSWORD) == 303
-
-
-async def test_too_many_attempts_from_one_machine_are_refused(site: Site) -> None:
-    async with site.browser() as client:
-        statuses = [(await log_in(client, f"name-{n}", "x")).status_code for n in range(11)]
-    assert statuses == [403] * 10 + [429]
 
 
 @pytest.mark.parametrize("body", [b"user=%ff", b"a=1&" * 30, b"\xff"])

@@ -155,7 +155,7 @@ async def test_a_screen_that_has_the_newest_state_is_not_sent_it_again(told: Tol
             still_welcome=lambda: next(welcome),
         )
         told.live.subscribe(lambda: None)
-        await stream({}, receive, send)  # type: ignore[arg-type]  # the shapes that it uses
+        await stream({"method": "GET"}, receive, send)  # type: ignore[arg-type]  # the shapes that it uses
         return b"".join(said)
 
     first = await sent("")
