@@ -11,7 +11,7 @@ import structlog
 from msgspec import Struct
 from sqlalchemy import URL
 
-from baccarat.config import CageConfig, TableConfig
+from baccarat.config_form import CageConfig, TableConfig
 from cage.database import parse_ledger_url
 from cage.service import CageService
 from cage.store import Store

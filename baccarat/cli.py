@@ -26,6 +26,7 @@ EXIT_INTERRUPTED: Final = 130
 _COMMANDS: Final = {
     "bench": ("baccarat.commands.bench:bench", "measured figures, each beside its floor"),
     "cage": ("baccarat.commands.cage:cage", "the reference ledger: run, read, reconcile it"),
+    "config": ("baccarat.commands.config:config", "a table's TOML file: begin, check, read it"),
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
     "evidence": ("baccarat.commands.evidence:evidence", "prove one coup, or verify its proof"),
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
@@ -70,12 +71,16 @@ def main(args: Sequence[str] | None = None) -> int:
         _silence_stdout()  # the reader of our output has gone: there is nobody to tell
         return EXIT_NO
     except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
-        return _complain(_in_one_line(error))
+        return _complain(*_lines(error))
     return result if isinstance(result, int) else EXIT_DONE
 
 
+def _lines(error: Exception) -> tuple[str, ...]:
+    """What is wrong, and where: a line, or one for each fault of a file."""
+    return getattr(error, "lines", None) or (_in_one_line(error),)
+
+
 def _in_one_line(error: Exception) -> str:
-    """What is wrong, and where."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError):
@@ -92,6 +97,7 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _complain(message: str) -> int:
-    print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
+def _complain(*messages: str) -> int:
+    for message in messages:
+        print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
     return EXIT_BAD_INPUT

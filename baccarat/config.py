@@ -1,358 +1,263 @@
-"""One TOML file a table: what a controller must know to run it. Strict: nothing is guessed."""
+"""One TOML file a table: what a controller must know to run it.
 
+Strict: nothing is guessed, and all that is wrong is said at once.
+"""
+
+import difflib
 import os
+import ssl
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Meta, Struct
 
-from displays.accounts import load_accounts
-from events.bus import BusSettings
+from baccarat.config_faults import ConfigFaults, Fault
+from baccarat.config_form import CREDENTIAL, TableConfig
+from baccarat.config_keys import KEYS, TABLES, example_of
 from events.errors import ConfigError, InputError
-from events.keys import load_signing_key
+from events.form import read_table
 from events.log_schema import OWN_ACTORS
-from events.topics import SEGMENT, Topics
-from shoe_driver.edge.retention import Keep
+from events.topics import SEGMENT
+from shoe_driver.edge.catalogue import load_profile
+from shoe_driver.edge.endpoint import parse_url
 from table_core.authority import ROLES
-from table_core.shell.checkpoints import CheckpointKeys
-from table_core.shell.closing import NewFile
 from table_core.stores import load_rulebook
 
-__all__ = [
-    "DEFAULT_USERS",
-    "BusConfig",
-    "CageConfig",
-    "CheckpointConfig",
-    "DataConfig",
-    "DisplaysConfig",
-    "KeepConfig",
-    "ShoeConfig",
-    "TableConfig",
-    "load_config",
-]
-
-DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
-    "dealer": ("dealer",),
-    "supervisor": ("supervisor",),
-    "wagers": ("wagers",),
-    "cage": ("cage",),
-    "display": ("display",),
-    "console": ("console",),
-}
-
+__all__ = ["load_config"]
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long raw journals are kept; by default for ever. What is needed stays in any case.
-
-    Args:
-        days: files older than this may go.
-        megabytes: the oldest may go while all together are larger.
-        segment_megabytes: a file as large as this is followed by another, between coups.
-    """
-
-    days: Annotated[int, Meta(ge=1)] | None = None
-    megabytes: Annotated[int, Meta(ge=1)] | None = None
-    segment_megabytes: Annotated[int, Meta(ge=1, le=1024)] = 4
-
-    def policy(self) -> Keep:
-        """The same as the driver wants it."""
-        size = self.segment_megabytes * 1024 * 1024
-        return Keep(days=self.days, megabytes=self.megabytes, segment_bytes=size)
-
-
-class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The shoe link.
-
-    Args:
-        url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`,
-            `pty:/path/of/the/link` or `file:capture.raw`.
-        profile: id of the wire profile, or the path of a site's own.
-        keep: how long raw journals are kept.
-    """
-
-    url: str
-    profile: str = "enq-bcc"
-    keep: KeepConfig = KeepConfig()
-
-
-class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The MQTT broker."""
-
-    host: str = "127.0.0.1"
-    port: Annotated[int, Meta(ge=1, le=65535)] = 1883
-    username: str | None = None
-    password_file: str | None = None
-
-
-class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the durable things are; relative paths count from the configuration file's folder.
-
-    Args:
-        log: the event log's file.
-        journal: the folder of the driver's journals.
-        new_file: when the log goes on in a new file, and the old one into the folder `archive`.
-    """
-
-    log: str = "table.sqlite"
-    journal: str = "journal"
-    new_file: NewFile = "never"
-
-
-class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the log is signed with; relative paths count from the configuration file's folder.
-
-    Args:
-        key: the private key's file, as `baccarat keys new` made it; None signs nothing.
-        retiring: the key before it, while a rotation is going on.
-        every_s: how long events without money may wait for a checkpoint, seconds.
-    """
-
-    key: str | None = None
-    retiring: str | None = None
-    every_s: Annotated[int, Meta(ge=1, le=86_400)] = 300
-
-
-class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The screens' web server; relative paths count from the configuration file's folder.
-
-    Args:
-        host: to listen at; beyond loopback, logins need TLS.
-        port: the same.
-        cert: PEM file of the certificate chain, with `key`.
-        key: PEM file of its key.
-        users: the users file of `baccarat user`; without one only the scoreboard is served.
-        betting_s: how long betting stays open by the house's custom, for the countdown.
-        idle_minutes: a login ends when nothing was done for so long.
-        username: our login at the broker, where it is not that of `[bus]`.
-        password_file: with its password.
-    """
-
-    host: str = "127.0.0.1"
-    port: Annotated[int, Meta(ge=1, le=65535)] = 8080
-    cert: str | None = None
-    key: str | None = None
-    users: str | None = None
-    betting_s: Annotated[int, Meta(ge=1, le=3600)] | None = None
-    idle_minutes: Annotated[int, Meta(ge=1, le=720)] = 30
-    username: str | None = None
-    password_file: str | None = None
-
-
-class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The reference ledger, for a table that keeps one.
-
-    Args:
-        ledger: a SQLite file, relative to the configuration's folder, or `postgresql://...`.
-        user: its login on the bus; one of the users with the role `cage`.
-        consumer: under which name the table remembers what it has acknowledged.
-        username: of the broker's login, where it is not that of the table's services.
-        password_file: of that login.
-    """
-
-    ledger: str = "cage.sqlite"
-    user: str = "cage"
-    consumer: str = "cage"
-    username: str | None = None
-    password_file: str | None = None
-
-
-class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One table.
-
-    Args:
-        site: the site's id on the bus.
-        table: the table's id on the bus.
-        rulebook: id of the rulebook in force.
-        shoe: the shoe link.
-        bus: the broker.
-        data: log and journal.
-        checkpoints: what the log is signed with.
-        displays: the screens' web server; None where there is none.
-        cage: the reference ledger; None where the table keeps none.
-        users: user to roles.
-        pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
-    """
-
-    site: str
-    table: str
-    rulebook: str
-    shoe: ShoeConfig
-    bus: BusConfig = BusConfig()
-    data: DataConfig = DataConfig()
-    checkpoints: CheckpointConfig = CheckpointConfig()
-    displays: DisplaysConfig | None = None
-    cage: CageConfig | None = None
-    users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
-    pay_scale: str | None = None
-    base: str = ""
-
-    @property
-    def topics(self) -> Topics:
-        """The table's topics."""
-        return Topics(self.site, self.table)
-
-    @property
-    def origin(self) -> str:
-        """What the log is the log of."""
-        return f"{self.site}/{self.table}"
-
-    @property
-    def log_path(self) -> Path:
-        """The event log's file."""
-        return Path(self.base) / self.data.log
-
-    @property
-    def journal_path(self) -> Path:
-        """The raw journal's folder."""
-        return Path(self.base) / self.data.journal
-
-    @property
-    def password_path(self) -> Path | None:
-        """The file that holds the broker's password, where there is one."""
-        return Path(self.base) / self.bus.password_file if self.bus.password_file else None
-
-    def checkpoint_keys(self) -> CheckpointKeys | None:
-        """What checkpoints are signed with; None where no key is configured.
-
-        Raises:
-            InputError: a key's file cannot be used.
-        """
-        given = self.checkpoints
-        if given.key is None:
-            if given.retiring is not None:
-                raise ConfigError("checkpoints.retiring: name the key that follows it in `key`")
-            return None
-        retiring = load_signing_key(Path(self.base) / given.retiring) if given.retiring else None
-        signing = load_signing_key(Path(self.base) / given.key)
-        return CheckpointKeys(signing, retiring, given.every_s)
-
-    def bus_settings(self, service: str) -> BusSettings:
-        """How `service` reaches the broker: one fixed client id a service and table."""
-        return self._login(service, self.bus.username, self.password_path)
-
-    def displays_bus(self) -> BusSettings:
-        """How the screens' server reaches the broker, by its own login where it has one."""
-        given = self.displays
-        if given is None or given.username is None:
-            return self.bus_settings("displays")
-        return self._login("displays", given.username, self.beside(given.password_file))
-
-    def cage_bus(self) -> BusSettings:
-        """How the cage reaches the broker, by its own login where it has one."""
-        given = self.cage
-        if given is None or given.username is None:
-            return self.bus_settings("cage")
-        return self._login("cage", given.username, self.beside(given.password_file))
-
-    def _login(self, service: str, username: str | None, secret: Path | None) -> BusSettings:
-        password = secret.read_text("utf-8").strip() if secret else None
-        return BusSettings(
-            host=self.bus.host,
-            port=self.bus.port,
-            client_id=f"bac-{self.site}-{self.table}-{service}",
-            username=username,
-            password=password,
-        )
-
-    def roles(self) -> dict[str, frozenset[str]]:
-        """User to roles, as the core wants them; people with a console login among them.
-
-        Raises:
-            InputError: the users file cannot be used, or gives somebody other roles than we do.
-        """
-        roles = {user: frozenset(each) for user, each in self.users.items()}
-        path = self.beside(self.displays.users) if self.displays else None
-        for name, account in load_accounts(path).items() if path else ():
-            if roles.setdefault(name, frozenset(account.roles)) != frozenset(account.roles):
-                raise ConfigError(
-                    f"{path}: user {name}: the table's configuration gives other roles to a user "
-                    "of that name; choose another name"
-                )
-        return roles
-
-    def beside(self, path: str | None) -> Path | None:
-        """A path of the configuration, from the folder of its file."""
-        return Path(self.base) / path if path else None
+_SECRET: Final = ("password", "secret", "token")
 
 
 def load_config(path: Path) -> TableConfig:
     """Read and check a table's configuration.
 
     Raises:
-        ConfigError: the file is missing, is no TOML, or a key is wrong; names file, key, reason.
+        ConfigError: the file is missing or no TOML.
+        ConfigFaults: something in it is wrong: every key that is, with the reason and an example.
     """
     try:
-        config = msgspec.convert(tomllib.loads(path.read_text("utf-8")), TableConfig)
+        tree = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; give the table's TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    if config.base:
-        raise ConfigError(f"{path}: `base` is set by the file's place and cannot be given")
-    try:
-        config.topics.validate()
-        scale = load_rulebook(config.rulebook).sign.pay_scale
-    except InputError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    unknown = {role for roles in config.users.values() for role in roles} - ROLES
-    if unknown:
-        raise ConfigError(
-            f"{path}: users: no such role {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(sorted(ROLES))}"
-        )
-    if scale is not None and config.pay_scale not in {None, scale}:
-        raise ConfigError(
-            f"{path}: rulebook: {config.rulebook} pays by scale {scale}, and the property's "
-            f"`pay_scale` is {config.pay_scale}: one scale holds for every table of a property"
-        )
-    taken = sorted(OWN_ACTORS & config.users.keys())
-    if taken:
-        raise ConfigError(f"{path}: users: {', '.join(taken)} is the table's own name in the log")
-    config = msgspec.structs.replace(config, base=str(path.resolve().parent))
-    _check_bus(path, config)
-    _check_displays(path, config)
+    faults: list[Fault] = []
+    said: list[str] = []
+    if tree.pop("base", None) is not None:
+        faults.append(Fault(key="base", reason="is set by the file's place and cannot be given"))
+    config = read_table(TableConfig, tree, "", said.append)
+    faults.extend(map(_told, said))
+    if config is None:
+        # What was read of the rest is judged all the same, so that one run says everything.
+        config = _as_far_as_it_goes(tree)
+    if config is not None:
+        config = msgspec.structs.replace(config, base=str(path.resolve().parent))
+        told = {fault.key for fault in faults}
+        faults.extend(fault for fault in _senseless(config) if fault.key not in told)
+    if faults or config is None:
+        raise ConfigFaults(str(path), faults)
     return config
 
 
-def _check_bus(path: Path, config: TableConfig) -> None:
-    """What could not be noticed before the broker is asked for.
+def _told(line: str) -> Fault:
+    """What the form has said, with an example of the key."""
+    key, _, reason = line.partition(": ")
+    if not reason:
+        key, _, reason = line.partition(" ")
+        return Fault(key=key, reason=reason, example=_example(key))
+    last = key.rpartition(".")[2]
+    if reason.startswith("no such key"):
+        if any(word in last for word in _SECRET):
+            return Fault(key=key, reason="a secret never stands here", example=_secret_of(key))
+        near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
+        reason = reason.removesuffix(", base")  # which is set by the file's place
+        return Fault(key=key, reason=reason, example=_example(near[0]) if near else "")
+    return Fault(key=key, reason=reason.lower(), example=_example(key))
 
-    Raises:
-        ConfigError: a user's name, the broker's place or the password's file is wrong.
-    """
-    for user in config.users:
+
+def _example(key: str) -> str:
+    return f"[{key}]" if key in TABLES and key not in KEYS else example_of(key)
+
+
+def _secret_of(key: str) -> str:
+    return example_of(f"{key.rpartition('.')[0] or 'bus'}.password_file")
+
+
+def _as_far_as_it_goes(tree: dict[str, Any]) -> TableConfig | None:
+    """The configuration with its faulty keys left out or replaced by what the examples say."""
+    whole = tomllib.loads("\n".join(f"{key} = {KEYS[key].example}" for key in _MUST))
+    mended = _mended(TableConfig, {**whole, **tree}, whole)
+    return read_table(TableConfig, mended, "", lambda _: None)
+
+
+_MUST: Final = ("site", "table", "rulebook", "shoe.url")
+
+
+def _mended(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dict[str, Any]:
+    """Of a table's keys those that can be read; each that must be there, from `whole`."""
+    good: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        stand_in = whole.get(field.name) if isinstance(whole, dict) else None
+        given = tree.get(field.name, stand_in)
+        nested = _struct_in(field.type)
+        if given is None:
+            continue
+        if nested is not None:
+            table = given if isinstance(given, dict) else {}
+            good[field.name] = _mended(nested, {**(stand_in or {}), **table}, stand_in)
+        elif _reads(field.type, given):
+            good[field.name] = given
+        elif stand_in is not None:
+            good[field.name] = stand_in
+    return good
+
+
+def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
+    options = getattr(kind, "__args__", (kind,))
+    return next((o for o in options if isinstance(o, type) and issubclass(o, msgspec.Struct)), None)
+
+
+def _reads(kind: Any, value: object) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _senseless(config: TableConfig) -> Iterator[Fault]:
+    """What is well formed, and cannot be."""
+    for look in (_names, _rules, _shoe, _users, _bus, _displays, _secrets, _no_password):
+        yield from look(config)
+
+
+def _names(config: TableConfig) -> Iterator[Fault]:
+    for key in ("site", "table"):
+        value = getattr(config, key)
+        if not SEGMENT.match(value):
+            reason = f"{value!r}: use lower-case letters, digits, - and _"
+            yield Fault(key=key, reason=reason, example=example_of(key))
+
+
+def _rules(config: TableConfig) -> Iterator[Fault]:
+    try:
+        scale = load_rulebook(config.rulebook).sign.pay_scale
+    except InputError as error:
+        yield Fault(key="rulebook", reason=str(error), example=example_of("rulebook"))
+        return
+    if scale is not None and config.pay_scale not in {None, scale}:
+        reason = (
+            f"{config.rulebook} pays by scale {scale}, and the property's `pay_scale` is "
+            f"{config.pay_scale}: one scale holds for every table of a property"
+        )
+        yield Fault(key="rulebook", reason=reason)
+
+
+def _shoe(config: TableConfig) -> Iterator[Fault]:
+    baud = 9600
+    try:
+        baud = load_profile(config.shoe.profile).serial.baud
+    except InputError as error:
+        reason = str(error)
+        yield Fault(key="shoe.profile", reason=reason, example=example_of("shoe.profile"))
+    try:
+        parse_url(config.shoe.url, baud=baud)
+    except InputError as error:
+        yield Fault(key="shoe.url", reason=str(error), example=example_of("shoe.url"))
+
+
+def _users(config: TableConfig) -> Iterator[Fault]:
+    for user, roles in config.users.items():
+        key = f"users.{user}"
         if not SEGMENT.match(user):
-            raise ConfigError(
-                f"{path}: users: {user!r}: use lower-case letters, digits, - and _, "
-                "as in the topics that carry the name"
-            )
-    if not config.bus.host:
-        raise ConfigError(f"{path}: bus.host: name the broker's host, such as 127.0.0.1")
-    secret = config.password_path
-    if secret is not None and not os.access(secret, os.R_OK):
-        raise ConfigError(f"{path}: bus.password_file: {secret} cannot be read")
+            reason = "use lower-case letters, digits, - and _, as in the topics that carry the name"
+            yield Fault(key=key, reason=reason, example='mary = ["supervisor"]')
+        if user in OWN_ACTORS:
+            yield Fault(key=key, reason=f"{user} is the table's own name in the log")
+        unknown = sorted(set(roles) - ROLES)
+        if unknown:
+            reason = f"no such role {', '.join(unknown)}; there are {', '.join(sorted(ROLES))}"
+            yield Fault(key=key, reason=reason, example=example_of(key))
+    path = config.beside(config.displays.users) if config.displays else None
+    if path is not None:
+        try:
+            config.roles()
+        except InputError as error:
+            yield Fault(key="displays.users", reason=str(error))
 
 
-def _check_displays(path: Path, config: TableConfig) -> None:
-    """Logins do not travel over a network in the clear.
+def _bus(config: TableConfig) -> Iterator[Fault]:
+    bus = config.bus
+    yield from _half_a_pair("bus", bus.cert, bus.key)
+    if bus.ca is None and bus.cert is not None:
+        reason = "is missing: without it the broker is not asked for TLS"
+        yield Fault(key="bus.ca", reason=reason, example=example_of("bus.ca"))
+    yield from _unreadable("bus.cert", config.beside(bus.cert), _pem)
+    yield from _unreadable("bus.key", config.beside(bus.key), _opens)
+    yield from _unreadable("bus.ca", config.beside(bus.ca), _ca)
 
-    Raises:
-        ConfigError: they would, or half of what TLS needs is given.
-    """
+
+def _displays(config: TableConfig) -> Iterator[Fault]:
+    """Logins do not travel over a network in the clear."""
     given = config.displays
     if given is None:
         return
-    if (given.cert is None) is not (given.key is None):
-        raise ConfigError(f"{path}: displays: give both `cert` and `key`, or neither")
+    yield from _half_a_pair("displays", given.cert, given.key)
     if given.users and given.cert is None and given.host not in _LOOPBACK:
-        raise ConfigError(
-            f"{path}: displays: logins at {given.host} need TLS: give `cert` and `key`, or leave "
-            "out `users` to serve the scoreboard alone"
+        reason = (
+            f"logins at {given.host} need TLS: give `cert` and `key`, or leave out `users` to "
+            "serve the scoreboard alone"
         )
+        yield Fault(key="displays.cert", reason=reason, example=example_of("displays.cert"))
+    yield from _unreadable("displays.cert", config.beside(given.cert), _pem)
+    yield from _unreadable("displays.key", config.beside(given.key), _opens)
+
+
+def _half_a_pair(table: str, cert: str | None, key: str | None) -> Iterator[Fault]:
+    if (cert is None) is not (key is None):
+        missing = f"{table}.{'cert' if cert is None else 'key'}"
+        reason = "is missing: give both `cert` and `key`, or neither"
+        yield Fault(key=missing, reason=reason, example=example_of(missing))
+
+
+def _secrets(config: TableConfig) -> Iterator[Fault]:
+    sections = {"bus": config.bus, "displays": config.displays, "cage": config.cage}
+    for name, section in sections.items():
+        given = section.password_file if section else None
+        # One service's credential is not another's, so only the one that uses it can look.
+        if given is not None and not given.startswith(CREDENTIAL):
+            yield from _unreadable(f"{name}.password_file", config.beside(given), _opens)
+
+
+def _no_password(config: TableConfig) -> Iterator[Fault]:
+    """A URL is printed, logged and seen in the list of processes."""
+    if config.cage and "@" in config.cage.ledger and urlsplit(config.cage.ledger).password:
+        reason = "a password never stands here: PostgreSQL reads it from the file PGPASSFILE names"
+        yield Fault(key="cage.ledger", reason=reason, example='ledger = "postgresql://b7@db/cage"')
+
+
+def _unreadable(key: str, path: Path | None, read: Callable[[Path], object]) -> Iterator[Fault]:
+    if path is None:
+        return
+    try:
+        read(path)
+    except ssl.SSLError as error:
+        yield Fault(key=key, reason=f"{path}: no PEM of that kind: {error.reason or error}")
+    except OSError as error:
+        yield Fault(key=key, reason=f"{path} cannot be read: {error.strerror or error}")
+
+
+def _opens(path: Path) -> None:
+    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def _pem(path: Path) -> None:
+    ssl.create_default_context(cadata=path.read_text("utf-8", "replace"))
+
+
+def _ca(path: Path) -> None:
+    ssl.create_default_context(cafile=str(path))

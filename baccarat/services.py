@@ -17,7 +17,7 @@ from typing import Final
 
 import structlog
 
-from baccarat.config import TableConfig
+from baccarat.config_form import TableConfig
 from baccarat.deadline import Deadline
 from baccarat.inspection import inspect_behind
 from displays.service import DisplayService, DisplaySettings

@@ -26,7 +26,9 @@ the bus to come back: it is the handlers that the next connection waits for.
 
 import asyncio
 import random
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import aiomqtt
@@ -35,7 +37,7 @@ from msgspec import Struct
 from paho.mqtt.client import topic_matches_sub
 
 from events.bus_connection import BusConnection
-from events.errors import OurBug
+from events.errors import BusError, OurBug
 
 __all__ = [
     "INBOX_BYTES",
@@ -88,13 +90,27 @@ Handler = Callable[[Message], Awaitable[None]]
 
 
 class BusSettings(Struct, frozen=True):
-    """Where the broker is, and who we are to it."""
+    """Where the broker is, and who we are to it.
+
+    Args:
+        host: its host; with `ca`, a name or address that its certificate holds.
+        port: its port.
+        client_id: ours alone.
+        username: our login.
+        password: its password.
+        ca: PEM file of the CA that the broker's certificate must come from; with it we speak TLS.
+        cert: PEM file of our own certificate.
+        key: PEM file of its key.
+    """
 
     host: str
     port: int
     client_id: str
     username: str | None = None
     password: str | None = None
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
 
     def __repr__(self) -> str:
         return f"{self.client_id} at {self.host}:{self.port}"  # without the password
@@ -216,6 +232,7 @@ class Bus:
             client_id=self._settings.client_id,
             username=self._settings.username,
             password=self._settings.password,
+            tls=_tls(self._settings),
             will=self._will,
             received=received,
             lost=inbox.end,
@@ -252,6 +269,24 @@ class Bus:
             self._connection = None
             if self._on_disconnect is not None:
                 self._on_disconnect()
+
+
+def _tls(settings: BusSettings) -> ssl.SSLContext | None:
+    """Made for each connection, so that a renewed certificate is taken at the next one.
+
+    Raises:
+        BusError: a file of the settings cannot be used.
+    """
+    if settings.ca is None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=str(settings.ca))
+        if settings.cert is not None:
+            context.load_cert_chain(settings.cert, settings.key)
+    except OSError as error:  # ssl.SSLError is one
+        files = ", ".join(str(each) for each in (settings.ca, settings.cert, settings.key) if each)
+        raise BusError(f"TLS with {files}: {error.strerror or error}") from error
+    return context
 
 
 class _Inbox:

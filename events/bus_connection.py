@@ -11,6 +11,7 @@ callbacks; the contract tests run against both brokers and notice when one of th
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -71,13 +72,14 @@ class BusConnection(aiomqtt.Client):
         client_id: the same at every connection of a service.
         username: the login, or None.
         password: its password, or None.
+        tls: how to speak TLS, or None to speak in the clear.
         will: what the broker says for us when we vanish.
         received: is given topic, payload and the retained flag of each message, in the order of
             arrival, from before CONNECT on. It must neither wait nor raise.
         lost: is called once, when an opened connection has ended.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what MQTT's CONNECT holds, and two callbacks
         self,
         host: str,
         port: int,
@@ -85,6 +87,7 @@ class BusConnection(aiomqtt.Client):
         client_id: str,
         username: str | None,
         password: str | None,
+        tls: ssl.SSLContext | None = None,
         will: aiomqtt.Will | None,
         received: Callable[[str, bytes, bool], None],
         lost: Callable[[], None],
@@ -95,6 +98,7 @@ class BusConnection(aiomqtt.Client):
             identifier=client_id,
             username=username,
             password=password,
+            tls_context=tls,
             will=will,
             # Deaf: aiomqtt and paho write a line for every socket error and for every pending call.
             # All of it ends in `end` or in a future, and the bus says it once.

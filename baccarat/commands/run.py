@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from baccarat.config import TableConfig, load_config
+from baccarat.config import load_config
+from baccarat.config_form import TableConfig
 from baccarat.services import SERVICES, configure_logging, run_service
 from baccarat.supervision import supervise
 from shoe_driver.edge.catalogue import load_profile

@@ -15,7 +15,8 @@ from msgspec import Struct
 from baccarat.broker import LOOPBACK, EmbeddedBroker
 from baccarat.children import Child
 from baccarat.commands.run import service_command
-from baccarat.config import TableConfig, load_config
+from baccarat.config import load_config
+from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
 from displays.accounts import Account, hash_password, save_accounts
 from events.errors import InputError, TableError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from baccarat.config import DEFAULT_USERS, BusConfig, ShoeConfig, TableConfig
+from baccarat.config_form import DEFAULT_USERS, BusConfig, ShoeConfig, TableConfig
 from baccarat.services import serve_shoe, serve_table
 from events.cards import Card, Hand
 from events.codec import decode_data, decode_envelope

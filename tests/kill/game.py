@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from baccarat.config import TableConfig, load_config
+from baccarat.config import load_config
+from baccarat.config_form import TableConfig
 from events.cards import Card
 from events.codec import decode_data, decode_envelope
 from events.log import EventLog

@@ -16,7 +16,8 @@ from typing import Final
 import httpx
 from msgspec import Struct
 
-from baccarat.config import TableConfig, load_config
+from baccarat.config import load_config
+from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
 from baccarat.services import serve_displays, serve_shoe, serve_table
 from displays.accounts import Account, hash_password, save_accounts

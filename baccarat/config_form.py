@@ -1,0 +1,304 @@
+"""What a table's TOML file may say: its tables and keys as types.
+
+`baccarat.config` reads a file into them, and says what is wrong with it.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from displays.accounts import load_accounts
+from events.bus import BusSettings
+from events.errors import ConfigError
+from events.keys import load_signing_key
+from events.topics import Topics
+from shoe_driver.edge.retention import Keep
+from table_core.shell.checkpoints import CheckpointKeys
+from table_core.shell.closing import NewFile
+
+__all__ = [
+    "CREDENTIAL",
+    "DEFAULT_USERS",
+    "BusConfig",
+    "CageConfig",
+    "CheckpointConfig",
+    "DataConfig",
+    "DisplaysConfig",
+    "KeepConfig",
+    "ShoeConfig",
+    "TableConfig",
+]
+
+DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
+    "dealer": ("dealer",),
+    "supervisor": ("supervisor",),
+    "wagers": ("wagers",),
+    "cage": ("cage",),
+    "display": ("display",),
+    "console": ("console",),
+}
+
+
+# Before the name of a secret that the service manager hands over.
+CREDENTIAL: Final = "credential:"
+
+
+class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long raw journals are kept; by default for ever. What is needed stays in any case.
+
+    Args:
+        days: files older than this may go.
+        megabytes: the oldest may go while all together are larger.
+        segment_megabytes: a file as large as this is followed by another, between coups.
+    """
+
+    days: Annotated[int, Meta(ge=1)] | None = None
+    megabytes: Annotated[int, Meta(ge=1)] | None = None
+    segment_megabytes: Annotated[int, Meta(ge=1, le=1024)] = 4
+
+    def policy(self) -> Keep:
+        """The same as the driver wants it."""
+        size = self.segment_megabytes * 1024 * 1024
+        return Keep(days=self.days, megabytes=self.megabytes, segment_bytes=size)
+
+
+class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The shoe link.
+
+    Args:
+        url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`,
+            `pty:/path/of/the/link` or `file:capture.raw`.
+        profile: id of the wire profile, or the path of a site's own.
+        keep: how long raw journals are kept.
+    """
+
+    url: str
+    profile: str = "enq-bcc"
+    keep: KeepConfig = KeepConfig()
+
+
+class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The MQTT broker; relative paths count from the configuration file's folder.
+
+    Args:
+        host: its host.
+        port: its port.
+        ca: PEM file of the CA whose certificates it may show; with it the connection is TLS.
+        cert: PEM file of our own certificate, where the broker asks for one.
+        key: PEM file of its key.
+        username: the login of the table's services.
+        password_file: the file with its password, or `credential:NAME`.
+    """
+
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=1, le=65535)] = 1883
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    username: str | None = None
+    password_file: str | None = None
+
+
+class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the durable things are; relative paths count from the configuration file's folder.
+
+    Args:
+        log: the event log's file.
+        journal: the folder of the driver's journals.
+        new_file: when the log goes on in a new file, and the old one into the folder `archive`.
+    """
+
+    log: str = "table.sqlite"
+    journal: str = "journal"
+    new_file: NewFile = "never"
+
+
+class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the log is signed with; relative paths count from the configuration file's folder.
+
+    Args:
+        key: the private key's file, as `baccarat keys new` made it; None signs nothing.
+        retiring: the key before it, while a rotation is going on.
+        every_s: how long events without money may wait for a checkpoint, seconds.
+    """
+
+    key: str | None = None
+    retiring: str | None = None
+    every_s: Annotated[int, Meta(ge=1, le=86_400)] = 300
+
+
+class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The screens' web server; relative paths count from the configuration file's folder.
+
+    Args:
+        host: to listen at; beyond loopback, logins need TLS.
+        port: the same.
+        cert: PEM file of the certificate chain, with `key`.
+        key: PEM file of its key.
+        users: the users file of `baccarat user`; without one only the scoreboard is served.
+        betting_s: how long betting stays open by the house's custom, for the countdown.
+        idle_minutes: a login ends when nothing was done for so long.
+        username: our login at the broker, where it is not that of `[bus]`.
+        password_file: with its password.
+    """
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=1, le=65535)] = 8080
+    cert: str | None = None
+    key: str | None = None
+    users: str | None = None
+    betting_s: Annotated[int, Meta(ge=1, le=3600)] | None = None
+    idle_minutes: Annotated[int, Meta(ge=1, le=720)] = 30
+    username: str | None = None
+    password_file: str | None = None
+
+
+class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reference ledger, for a table that keeps one.
+
+    Args:
+        ledger: a SQLite file, relative to the configuration's folder, or `postgresql://...`.
+        user: its login on the bus; one of the users with the role `cage`.
+        consumer: under which name the table remembers what it has acknowledged.
+        username: of the broker's login, where it is not that of the table's services.
+        password_file: of that login.
+    """
+
+    ledger: str = "cage.sqlite"
+    user: str = "cage"
+    consumer: str = "cage"
+    username: str | None = None
+    password_file: str | None = None
+
+
+class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table.
+
+    Args:
+        site: the site's id on the bus.
+        table: the table's id on the bus.
+        rulebook: id of the rulebook in force.
+        shoe: the shoe link.
+        bus: the broker.
+        data: log and journal.
+        checkpoints: what the log is signed with.
+        displays: the screens' web server; None where there is none.
+        cage: the reference ledger; None where the table keeps none.
+        users: user to roles.
+        pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
+    """
+
+    site: str
+    table: str
+    rulebook: str
+    shoe: ShoeConfig
+    bus: BusConfig = BusConfig()
+    data: DataConfig = DataConfig()
+    checkpoints: CheckpointConfig = CheckpointConfig()
+    displays: DisplaysConfig | None = None
+    cage: CageConfig | None = None
+    users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
+    pay_scale: str | None = None
+    base: str = ""
+
+    @property
+    def topics(self) -> Topics:
+        """The table's topics."""
+        return Topics(self.site, self.table)
+
+    @property
+    def origin(self) -> str:
+        """What the log is the log of."""
+        return f"{self.site}/{self.table}"
+
+    @property
+    def log_path(self) -> Path:
+        """The event log's file."""
+        return Path(self.base) / self.data.log
+
+    @property
+    def journal_path(self) -> Path:
+        """The raw journal's folder."""
+        return Path(self.base) / self.data.journal
+
+    @property
+    def password_path(self) -> Path | None:
+        """The file that holds the broker's password, where there is one."""
+        return self.beside(self.bus.password_file)
+
+    def checkpoint_keys(self) -> CheckpointKeys | None:
+        """What checkpoints are signed with; None where no key is configured.
+
+        Raises:
+            InputError: a key's file cannot be used.
+        """
+        given = self.checkpoints
+        key, before = self.beside(given.key), self.beside(given.retiring)
+        if key is None:
+            if given.retiring is not None:
+                raise ConfigError("checkpoints.retiring: name the key that follows it in `key`")
+            return None
+        retiring = load_signing_key(before) if before else None
+        signing = load_signing_key(key)
+        return CheckpointKeys(signing, retiring, given.every_s)
+
+    def bus_settings(self, service: str) -> BusSettings:
+        """How `service` reaches the broker: one fixed client id a service and table."""
+        return self._login(service, self.bus.username, self.password_path)
+
+    def displays_bus(self) -> BusSettings:
+        """How the screens' server reaches the broker, by its own login where it has one."""
+        given = self.displays
+        if given is None or given.username is None:
+            return self.bus_settings("displays")
+        return self._login("displays", given.username, self.beside(given.password_file))
+
+    def cage_bus(self) -> BusSettings:
+        """How the cage reaches the broker, by its own login where it has one."""
+        given = self.cage
+        if given is None or given.username is None:
+            return self.bus_settings("cage")
+        return self._login("cage", given.username, self.beside(given.password_file))
+
+    def _login(self, service: str, username: str | None, secret: Path | None) -> BusSettings:
+        password = secret.read_text("utf-8").strip() if secret else None
+        return BusSettings(
+            host=self.bus.host,
+            port=self.bus.port,
+            client_id=f"bac-{self.site}-{self.table}-{service}",
+            username=username,
+            password=password,
+            ca=self.beside(self.bus.ca),
+            cert=self.beside(self.bus.cert),
+            key=self.beside(self.bus.key),
+        )
+
+    def roles(self) -> dict[str, frozenset[str]]:
+        """User to roles, as the core wants them; people with a console login among them.
+
+        Raises:
+            InputError: the users file cannot be used, or gives somebody other roles than we do.
+        """
+        roles = {user: frozenset(each) for user, each in self.users.items()}
+        path = self.beside(self.displays.users) if self.displays else None
+        for name, account in load_accounts(path).items() if path else ():
+            if roles.setdefault(name, frozenset(account.roles)) != frozenset(account.roles):
+                raise ConfigError(
+                    f"{path}: user {name}: the table's configuration gives other roles to a user "
+                    "of that name; choose another name"
+                )
+        return roles
+
+    def beside(self, path: str | None) -> Path | None:
+        """A path of the configuration, from the folder of its file.
+
+        `credential:NAME` is a file that the service manager lays out for this service alone
+        (systemd's `LoadCredential=NAME:...`), so a secret need not be readable by its user.
+        """
+        if path and path.startswith(CREDENTIAL):
+            folder = os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials/none")
+            return Path(folder) / path.removeprefix(CREDENTIAL)
+        return Path(self.base) / path if path else None

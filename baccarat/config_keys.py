@@ -1,0 +1,98 @@
+"""Each key of a table's configuration: what it is, and an example.
+
+`config init` writes them out, and a fault shows the example of its key.
+"""
+
+from typing import Final, NamedTuple
+
+__all__ = ["KEYS", "TABLES", "Key", "example_of"]
+
+
+class Key(NamedTuple):
+    """A key.
+
+    Args:
+        says: what it is, for a person.
+        example: its value in TOML.
+        given: whether a new configuration says it; the others stand there as comments.
+    """
+
+    says: str
+    example: str
+    given: bool = False
+
+
+# What a table of keys is for, and whether a new configuration has it.
+TABLES: Final[dict[str, tuple[str, bool]]] = {
+    "shoe": ("The shoe link.", True),
+    "shoe.keep": ("How long raw journals stay; what is still needed stays in any case.", True),
+    "bus": ("The MQTT broker.", True),
+    "data": ("Where the durable things are.", True),
+    "checkpoints": ("What the log is signed with.", False),
+    "displays": ("The screens' web server.", True),
+    "cage": ("The reference ledger, where this table keeps one.", True),
+    "users": ("Logins at the broker, and what each may do.", True),
+}
+
+KEYS: Final[dict[str, Key]] = {
+    "site": Key("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
+    "table": Key("The table's id on the bus.", '"b7"', given=True),
+    "rulebook": Key("See `baccarat rulebook list`.", '"au-commission"', given=True),
+    "pay_scale": Key("The property's scale, for rulebooks that pay by one.", '"one"'),
+    "shoe.url": Key(
+        "serial:///dev/serial/by-id/..., tcp://host:port, pty:/path or file:capture.raw; "
+        "`baccarat shoe list` shows the readers of this machine.",
+        '"serial:///dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0?baud=4800"',
+        given=True,
+    ),
+    "shoe.profile": Key(
+        "The wire profile, or the path of your own; `baccarat shoe profiles` names them.",
+        '"enq-bcc"',
+        given=True,
+    ),
+    "shoe.keep.days": Key("Raw journals older than this may go.", "400"),
+    "shoe.keep.megabytes": Key("The oldest may go while all together are larger.", "2000"),
+    "shoe.keep.segment_megabytes": Key("A file as large as this is followed by another.", "4"),
+    "bus.host": Key("The broker's host.", '"127.0.0.1"', given=True),
+    "bus.port": Key("The broker's port; 8883 is usual with TLS.", "1883", given=True),
+    "bus.ca": Key("PEM file of the CA that signed the broker's certificate: TLS.", '"pki/ca.pem"'),
+    "bus.cert": Key("PEM file of our certificate, where the broker asks for one.", '"pki/b7.pem"'),
+    "bus.key": Key("PEM file of its key.", '"pki/b7.key"'),
+    "bus.username": Key("The services' login at the broker.", '"b7-core"'),
+    "bus.password_file": Key(
+        "The file that holds its password, or credential:NAME of the service manager.",
+        '"secrets/b7-core"',
+    ),
+    "data.log": Key("The event log's file.", '"table.sqlite"', given=True),
+    "data.journal": Key("The folder of the driver's raw journals.", '"journal"', given=True),
+    "data.new_file": Key('When the log goes on in a new file: "never", "shoe", "day".', '"never"'),
+    "checkpoints.key": Key("The private key's file; `baccarat keys new` makes one.", '"b7.key"'),
+    "checkpoints.retiring": Key("The key before it, while one is rotated.", '"b7-old.key"'),
+    "checkpoints.every_s": Key("Events without money wait so long for a checkpoint.", "300"),
+    "displays.host": Key("Where to listen; beyond loopback, logins need TLS.", '"127.0.0.1"'),
+    "displays.port": Key("At which port.", "8080", given=True),
+    "displays.cert": Key("PEM file of the certificate chain.", '"pki/screens.pem"'),
+    "displays.key": Key("PEM file of its key.", '"pki/screens.key"'),
+    "displays.users": Key(
+        "The users file of `baccarat user`; without one only the scoreboard is served.",
+        '"people.toml"',
+    ),
+    "displays.betting_s": Key("How long betting stays open by custom, for the countdown.", "25"),
+    "displays.idle_minutes": Key("A login ends when nothing was done for so long.", "30"),
+    "displays.username": Key("The screens' login at the broker, if of their own.", '"b7-display"'),
+    "displays.password_file": Key("The file that holds its password.", '"secrets/b7-display"'),
+    "cage.ledger": Key("A SQLite file, or postgresql://...", '"cage.sqlite"', given=True),
+    "cage.user": Key("Its login, one of [users] with the role cage.", '"cage"'),
+    "cage.consumer": Key("The name by which the table remembers what it took.", '"cage"'),
+    "cage.username": Key("Its login at the broker, if of its own.", '"b7-cage"'),
+    "cage.password_file": Key("The file that holds its password.", '"secrets/b7-cage"'),
+    "users": Key("A user and the roles it has.", '["supervisor"]'),
+}
+
+
+def example_of(key: str) -> str:
+    """A line of TOML that would be right for a key; empty where there is no such key."""
+    if key.startswith("users."):
+        return f"{key.removeprefix('users.')} = {KEYS['users'].example}"
+    found = KEYS.get(key)
+    return f"{key.rpartition('.')[2]} = {found.example}" if found else ""
