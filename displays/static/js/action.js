@@ -25,7 +25,7 @@ export async function ask(name, fields) {
         headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf() },
         body,
       });
-      if (answer.status === 200 || answer.status === 409) return await answer.json();
+      if (answer.status === 200) return await answer.json();
       text = (await answer.text()).trim();
       if (answer.status === 401) return { result: "login", text };
       if (answer.status < 500 && answer.status !== 429) return { result: "malformed", text };
