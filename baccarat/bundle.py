@@ -5,8 +5,9 @@ the key that the log itself announces.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from events.checkpoint import parse_checkpoint
 from events.codec import Envelope, decode_data, decode_envelope
@@ -30,10 +31,47 @@ from table_core.evidence import (
 from table_core.evidence_judge import Fault, Recorded
 from table_core.stores import shipped, shipped_source
 
-__all__ = ["NoEvidence", "Progress", "gather"]
+__all__ = [
+    "Collector",
+    "NoEvidence",
+    "Progress",
+    "Proofs",
+    "Prove",
+    "Source",
+    "assembled",
+    "build_name",
+    "covering_checkpoint",
+    "gather",
+]
 
 Progress = Callable[[int, int], None]
 _PROGRESS_EVERY: Final = 10_000
+_DISTRIBUTION: Final = "baccarat-table"
+
+
+Proofs = Sequence[Sequence[bytes]]
+Prove = Callable[[Sequence[int], int], Proofs]
+"""Inclusion proofs of leaves, counted from 0, in the tree of so many events."""
+
+
+class Source(NamedTuple):
+    """What evidence is made of.
+
+    Args:
+        origin: of the log.
+        coup: the coup's id.
+        build: what to say made it.
+        records: the coup's events, each with its stored bytes.
+        checkpoint: covers them.
+        keys: those that the log announced.
+    """
+
+    origin: str
+    coup: str
+    build: str
+    records: tuple[tuple[Recorded, bytes], ...]
+    checkpoint: bytes
+    keys: frozenset[VerifierKey]
 
 
 class NoEvidence(Exception):  # noqa: N818 - the answer is no
@@ -63,28 +101,48 @@ def gather(
         NoEvidence: the coup is not over, no checkpoint covers it, or its record contradicts itself.
     """
     with reading(path) as log:
-        collector = _Collector(log.origin, coup)
+        collector = Collector(coup)
         for stored in log.read():
             collector.take(stored.position, stored.stored)
             if progress and (stored.position % _PROGRESS_EVERY == 0 or stored.position == log.end):
                 progress(stored.position, log.end)
         records = collector.finished(path)
-        checkpoint = _checkpoint(log, collector)
+        checkpoint = covering_checkpoint(log, records[-1][0].position)
+
+    def prove(indices: Sequence[int], size: int) -> Proofs:
+        return inclusion_proofs(collector.leaves[:size], indices)
+
+    source = Source(log.origin, coup, build, tuple(records), checkpoint, frozenset(collector.keys))
+    return assembled(source, prove, rulebooks)
+
+
+def assembled(source: Source, prove: Prove, rulebooks: Sequence[Path] = ()) -> bytes:
+    """The evidence for a coup whose records are gathered, as the bytes of its file.
+
+    Args:
+        source: what was gathered.
+        prove: makes the proofs.
+        rulebooks: files of rulebooks that this build does not ship.
+
+    Raises:
+        InputError: a rulebook is missing.
+        NoEvidence: its record contradicts itself.
+    """
+    coup, records = source.coup, source.records
     texts = _rulebooks(records, rulebooks)
-    size = parse_checkpoint(checkpoint)[0].size
-    indices = [record.position - 1 for record, _ in records]
-    proofs = inclusion_proofs(collector.leaves[:size], indices)
+    size = parse_checkpoint(source.checkpoint)[0].size
+    proofs = prove([record.position - 1 for record, _ in records], size)
     try:
-        expected = expected_result(log.origin, coup, [record for record, _ in records], texts)
+        expected = expected_result(source.origin, coup, [record for record, _ in records], texts)
     except Fault as fault:
         raise NoEvidence(f"coup {coup} contradicts itself: {fault}") from fault
     evidence = Evidence(
         form=FORM,
-        build=build,
-        origin=log.origin,
+        build=source.build,
+        origin=source.origin,
         coup=coup,
         expected=expected,
-        checkpoint=checkpoint.decode(),
+        checkpoint=source.checkpoint.decode(),
         rulebooks=texts,
         events=tuple(
             Proved(
@@ -96,17 +154,24 @@ def gather(
         ),
     )
     data = written(sealed(evidence))
-    verdict = verify_evidence(data, collector.keys)
+    verdict = verify_evidence(data, source.keys)
     if not verdict.ok:
         raise NoEvidence(f"coup {coup} cannot be proved: {verdict.part}: {verdict.reason}")
     return data
 
 
-class _Collector:
-    """Takes the events of a log one by one, and keeps those of one coup."""
+class Collector:
+    """Takes the events of a log one by one, and keeps those of one coup.
 
-    def __init__(self, origin: str, coup: str) -> None:
-        self._origin = origin
+    Args:
+        coup: the coup's id.
+
+    Attributes:
+        leaves: the leaf hash of every event that was taken.
+        keys: those that the log announced.
+    """
+
+    def __init__(self, coup: str) -> None:
         self._coup = coup
         self._commit: list[tuple[int, Envelope, bytes]] = []
         self._kept: list[tuple[Recorded, bytes]] = []
@@ -116,6 +181,7 @@ class _Collector:
         self.keys: list[VerifierKey] = []
 
     def take(self, position: int, stored: bytes) -> None:
+        """The next event."""
         self.leaves.append(leaf_hash(stored))
         envelope = decode_envelope(stored)
         if envelope.type == CheckpointKeyChanged.TYPE:
@@ -139,6 +205,12 @@ class _Collector:
         self._over = self._over or ends_coup(record, self._coup)
 
     def finished(self, path: Path) -> list[tuple[Recorded, bytes]]:
+        """What was kept.
+
+        Raises:
+            InputError: the coup never began; `path` is the log, for the message.
+            NoEvidence: it is not over.
+        """
         if not self._begun:
             raise InputError(f"--coup {self._coup}: no such coup in {path}; one is <shoe>/<number>")
         if not self._over:
@@ -146,9 +218,12 @@ class _Collector:
         return self._kept
 
 
-def _checkpoint(log: LogReader, collector: _Collector) -> bytes:
-    """The first checkpoint that covers the coup and all that was said of it later."""
-    last = collector.finished(Path())[-1][0].position
+def covering_checkpoint(log: LogReader, last: int) -> bytes:
+    """The first checkpoint that covers a coup and all that was said of it later.
+
+    Raises:
+        NoEvidence: there is none that covers position `last`.
+    """
     newest = 0
     for size, note in log.checkpoints():
         if size >= last:
@@ -159,6 +234,14 @@ def _checkpoint(log: LogReader, collector: _Collector) -> bytes:
         f"no checkpoint covers the coup's last event, at {last}; {told}: "
         "a table with a signing key makes one behind every settlement"
     )
+
+
+def build_name() -> str:
+    """What evidence that is made here says made it."""
+    try:
+        return f"{_DISTRIBUTION} {version(_DISTRIBUTION)}"
+    except PackageNotFoundError:
+        return f"{_DISTRIBUTION}, run from its source"
 
 
 def _rulebooks(records: Iterable[tuple[Recorded, bytes]], files: Sequence[Path]) -> tuple[str, ...]:

@@ -80,13 +80,22 @@ class LogReader:
         """
         return self._chained(_BARE_ROWS)
 
-    def _chained(self, query: str) -> Iterator[Any]:
+    def bare_after(self, position: int, head: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+        """As `bare`, from behind a position that was read before.
+
+        Args:
+            position: the last one that was read; 0 for none.
+            head: the chain's hash there; the log must go on from it.
+        """
+        return self._chained(_BARE_ROWS, position, head)
+
+    def _chained(self, query: str, after: int = 0, head: bytes = b"") -> Iterator[Any]:
         """The rows of a query that begins with the position and ends with bytes and hash."""
-        expected, head = 1, origin_hash(self.origin)
-        for db in self._files():
+        expected, head = after + 1, head or origin_hash(self.origin)
+        for db in self._files(after):
             try:
                 # A file that goes on begins with the event at which the one before it ends.
-                if expected > 1:
+                if expected > after + 1:
                     self._require_seam(db, expected - 1, head)
                 for row in db.execute(query, (expected,)):
                     if row[0] != expected:
@@ -102,9 +111,11 @@ class LogReader:
             except _UNREADABLE as error:
                 raise self._refusal(f"unreadable: {error}", expected) from error
 
-    def _files(self) -> Iterator[sqlite3.Connection]:
-        """Each file of the log, the oldest first."""
+    def _files(self, after: int = 0) -> Iterator[sqlite3.Connection]:
+        """Each file of the log that goes beyond a position, the oldest first."""
         for file in self.closed:
+            if file.last <= after:
+                continue
             try:
                 with closing(open_closed(file.path)) as db:
                     yield db

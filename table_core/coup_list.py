@@ -1,5 +1,7 @@
 """All coups of a log, a line each: when, how it came out, the money, what went wrong. Pure."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -75,6 +77,11 @@ class CoupList:
     def lines(self) -> tuple[CoupLine, ...]:
         """The coups in the order in which they began."""
         return tuple(self._lines.values())
+
+    @property
+    def by_id(self) -> Mapping[str, CoupLine]:
+        """The same by the coups' ids."""
+        return self._lines
 
     def take(self, moment: Moment) -> None:
         """The next moment of the log."""

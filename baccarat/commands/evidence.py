@@ -1,14 +1,13 @@
 """`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify FILE --key PUB`."""
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
 import click
 import msgspec
 
-from baccarat.bundle import NoEvidence, gather
+from baccarat.bundle import NoEvidence, build_name, gather
 from baccarat.cli import EXIT_DONE, EXIT_NO
 from baccarat.commands.written import write_whole
 from events.cards import Card
@@ -19,7 +18,6 @@ from table_core.evidence import EvidenceVerdict, verify_evidence
 __all__ = ["evidence"]
 
 _MAKE: Final = "make"
-_DISTRIBUTION: Final = "baccarat-table"
 # The largest event has 4 MiB, and a coup has some tens of events.
 _MAX_FILE: Final = 256 * 1024 * 1024
 
@@ -54,7 +52,7 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
     """
     progress = _progress if sys.stderr.isatty() else None
     try:
-        data = gather(log, coup, build=_build(), rulebooks=rulebooks, progress=progress)
+        data = gather(log, coup, build=build_name(), rulebooks=rulebooks, progress=progress)
     except (NoEvidence, LogError) as no:
         reason = str(no).removeprefix(f"{log}: ")
         click.echo(f"{log}: {reason}", err=True)
@@ -81,13 +79,6 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
         raise InputError(f"{file}: {error}") from error
     click.echo(msgspec.json.encode(verdict._asdict()) if as_json else _told(file, verdict))
     return EXIT_DONE if verdict.ok else EXIT_NO
-
-
-def _build() -> str:
-    try:
-        return f"{_DISTRIBUTION} {version(_DISTRIBUTION)}"
-    except PackageNotFoundError:
-        return f"{_DISTRIBUTION}, run from its source"
 
 
 def _told(file: Path, verdict: EvidenceVerdict) -> str:
