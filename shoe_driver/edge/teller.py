@@ -13,7 +13,7 @@ counted, and said at the first and at powers of two.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import structlog
@@ -23,11 +23,12 @@ from events.bus import Message
 from events.clock import Clock
 from events.shoe import LinkStatus, ShoeAck
 from events.topics import Topics
-from shoe_driver.edge.recorder import Recorder
+from shoe_driver.decode import Decoder
 from shoe_driver.link import LinkState
-from shoe_driver.outbox import AckOutcome
+from shoe_driver.outbox import AckOutcome, Outbox
+from shoe_driver.profile import Profile
 
-__all__ = ["LinkView", "Teller"]
+__all__ = ["LinkView", "Recorded", "Teller"]
 
 # The core acknowledges within milliseconds. After a second without one, something was lost; if it
 # is the core that is gone, asking less and less often is enough: it says hello when it is back.
@@ -39,6 +40,61 @@ _REPEAT_US: Final = 200_000
 _STATUS_EVERY_US: Final = 2_000_000
 
 _log: Final = structlog.get_logger()
+
+
+class Recorded(Protocol):
+    """What there is to tell, and what is kept of it; `shoe_driver.edge.recorder.Recorder` is one.
+
+    Attributes:
+        decoder: of the newest journal.
+        outbox: of the newest journal.
+        notes: what a person should know about the journal.
+    """
+
+    decoder: Decoder
+    outbox: Outbox
+    notes: list[str]
+
+    @property
+    def journal(self) -> str:
+        """The journal's id."""
+        ...
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that it is read with."""
+        ...
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Reports, reports short of copies, and rejects."""
+        ...
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Finished reports of which one copy came, two, and so on."""
+        ...
+
+    @property
+    def resends(self) -> int:
+        """Reports that came again although they had been taken."""
+        ...
+
+    def forsake(self, seq: int) -> None:
+        """The core has events, up to this one, that are not here."""
+        ...
+
+    def remember(self, journal: str, seq: int) -> None:
+        """The core stands in an older journal."""
+        ...
+
+    def release(self, seq: int) -> None:
+        """The core needs nothing of this journal up to this number."""
+        ...
+
+    def note_acked(self) -> None:
+        """Note what has been acknowledged."""
+        ...
 
 
 class LinkView(Struct, frozen=True):
@@ -77,7 +133,7 @@ class Teller:
     def __init__(
         self,
         topics: Topics,
-        recorder: Recorder,
+        recorder: Recorded,
         link: Callable[[], LinkView],
         post: Callable[[str, bytes, bool], bool],
         clock: Clock,
