@@ -1,0 +1,94 @@
+"""The screens' server on a real socket in the test's own loop, and a state for it to show."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from baccarat.ports import free_port
+from displays import service
+from displays.service import DisplayService, DisplaySettings
+from events.bus import BusSettings
+from events.clock import SystemClock
+from events.topics import Topics
+from table_core.roads_view import read_results, view_roads
+from tests.support.waiting import until
+
+__all__ = ["Line", "address_of", "open_line", "serving", "shown"]
+
+Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+"""A browser's end of a connection."""
+
+
+def shown(results: str, position: int, **more: Any) -> bytes:
+    """A `state` document after a shoe with these results.
+
+    Args:
+        results: a letter a coup.
+        position: of the log.
+        more: further fields.
+    """
+    roads = msgspec.to_builtins(view_roads(read_results(results)))
+    shoe = {"id": "20261128-01", "decks": 8, "coups": len(results), "cards": 5 * len(results)}
+    document = {
+        "position": position,
+        "table": "t1",
+        "rulebook": {"id": "au-commission", "currency": "AUD"},
+        "shoe": {**shoe, "roads": roads},
+    }
+    return msgspec.json.encode(document | more)
+
+
+@asynccontextmanager
+async def serving(
+    monkeypatch: pytest.MonkeyPatch, **settings: Any
+) -> AsyncIterator[DisplayService]:
+    """The service, with no broker: what it shows is told to its `live`.
+
+    Args:
+        monkeypatch: makes its farewell to nobody a short one.
+        settings: of `DisplaySettings`.
+    """
+    monkeypatch.setattr(service, "_FAREWELL_S", 0.01)
+    bus = BusSettings(host="127.0.0.1", port=free_port(), client_id="screens")
+    started = DisplayService(
+        DisplaySettings(**settings), Topics("site", "t1"), bus, SystemClock(), session=1
+    )
+    stop = asyncio.Event()
+    running = asyncio.ensure_future(started.run(stop))
+    try:
+        await until(lambda: running.done() or _listens(started), "the server listens")
+        yield started
+    finally:
+        stop.set()
+        await running
+
+
+def _listens(started: DisplayService) -> bool:
+    host, port = address_of(started)
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
+
+
+def address_of(started: DisplayService) -> tuple[str, int]:
+    """Host and port."""
+    host, _, port = started.address.partition("//")[2].rstrip("/").partition(":")
+    return host, int(port)
+
+
+async def open_line(started: DisplayService, head: str = "", **options: Any) -> Line:
+    """A connection on which this much was said.
+
+    Args:
+        started: the service.
+        head: lines of a request, without the empty one at their end.
+        options: of `asyncio.open_connection`.
+    """
+    reader, writer = await asyncio.open_connection(*address_of(started), **options)
+    writer.write(head.replace("\n", "\r\n").encode())
+    await writer.drain()
+    return reader, writer
