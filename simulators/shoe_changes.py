@@ -1,23 +1,41 @@
 """The dealer and the shoe: load one, end one, change one in mid-life, report its cut card."""
 
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from events.commands import Answer, CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.shoe_life import CutPlace
 from simulators.console import Console, refused
 from simulators.dealing import next_shoe_id
-from simulators.shoe import ShoeSimulator
+from simulators.shoe import NewShoe
 from simulators.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally
 from simulators.view import OVER, TableSeen, TableView
 
-__all__ = ["DEALER", "ShoeChanges"]
+__all__ = ["DEALER", "ChangedShoe", "ShoeChanges"]
 
 DEALER: Final = "dealer"
 
 _ASK_AGAIN_S: Final = 0.2  # for a newer document, while the broker still has an older one
 _NEW_SHOE_SEEN_S: Final = 5.0  # for the table to hear a new shoe's burn; then play goes on anyway
 _PLAYABLE: Final = frozenset({"open", "up"})
+
+
+class ChangedShoe(Protocol):
+    """What of the physical shoe a change asks for; `simulators.shoe.ShoeSimulator` has it.
+
+    Attributes:
+        next_shoe: the id that the next shoe will have.
+    """
+
+    next_shoe: str
+
+    def take_next_id(self) -> str:
+        """The id of the shoe that comes now; the next one counts on."""
+        ...
+
+    async def new_shoe(self) -> NewShoe:
+        """Power up with a freshly shuffled shoe, expose its first card and burn."""
+        ...
 
 
 class ShoeChanges:
@@ -42,7 +60,7 @@ class ShoeChanges:
         view: TableView,
         tally: Tally,
         supervisor: Supervisor,
-        shoe: ShoeSimulator,
+        shoe: ChangedShoe,
         *,
         decks: int,
     ) -> None:

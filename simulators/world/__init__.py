@@ -1,0 +1,3 @@
+"""A whole table in one process and one seed: real parts between a fake clock, link, bus and disk."""
+
+__all__: list[str] = []

@@ -1,0 +1,112 @@
+"""What goes wrong in a world beside the shoe and its line, by name, and when.
+
+The shoe's faults and the line's come with coups (`simulators.faults`). These come at any step: the
+bus, both disks, and the death of any process at any of its own steps.
+"""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Final
+
+from events.errors import InputError
+from simulators.faults import FAULTS
+from simulators.world.courier import BUS_FAULTS
+from simulators.world.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
+from simulators.world.log_disk import DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED
+from simulators.world.trouble import Killed, Trouble
+
+__all__ = ["AT_ONCE", "PLAYED", "Mischief", "parse_world_faults"]
+
+_DEATHS: Final = ("kill_cage", "kill_driver", "kill_table")
+AT_ONCE: Final = ("bus_disconnect", "bus_wipe", "kill_display", "power_cut", "snapshot_lost")
+"""What the world does itself, between two steps."""
+PLAYED: Final = (
+    *sorted({*BUS_FAULTS, *_DEATHS, *AT_ONCE}),
+    *(JOURNAL_FULL, JOURNAL_SYNC_FAILED, DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED),
+)
+"""All of these, by name."""
+
+_EVERY_STEPS: Final = 350  # on average; a coup takes some hundred
+# Chances in a row that are spoilt: a bad broker is bad for a while, and so is a full disk.
+_ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 12, JOURNAL_FULL: 4}
+_FUSE: Final = 10  # steps of its own that a process still takes before it dies
+
+
+def parse_world_faults(text: str) -> tuple[str, ...]:
+    """Read `all`, `none`, or names with commas between them; sorted, each once.
+
+    Raises:
+        InputError: there is no fault of that name; says which there are.
+    """
+    known = {*FAULTS, *PLAYED}
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    unknown = sorted(names - known - {"all", "none"})
+    if unknown or not names:
+        there_are = ", ".join(sorted(known))
+        raise InputError(f"no fault {', '.join(unknown) or text!r}; there are all, none, {there_are}")
+    return tuple(sorted(known if "all" in names else names - {"none"}))
+
+
+class Mischief:
+    """Draws what goes wrong next, and kills.
+
+    Args:
+        names: what may; those of the shoe are passed over.
+        rng: when, and which.
+        trouble: where it waits for its chance.
+    """
+
+    def __init__(self, names: Iterable[str], rng: Random, trouble: Trouble) -> None:
+        self._names = [name for name in PLAYED if name in set(names)]
+        self._rng = rng
+        self._trouble = trouble
+        self._next = 0
+        self._fuses: dict[str, int] = {}
+        self._wait(0)
+
+    def due(self, step: int) -> str | None:
+        """What the world is to do now; everything else is armed and comes at its chance."""
+        if step < self._next:
+            return None
+        self._wait(step)
+        if not self._names:
+            return None
+        name = self._rng.choice(self._names)
+        if name in AT_ONCE:
+            self._trouble.came[name] += 1
+            return name
+        if name in _DEATHS:
+            self._fuses.setdefault(name, self._rng.randrange(_FUSE))
+        else:
+            self._trouble.arm(name, self._rng.randint(1, _ROWS.get(name, 1)))
+        return None
+
+    def probe(self, process: str) -> Callable[[str], None]:
+        """What a process tells its steps to; it may die there.
+
+        Args:
+            process: its name.
+        """
+        name, fuses, came = f"kill_{process}", self._fuses, self._trouble.came
+
+        def burn(_: str) -> None:
+            left = fuses.get(name)
+            if left is None:
+                return
+            if left:
+                fuses[name] = left - 1
+                return
+            del fuses[name]
+            came[name] += 1
+            raise Killed(process)
+
+        return burn
+
+    def calm(self) -> None:
+        """Nothing goes wrong any more."""
+        self._names.clear()
+        self._fuses.clear()
+        self._trouble.calm()
+
+    def _wait(self, step: int) -> None:
+        self._next = step + self._rng.randint(1, 2 * _EVERY_STEPS)

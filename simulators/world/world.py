@@ -1,0 +1,398 @@
+"""One seed's world: processes, people and things that go wrong, one small step after another.
+
+Whoever has something to do may be next, by the seed's choice; when nobody has, time goes on to the
+next who will. Nothing else decides: not the machine, not its clock, not the order of a set.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from msgspec import Struct
+
+from events.codec import decode_entry
+from events.commands import AssignDealer
+from events.errors import LogUnwritable, OurBug, TableError
+from events.log import Stored
+from events.topics import Topics
+from shoe_driver.decode import Decoder
+from shoe_driver.edge.catalogue import profile_text
+from shoe_driver.profile import parse_profile
+from shoe_driver.records import RecordReader
+from simulators.dealing import DealingShoe
+from simulators.device import Disclosure
+from simulators.faults import FAULTS, FaultPlan
+from simulators.script import Fallen
+from simulators.supervisor import SUPERVISOR
+from simulators.world.auditor import Auditor, Violation
+from simulators.world.auditor_rules import RULEBOOKS, Hands
+from simulators.world.clock import MICROSECONDS, WorldClock
+from simulators.world.consumers import CageProcess, DisplayProcess, Ledger
+from simulators.world.courier import Courier
+from simulators.world.desk import Desk, WorldView
+from simulators.world.driver import DriverProcess
+from simulators.world.journal_disk import JournalDisk
+from simulators.world.log_disk import LogDisk
+from simulators.world.port import WorldPort
+from simulators.world.seat import Part, Seat
+from simulators.world.shoe import WorldShoe
+from simulators.world.staff import PlayedCoup, Staff
+from simulators.world.table import PEOPLE, TableProcess
+from simulators.world.trouble import Killed, Trouble
+from simulators.world.troubles import PLAYED, Mischief
+from simulators.world.waiting import Person, Waiting
+from table_core.fold import fold
+from table_core.snapshot import encode_state
+from table_core.state import TableState
+from table_core.stores import load_rulebook
+
+__all__ = ["Report", "World"]
+
+_SITE, _TABLE = "world", "t1"
+_FIRST_SHOE: Final = "20261127-01"
+_STEP_US: Final = 100
+_KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
+    ("enq-bcc", "immediate"),
+    ("enq-bcc", "deferred"),
+    ("ref-crc", "immediate"),
+    ("ref-crc", "deferred"),
+)
+"""Profiles with a check and a number: a bad line of text may leave no trace, by its own page."""
+_SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
+_REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
+_MOST_STEPS: Final = 60_000  # of a coup; beyond it nothing goes on
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What became of a seed's world.
+
+    Args:
+        seed: the same one is the same world, on any machine.
+        coups: that were played.
+        steps: that it took.
+        faults: what went wrong, by name.
+        digest: SHA-256 over all bytes of the log and of the driver's journals, hex.
+        violations: what must never be, with the step; empty when all is well.
+    """
+
+    seed: int
+    coups: int
+    steps: int
+    faults: dict[str, int]
+    digest: str
+    violations: tuple[str, ...]
+
+
+class World:
+    """A table and all around it, made of one seed.
+
+    Args:
+        seed: the world's.
+        faults: what may go wrong, as `parse_world_faults` gives it.
+        folder: where real snapshots are kept beside the log; nothing else touches the disk.
+    """
+
+    def __init__(self, seed: int, faults: Sequence[str], folder: Path) -> None:
+        self._seed = seed
+        self._rng = rng = Random(f"{seed}/world")
+        self._clock = WorldClock()
+        self._trouble = Trouble()
+        self._mischief = Mischief(faults, Random(f"{seed}/mischief"), self._trouble)
+        self._topics = Topics(_SITE, _TABLE)
+        self._rulebook = load_rulebook(rng.choice(RULEBOOKS))
+        profile, disclosure = rng.choice(_KINDS)
+        text = profile_text(profile)
+        self._profile = (text, parse_profile(text, source=profile))
+        self._courier = Courier(rng, self._trouble)
+        self._journals = JournalDisk(rng, self._trouble)
+        self._log_disk = LogDisk(folder / f"{seed}.sqlite", f"{_SITE}/{_TABLE}", self._trouble)
+        self._port = WorldPort()
+        self._ledger = Ledger(f"{_SITE}/{_TABLE}")
+        self._auditor = Auditor(_TABLE, self._rulebook.id)
+        self._stored: list[Stored] = []
+        self._hash = hashlib.sha256()
+        self._live: TableState | None = None  # of the table's last life
+        self._violations: list[str] = []
+        self._steps = 0
+        self._seats = [
+            self._seat("driver", self._make_driver),
+            self._seat("table", self._make_table),
+            self._seat("cage", self._make_cage),
+            self._seat("display", self._make_display),
+        ]
+        self._people(disclosure, faults)
+
+    def run(self, coups: int) -> Report:
+        """Play so many coups, and let everything come to rest."""
+        self._person = Person(self._clock, self._life(coups))
+        self._parts: list[Part] = [*self._seats, self._desk_seat, self._shoe, self._person]
+        self._port.plug_in()
+        most = _MOST_STEPS * (coups + 1)
+        try:
+            while not self._person.over:
+                self._step()
+                if self._steps > most:
+                    raise Violation("nothing goes on any more")  # noqa: TRY301 - told like all others
+            self._come_to_rest()
+            self._hold_together()
+        except Exception as error:  # noqa: BLE001 - whatever it is breaks the world, and is told with its step
+            kind = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
+            self._violations.append(f"step {self._steps}: {kind}{error}")
+        finally:
+            self._person.leave()
+        faults = self._trouble.came + self._staff.tally.faults
+        return Report(
+            seed=self._seed,
+            coups=self._staff.tally.coups,
+            steps=self._steps,
+            faults=dict(sorted(faults.items())),
+            digest=self._digest(),
+            violations=tuple(self._violations),
+        )
+
+    def close(self) -> None:
+        """The world is over."""
+        self._log_disk.close()
+
+    # ---- what it is made of ----
+
+    def _seat(self, name: str, make: object) -> Seat:
+        return Seat(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
+
+    def _make_driver(self) -> DriverProcess:
+        return DriverProcess(
+            self._topics,
+            self._profile,
+            self._journals,
+            self._port,
+            self._courier,
+            self._clock,
+            self._rng,
+            self._mischief.probe("driver"),
+        )
+
+    def _make_table(self) -> TableProcess:
+        process = TableProcess(
+            self._topics,
+            self._rulebook,
+            self._log_disk,
+            self._stored.extend,
+            self._courier,
+            self._clock,
+            self._rng,
+            self._mischief.probe("table"),
+        )
+        self._compare_with_live(process.table.state)
+        return process
+
+    def _make_cage(self) -> CageProcess:
+        return CageProcess(
+            self._topics,
+            self._ledger,
+            self._courier,
+            self._clock,
+            self._seats[2].lives,
+            self._mischief.probe("cage"),
+        )
+
+    def _make_display(self) -> DisplayProcess:
+        return DisplayProcess(self._topics, self._courier, self._clock)
+
+    def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
+        waiting = Waiting(self._clock)
+        view = WorldView(waiting)
+        self._desk = Desk(self._topics, PEOPLE, self._courier, waiting, view)
+        self._desk_seat = self._seat("people", lambda: self._desk)
+        dealing = DealingShoe(
+            seed=self._seed,
+            decks=self._rulebook.decks,
+            disclosure=disclosure,
+            cut_card=self._rulebook.decks * 52 - self._rng.randint(_SHORTEST, _LONGEST),
+            profile=self._profile[1].id,
+        )
+        self._shoe = WorldShoe(
+            self._port, dealing, waiting, self._clock, self._rng, first_shoe=_FIRST_SHOE
+        )
+        names = [name for name in faults if name in FAULTS and name not in dealing.profile.unfit]
+        self._staff = Staff(
+            self._desk,
+            view,
+            waiting,
+            self._shoe,
+            self._rulebook,
+            seed=self._seed,
+            rng=self._rng,
+            plan=FaultPlan(self._seed, names, span=2 * len(names) + 1),
+            restart_driver=lambda: self._kill("driver"),
+            over=self._coup_over,
+        )
+
+    async def _life(self, coups: int) -> None:
+        await self._staff.play(coups)
+        self._mischief.calm()
+        farewell = AssignDealer(transaction="farewell", dealer="nobody")
+        await self._desk.must(SUPERVISOR, farewell)
+
+    # ---- how it goes ----
+
+    def _step(self) -> None:
+        self._steps += 1
+        clock = self._clock
+        clock.now_us += _STEP_US
+        due = self._mischief.due(self._steps)
+        if due is not None:
+            self._do(due)
+        runnable = [part for part in self._parts if part.busy]
+        if not runnable:
+            clock.until(min(part.wakes_us for part in self._parts))
+            return
+        part = runnable[0] if len(runnable) == 1 else self._rng.choice(runnable)
+        try:
+            part.work()
+        except Killed as death:
+            self._kill(death.process)
+        except LogUnwritable:
+            if part is not self._seats[1]:
+                raise
+            self._kill("table")  # the disk left it in doubt: only a new start can tell
+        if self._stored:
+            self._audit()
+
+    def _audit(self) -> None:
+        stored, self._stored[:] = list(self._stored), []
+        for each in stored:
+            if each.position > self._auditor.position:
+                self._hash.update(each.stored)
+                self._auditor.hear(each.position, decode_entry(each.stored).data)
+
+    def _kill(self, name: str) -> None:
+        seat = next(each for each in self._seats if each.name == name)
+        if isinstance(seat.process, TableProcess):
+            self._live = seat.process.table.state
+        seat.kill()
+
+    def _do(self, what: str) -> None:
+        match what:
+            case "bus_disconnect":
+                seat = self._rng.choice([*self._seats, self._desk_seat])
+                if seat.process is not None:
+                    seat.process.client.hang_up()
+            case "bus_wipe":
+                self._courier.wipe()
+            case "kill_display":
+                self._kill("display")
+            case "snapshot_lost":
+                snapshot = self._log_disk.path.with_name(f"{self._log_disk.path.name}.snapshot")
+                snapshot.unlink(missing_ok=True)
+            case "power_cut":
+                self._kill("driver")
+                self._kill("table")
+                self._journals.power_cut()
+                self._courier.wipe()
+
+    def _coup_over(self, played: PlayedCoup) -> None:
+        self._audit()
+        lying = _hands(played.lying)
+        self._auditor.at_the_end(played.coup, lying, broken_off=played.broken_off)
+
+    def _compare_with_live(self, opened: TableState) -> None:
+        """Replay equals live; what a failed commit left in doubt is heard of here."""
+        self._stored.extend(self._log_disk.stored(self._auditor.position))
+        self._audit()
+        live, self._live = self._live, None
+        if (
+            live is not None
+            and live.position == opened.position
+            and encode_state(live) != encode_state(opened)
+        ):
+            raise Violation(f"the log replays to another state than was live at {live.position}")
+
+    # ---- how it ends ----
+
+    def _come_to_rest(self) -> None:
+        limit = self._clock.now_us + _REST_US
+        while not self._at_rest():
+            self._step()
+            if self._clock.now_us > limit:
+                raise Violation(f"consumers do not converge: {self._standing()}")
+
+    def _at_rest(self) -> bool:
+        return len(set(self._standing().values())) == 1 and self._reports_told()
+
+    def _standing(self) -> dict[str, int]:
+        """How far everybody has come."""
+        display = self._seats[3].process
+        document = display.live.document if isinstance(display, DisplayProcess) else None
+        return {
+            "log": self._auditor.position,
+            "cage": self._ledger.position,
+            "display": document.position if document else 0,
+        }
+
+    def _reports_told(self) -> bool:
+        """Whether the log has all that the newest journal has."""
+        driver = self._seats[0].process
+        if not isinstance(driver, DriverProcess):
+            return False
+        recorder = driver.recorder
+        return recorder.outbox.acked == recorder.decoder.head
+
+    def _hold_together(self) -> None:
+        """Log, journals, ledger and live state against one another.
+
+        Raises:
+            Violation: they differ.
+        """
+        self._hold_ledger()
+        self._hold_journals()
+        state = TableState()
+        for stored in self._log_disk.stored(0):
+            state = fold(state, decode_entry(stored.stored).data)
+        table = self._seats[1].process
+        if not isinstance(table, TableProcess):
+            raise OurBug("the table does not live, and all is at rest")
+        if encode_state(table.table.state) != encode_state(state):
+            raise Violation("the log replays to another state than is live")
+
+    def _hold_ledger(self) -> None:
+        seats: Counter[int] = Counter()
+        for entry in self._ledger.entries.values():
+            amount = sum(posting.amount for posting in entry.postings)
+            if amount:
+                raise Violation(f"entry {entry.ref} does not balance: {amount}")
+            for posting in entry.postings:
+                if posting.account == "seat":
+                    seats[posting.seat] -= posting.amount
+        for seat in sorted({*seats, *self._auditor.purse}):
+            ledger, chips = seats[seat], self._auditor.purse[seat]
+            if ledger != chips:
+                raise Violation(f"seat {seat} has {ledger} by the ledger and {chips} in chips")
+
+    def _hold_journals(self) -> None:
+        """Each report in the log came of the journal's bytes, and none is missing."""
+        for journal in self._journals.journals:
+            decoder = Decoder(self._profile[1], journal)
+            events = [
+                event
+                for record in RecordReader().feed(self._journals.content(journal))
+                for event in decoder.feed(record)
+            ]
+            logged = self._auditor.reports.get(journal, [])
+            if events != logged:
+                said = f"{len(logged)} in the log, {len(events)} in the journal"
+                raise Violation(f"the reports of {journal} are not what its bytes say: {said}")
+
+    def _digest(self) -> str:
+        whole = self._hash.copy()
+        for journal in self._journals.journals:
+            whole.update(self._journals.content(journal))
+        return whole.hexdigest()
+
+
+def _hands(lying: Sequence[Fallen]) -> Hands:
+    player = [fallen.card for fallen in lying if fallen.place.hand.value == "player"]
+    banker = [fallen.card for fallen in lying if fallen.place.hand.value == "banker"]
+    return Hands(player, banker)
