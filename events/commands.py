@@ -320,10 +320,17 @@ class Replay(Command, frozen=True, kw_only=True, rename={"start": "from"}):
 
 
 class Ack(Command, frozen=True, kw_only=True):
-    """A durable consumer has stored everything up to and including `position`."""
+    """A durable consumer has stored everything up to and including `position`.
+
+    Args:
+        consumer: its name, which registers it.
+        position: of the log.
+        retired: it is the last one: nobody waits for this consumer any more.
+    """
 
     consumer: str
     position: int
+    retired: bool = False
 
 
 class ShowCoup(Command, frozen=True, kw_only=True):

@@ -251,17 +251,24 @@ class EventLog:
         rows = self._files.query("SELECT position FROM cursor WHERE name = ?", name)
         return int(rows[0][0]) if rows else 0
 
-    def move_cursor(self, name: str, position: int) -> None:
-        """Remember how far `name` has come, on the disk when this returns.
+    def cursors(self, prefix: str) -> dict[str, int]:
+        """How far each has come whose name begins so."""
+        sql = "SELECT name, position FROM cursor WHERE substr(name, 1, ?) = ?"
+        return dict(self._files.query(sql, len(prefix), prefix))
+
+    def move_cursor(self, name: str, position: int | None) -> None:
+        """Remember how far `name` has come, or with None forget it; on the disk when this returns.
 
         Raises:
             LogUnwritable: the disk refused.
             OurBug: the log does not reach that far.
         """
-        if not 0 <= position <= self._position:
+        if not 0 <= (position or 0) <= self._position:
             raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
         with self._files.writing(f"move cursor {name!r}") as db:
-            db.execute("INSERT OR REPLACE INTO cursor VALUES (?, ?)", (name, position))
+            db.execute("DELETE FROM cursor WHERE name = ?", (name,))
+            if position is not None:
+                db.execute("INSERT INTO cursor VALUES (?, ?)", (name, position))
 
     def keep_checkpoint(self, note: bytes) -> None:
         """Store a signed checkpoint of the log as it stands, on the disk when this returns.

@@ -4,7 +4,7 @@ Only what the table has seen stands here: the faces of cards that are withheld, 
 the game never do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -28,9 +28,11 @@ __all__ = [
     "BetView",
     "CardView",
     "CommissionView",
+    "ConsumerView",
     "CoupView",
     "DueView",
     "LinkStatusView",
+    "RulebookName",
     "RulebookView",
     "ShoeStatus",
     "StateView",
@@ -112,7 +114,7 @@ class BetView(Struct, frozen=True, kw_only=True):
 
 
 class RulebookView(Struct, frozen=True, kw_only=True):
-    """The rules in force, by id and hash."""
+    """The rules in force, by id and hash; the limits are the table's own where it has set some."""
 
     id: str
     hash: str
@@ -121,6 +123,8 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     unit: int
     sign: Sign
     bets: tuple[BetView, ...]
+    table_maximum: int | None
+    differential: int | None
 
 
 class TotalsView(Struct, frozen=True, kw_only=True):
@@ -142,6 +146,32 @@ class CommissionView(Struct, frozen=True, kw_only=True):
     laid: tuple[SeatAmount, ...]
 
 
+class ConsumerView(Struct, frozen=True, kw_only=True):
+    """A durable consumer, such as the cage.
+
+    Args:
+        name: `<user>/<consumer>`.
+        position: up to which it has acknowledged.
+        waiting_s: age of the oldest settlement that it has not; null where it has them all.
+        heard_s: since its last acknowledgement; null where none came since the table started.
+        overdue: it owes an acknowledgement for longer than the house waits.
+    """
+
+    name: str
+    position: int
+    waiting_s: int | None
+    heard_s: int | None
+    overdue: bool
+
+
+class RulebookName(Struct, frozen=True, kw_only=True):
+    """A rulebook that this table knows; a settled coup can be judged again by it."""
+
+    id: str
+    hash: str
+    title: str
+
+
 class StateView(Struct, frozen=True, kw_only=True):
     """The whole table at `position`; `refusals` says by command what it would refuse now."""
 
@@ -156,6 +186,8 @@ class StateView(Struct, frozen=True, kw_only=True):
     totals: TotalsView
     commission: CommissionView
     refusals: dict[str, Refusal]
+    consumers: tuple[ConsumerView, ...] = ()
+    library: tuple[RulebookName, ...] = ()
 
 
 def view(
@@ -165,6 +197,8 @@ def view(
     rulebook: Rulebook,
     catching_up: bool,
     faults: tuple[Alarm, ...] = (),
+    consumers: tuple[ConsumerView, ...] = (),
+    library: Sequence[Rulebook] = (),
 ) -> StateView:
     """What a display may know of `state`.
 
@@ -174,6 +208,8 @@ def view(
         rulebook: in force.
         catching_up: the core has not read all that the driver has numbered.
         faults: what stands and cannot be in the log, such as a disk that refuses it.
+        consumers: the durable ones.
+        library: rulebooks that this table knows.
     """
     shoe, link, totals = state.shoe, state.link, state.totals
     owed = state.commission
@@ -211,6 +247,8 @@ def view(
             outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
         ),
         refusals=refusals_now(state, context),
+        consumers=consumers,
+        library=tuple(RulebookName(id=b.id, hash=b.hash, title=b.title) for b in library),
     )
 
 
@@ -257,6 +295,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
             for bet in rulebook.bets.values()
             if bet.offered
         ),
+        table_maximum=rulebook.limits.table_maximum,
+        differential=rulebook.limits.differential,
     )
 
 

@@ -55,6 +55,27 @@ async def test_a_consumers_acknowledgement_is_kept_and_checked(
         assert log.cursor("consumer/cage/cage") == position
 
 
+async def test_the_state_says_how_far_each_consumer_has_come_until_it_is_retired(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        ack = Ack(transaction="a", consumer="main", position=1)
+        assert (await table.ask("cage", ack)).result == "accepted"
+        await play(table)
+        await until(
+            lambda: [each.waiting_s is None for each in table.states[-1].consumers] == [False],
+            "nothing is owed",
+        )
+        (cage,) = table.states[-1].consumers
+        assert (cage.name, cage.position, cage.overdue) == ("cage/main", 1, False)
+        last = Ack(transaction="b", consumer="main", position=1, retired=True)
+        assert (await table.ask("cage", last)).result == "accepted"
+        await until(lambda: not table.states[-1].consumers, "it is still waited for")
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
+        assert log.cursors("consumer/") == {}
+
+
 async def test_a_disk_that_refuses_is_told_and_nothing_is_acknowledged_until_it_takes_again(
     table: Table1, tmp_path: Path
 ) -> None:
