@@ -2,8 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import msgspec
@@ -11,14 +13,15 @@ import pytest
 
 from baccarat.ports import free_port
 from displays import service
+from displays.live import Live
 from displays.service import DisplayService, DisplaySettings
 from events.bus import BusSettings
-from events.clock import SystemClock
+from events.clock import Clock, SystemClock
 from events.topics import Topics
 from table_core.roads_view import read_results, view_roads
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_SECONDS, until
 
-__all__ = ["Line", "address_of", "open_line", "serving", "shown"]
+__all__ = ["Line", "Served", "address_of", "open_line", "served", "serving", "shown"]
 
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 """A browser's end of a connection."""
@@ -45,18 +48,19 @@ def shown(results: str, position: int, **more: Any) -> bytes:
 
 @asynccontextmanager
 async def serving(
-    monkeypatch: pytest.MonkeyPatch, **settings: Any
+    monkeypatch: pytest.MonkeyPatch, *, clock: Clock | None = None, **settings: Any
 ) -> AsyncIterator[DisplayService]:
     """The service, with no broker: what it shows is told to its `live`.
 
     Args:
         monkeypatch: makes its farewell to nobody a short one.
+        clock: its own; the machine's unless said.
         settings: of `DisplaySettings`.
     """
     monkeypatch.setattr(service, "_FAREWELL_S", 0.01)
     bus = BusSettings(host="127.0.0.1", port=free_port(), client_id="screens")
     started = DisplayService(
-        DisplaySettings(**settings), Topics("site", "t1"), bus, SystemClock(), session=1
+        DisplaySettings(**settings), Topics("site", "t1"), bus, clock or SystemClock(), session=1
     )
     stop = asyncio.Event()
     running = asyncio.ensure_future(started.run(stop))
@@ -92,3 +96,51 @@ async def open_line(started: DisplayService, head: str = "", **options: Any) -> 
     writer.write(head.replace("\n", "\r\n").encode())
     await writer.drain()
     return reader, writer
+
+
+class Served:
+    """The service in a thread of its own, for a browser that the test drives.
+
+    Args:
+        started: the service.
+        loop: of its thread.
+    """
+
+    def __init__(self, started: DisplayService, loop: asyncio.AbstractEventLoop) -> None:
+        self.address = started.address.rstrip("/")
+        self._live = started.live
+        self._loop = loop
+
+    def tell(self, document: bytes) -> None:
+        """The table says a state."""
+        self._loop.call_soon_threadsafe(lambda: self._live.hear_state(document, retain=False))
+
+    def do(self, act: Callable[[Live], object]) -> None:
+        """Do something to what is shown, in its own thread."""
+        self._loop.call_soon_threadsafe(lambda: act(self._live))
+
+
+@contextmanager
+def served(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Iterator[Served]:
+    """The service, with no broker, in a thread.
+
+    Args:
+        monkeypatch: as `serving` takes it.
+        settings: the same.
+    """
+    ready: Future[Served] = Future()
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+
+    async def serve() -> None:
+        async with serving(monkeypatch, **settings) as started:
+            ready.set_result(Served(started, loop))
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="screens")
+    thread.start()
+    try:
+        yield ready.result(PATIENCE_SECONDS)
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()

@@ -1,0 +1,108 @@
+"""All roads of a shoe as they stand on a board, written from the rules with no haste.
+
+It knows nothing of the product: a shoe is a text of `P`, `B` and `T`, and what comes out are marks
+at places. Columns of the big road are plain lists, the grid is a board of six rows that is filled
+cell by cell.
+"""
+
+from itertools import groupby
+from typing import Final
+
+__all__ = ["Mark", "board_of"]
+
+Mark = tuple[int, int, str, int]
+"""Column, row, mark, ties."""
+
+ROWS: Final = 6
+_BACK: Final = {"big_eye_boy": 1, "small_road": 2, "cockroach_pig": 3}
+
+
+def _columns(shoe: str) -> list[list[list[object]]]:
+    """The big road: columns of [winner, ties]; ties before the first win wait for it."""
+    columns: list[list[list[object]]] = []
+    waiting = 0
+    for result in shoe:
+        if result == "T":
+            if columns:
+                cell = columns[-1][-1]
+                cell[1] = int(str(cell[1])) + 1
+            else:
+                waiting += 1
+        elif columns and columns[-1][-1][0] == result:
+            columns[-1].append([result, 0])
+        else:
+            columns.append([[result, waiting]])
+            waiting = 0
+    return columns
+
+
+def _derived(columns: list[list[list[object]]], back: int) -> str:
+    """A derived road, cell by cell in the order of play.
+
+    The first cell of a column asks whether the two columns before it, one and `1 + back` to the
+    left of it, are as long as each other. Any further cell looks `back` columns to the left, at its
+    own row and the row above: red where both or neither are taken, which is everywhere but just
+    below that column's end.
+    """
+    lengths = [len(column) for column in columns]
+    marks = ""
+    for c, length in enumerate(lengths):
+        for row in range(length):
+            if row == 0 and c >= back + 1:
+                marks += "R" if lengths[c - 1] == lengths[c - 1 - back] else "B"
+            elif row > 0 and c >= back:
+                marks += "B" if lengths[c - back] == row else "R"
+    return marks
+
+
+def _laid(streaks: list[int]) -> list[tuple[int, int]]:
+    """Where each cell lies: down, and to the right where below is the floor or taken."""
+    taken: set[tuple[int, int]] = set()
+    order: list[tuple[int, int]] = []
+    top = -1
+    for length in streaks:
+        top += 1
+        while (top, 0) in taken:
+            top += 1
+        place, down = (top, 0), True
+        for n in range(length):
+            if n > 0:
+                below = (place[0], place[1] + 1)
+                down = down and below[1] < ROWS and below not in taken
+                place = below if down else (place[0] + 1, place[1])
+            assert place not in taken, "a road that runs over itself"
+            taken.add(place)
+            order.append(place)
+    return order
+
+
+def _seen(marks: list[Mark], columns: int) -> list[Mark]:
+    """The newest columns, as many as fit."""
+    most = max((column for column, *_ in marks), default=-1)
+    gone = max(0, most + 1 - columns)
+    return [(column - gone, *rest) for column, *rest in marks if column >= gone]  # type: ignore[misc]  # the rest is three
+
+
+def board_of(shoe: str, fits: dict[str, int]) -> dict[str, list[Mark]]:
+    """Every road's marks in order, as far as they are seen.
+
+    Args:
+        shoe: a letter a coup.
+        fits: how many columns each road has room for.
+    """
+    columns = _columns(shoe)
+    cells = [cell for column in columns for cell in column]
+    board = {
+        "bead_plate": [(n // ROWS, n % ROWS, result, 0) for n, result in enumerate(shoe)],
+        "big_road": [
+            (*place, str(winner), int(str(ties)))
+            for place, (winner, ties) in zip(
+                _laid([len(column) for column in columns]), cells, strict=True
+            )
+        ],
+    }
+    for road, back in _BACK.items():
+        marks = _derived(columns, back)
+        places = _laid([len(list(run)) for _, run in groupby(marks)])
+        board[road] = [(*place, mark, 0) for place, mark in zip(places, marks, strict=True)]
+    return {road: _seen(marks, fits[road]) for road, marks in board.items()}
