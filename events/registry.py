@@ -4,6 +4,7 @@ from typing import Final
 
 from events import (
     books,
+    chips,
     commission,
     correction,
     integrity,
@@ -38,6 +39,13 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     table.AlarmRaised,
     table.AlarmCleared,
     books.BooksClosed,
+    chips.ChipsCorrected,
+    chips.ChipsCounted,
+    chips.ChipsCredited,
+    chips.ChipsFilled,
+    chips.DropCounted,
+    chips.FloatClosed,
+    chips.FloatOpened,
     commission.CommissionAccrued,
     commission.CommissionCollected,
     commission.CommissionPrepaid,

@@ -2,6 +2,15 @@
 
 from typing import Final
 
+from events.chip_commands import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
 from events.commands import (
     Ack,
     AcknowledgeAlarm,
@@ -66,6 +75,13 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "collect_commission": CollectCommission,
     "mark_uncollected": MarkUncollected,
     "recover_commission": RecoverCommission,
+    "open_float": OpenFloat,
+    "fill": Fill,
+    "credit": Credit,
+    "count_chips": CountChips,
+    "close_float": CloseFloat,
+    "count_drop": CountDrop,
+    "correct_chips": CorrectChips,
     "replay": Replay,
     "ack": Ack,
     "show_coup": ShowCoup,

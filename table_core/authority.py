@@ -2,6 +2,15 @@
 
 from typing import Final
 
+from events.chip_commands import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
 from events.commands import (
     Ack,
     AcknowledgeAlarm,
@@ -78,6 +87,13 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
     CollectCommission: _PIT,
     MarkUncollected: _SUPERVISOR,
     RecoverCommission: _SUPERVISOR,
+    OpenFloat: _SUPERVISOR,
+    Fill: _SUPERVISOR,
+    Credit: _SUPERVISOR,
+    CountChips: _SUPERVISOR,
+    CloseFloat: _SUPERVISOR,
+    CorrectChips: _SUPERVISOR,
+    CountDrop: frozenset({"cage"}),
     Replay: ROLES,
     Ack: frozenset({"cage"}),
     ShowCoup: _PIT,

@@ -7,6 +7,15 @@ at the end, one small function a command. What the shoe says is heard in `table_
 from collections.abc import Callable
 from typing import Any, Final
 
+from events.chip_commands import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
 from events.commands import (
     AcknowledgeAlarm,
     AssignDealer,
@@ -54,6 +63,15 @@ from table_core.decide_cards import (
     mark_unreadable,
     realign,
     resolve_irregularity,
+)
+from table_core.decide_chips import (
+    close_float,
+    correct_chips,
+    count_chips,
+    count_drop,
+    credit,
+    fill,
+    open_float,
 )
 from table_core.decide_commission import (
     collect_commission,
@@ -262,4 +280,11 @@ _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decisi
     CollectCommission: collect_commission,
     MarkUncollected: mark_uncollected,
     RecoverCommission: recover_commission,
+    OpenFloat: open_float,
+    Fill: fill,
+    Credit: credit,
+    CountChips: count_chips,
+    CloseFloat: close_float,
+    CountDrop: count_drop,
+    CorrectChips: correct_chips,
 }

@@ -9,6 +9,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from events.books import BooksClosed
+from events.chips import (
+    ChipsCorrected,
+    ChipsCounted,
+    ChipsCredited,
+    ChipsFilled,
+    DropCounted,
+    FloatClosed,
+    FloatOpened,
+)
 from events.commission import (
     CommissionAccrued,
     CommissionCollected,
@@ -67,6 +76,14 @@ from table_core.fold_cards import (
     on_deal_completed,
     on_excess_card_resolved,
 )
+from table_core.fold_chips import (
+    on_chips_corrected,
+    on_chips_counted,
+    on_chips_moved,
+    on_drop_counted,
+    on_float_closed,
+    on_float_opened,
+)
 from table_core.fold_correction import (
     OF_THE_PAST,
     fold_past,
@@ -93,7 +110,7 @@ from table_core.state import Alarm, Coup, TableState
 __all__ = ["FOLD_VERSION", "fold", "fold_all"]
 
 # Raised whenever the same log would fold to another state; snapshots are keyed by it.
-FOLD_VERSION: Final = 2
+FOLD_VERSION: Final = 3
 
 
 def fold(state: TableState, event: TableEvent) -> TableState:
@@ -302,6 +319,13 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CommissionReversed: _on_commission,
     CommissionUncollected: _on_commission,
     CommissionRecovered: _on_commission,
+    FloatOpened: on_float_opened,
+    ChipsFilled: on_chips_moved,
+    ChipsCredited: on_chips_moved,
+    ChipsCounted: on_chips_counted,
+    FloatClosed: on_float_closed,
+    DropCounted: on_drop_counted,
+    ChipsCorrected: on_chips_corrected,
     IrregularityRecorded: _on_nothing,
     DealerAssigned: _on_dealer_assigned,
     LimitsSet: _on_limits_set,

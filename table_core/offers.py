@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from events.cards import Card, Hand
+from events.chip_commands import CloseFloat, CountChips, Credit, Fill, OpenFloat
 from events.commands import (
     ANSWER_EXISTS,
     Burn,
@@ -59,12 +60,20 @@ _BARE: Final[tuple[Command, ...]] = (
     ConfirmResult(transaction=_ANY, reason=""),
     VoidCoup(transaction=_ANY, reason=""),
     CollectCommission(transaction=_ANY),
+    OpenFloat(transaction=_ANY, float_id="", currency="", chips=()),
+    Fill(transaction=_ANY, slip="", chips=()),
+    Credit(transaction=_ANY, slip="", chips=()),
+    CountChips(transaction=_ANY, chips=()),
+    CloseFloat(transaction=_ANY, chips=()),
 )
 _DETAILS: Final = frozenset(
     {
         "card_known",
         "invalid_burn",
+        "invalid_float",
         "invalid_shoe",
+        "invalid_slip",
+        "no_chips",
         "no_such_card",
         "no_wagers",
         "not_due",

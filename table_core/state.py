@@ -8,6 +8,7 @@ from events.table import DealCompleted, Settlement, Wager
 from events.wagering import LimitsSet
 from table_core.commission import CommissionBook
 from table_core.coup import OVER, Phase
+from table_core.floats import TableFloat
 from table_core.shoe_state import ShoeView
 from table_core.standing import Standing, with_wagers
 from table_core.trail import Trail
@@ -168,6 +169,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         alarms: those that stand and were raised by an event.
         totals: what has gone over the table.
         commission: how the house's commission stands.
+        floats: the table's last ones, the newest last.
     """
 
     position: int = 0
@@ -185,6 +187,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
     alarms: tuple[Alarm, ...] = ()
     totals: Totals = Totals()
     commission: CommissionBook = CommissionBook()
+    floats: tuple[TableFloat, ...] = ()
 
     @property
     def phase(self) -> Phase:

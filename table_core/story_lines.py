@@ -13,6 +13,7 @@ from events.irregularity import DealerAssigned, IrregularityRecorded
 from events.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
 from table_core.replay import Moment
 from table_core.tell_cards import CARD_WORDS
+from table_core.tell_chips import CHIP_WORDS
 from table_core.tell_money import MONEY_WORDS
 from table_core.telling import Told, Tone, Words, fields_of, plain
 from table_core.words import who
@@ -109,6 +110,7 @@ def _assigned(event: DealerAssigned, _: Moment, __: str) -> Told:
 _WORDS: Final[dict[type[TableEvent], Words]] = {
     **CARD_WORDS,
     **MONEY_WORDS,
+    **CHIP_WORDS,
     RulebookAdopted: plain(lambda e: f"From here on coups are played by {e.rulebook}."),
     BooksClosed: plain(lambda e: f"The books of shoe {e.shoe} are closed at position {e.size}."),
     CheckpointKeyChanged: plain(lambda e: f"From here on checkpoints are signed by {e.key}."),

@@ -65,6 +65,11 @@ RULES: Final[dict[str, Schema]] = {
     "ShoeStatus.id": _text(_SHOE, "20261127-02"),
     "coup": _text(_COUP, "20261127-02/1"),
     "CoupView.id": _text(_COUP, "20261127-02/1"),
+    "float_id": _text(_SHOE, "20261127-01"),
+    "slip": _said("F-101", most=64),
+    "ChipsCorrected.slip": _said("F-101", least=0, most=64),
+    "CorrectChips.slip": _said("F-101", least=0, most=64),
+    "box": _said("B-7", most=64),
     "RepeatedRun.earlier": _text(_SHOE, "20261126-01"),
     "settlement_id": _SETTLEMENT,
     "reverses": _SETTLEMENT,
@@ -140,12 +145,19 @@ RULES: Final[dict[str, Schema]] = {
     "commission": _AMOUNT,
     "winnings": _AMOUNT,
     "amount": _from(1, example=125),
+    "FloatOpened.amount": _AMOUNT,
+    "ChipsCounted.amount": _AMOUNT,
+    "FloatClosed.amount": _AMOUNT,
+    "DropCounted.amount": _AMOUNT,
+    "ChipsCorrected.amount": _AMOUNT,
     "SeatDifference.staked": _SIGNED,
     "SeatDifference.paid": _SIGNED,
     "SeatDifference.commission": _SIGNED,
     "TotalsView.house": _SIGNED,
     # Counts and places.
     "seat": _SEAT,
+    "denomination": _from(1, example=2500),
+    "pieces": _from(0, 1_000_000, example=20),
     "decks": {"type": "integer", "enum": [4, 6, 8]},
     "number": _from(1, 3),
     "phase": {"type": "integer", "enum": [1, 2]},
@@ -170,7 +182,8 @@ RULES: Final[dict[str, Schema]] = {
 
 _FREE: Final = """
     reason text detail words title hint transport dealer supervisor patron device device_seq mode
-    place by kind method timing expected got lines pay_scale game pays errors rule
+    place by kind method timing expected got lines pay_scale game pays errors rule signed reference
+    occasion
     CardView.source LinkStatusView.state
 """
 FREE_TEXT: Final = frozenset(_FREE.split())

@@ -10,6 +10,16 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.chip_commands import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
+from events.chips import Pieces
 from events.commands import (
     AssignDealer,
     Burn,
@@ -83,7 +93,7 @@ ORIGIN: Final = "harbour/b7"
 _P, _B = Hand.PLAYER, Hand.BANKER
 _KEY: Final = SigningKey(ORIGIN, bytes(32))  # nobody's
 _OTHER: Final = load_rulebook("au-even-money")
-_ROLES: Final = {user: frozenset({user}) for user in ("dealer", "supervisor", "wagers")}
+_ROLES: Final = {user: frozenset({user}) for user in ("dealer", "supervisor", "wagers", "cage")}
 _PLAYER_WINS: Final = ("9S", "2D", "KH", "3C")  # a natural nine against five
 _BANKER_WINS: Final = ("KS", "9D", "2H", "TC")  # a natural nine against two
 
@@ -181,6 +191,7 @@ def play(log: EventLog) -> None:
     game.table.close_books()
     _prepaid(game)
     _marked(game)
+    _chips(game)
     _whatever_the_shoe_says(game)
     checkpoints.look()
 
@@ -306,6 +317,48 @@ def _marked(game: _Game) -> None:
     game.ask("dealer", CollectCommission(transaction="", seat=1, amount=50))
     game.ask("supervisor", MarkUncollected(transaction="", seat=2, reason="the patron has left"))
     game.ask("supervisor", RecoverCommission(transaction="", seat=2, amount=30))
+
+
+def _chips(game: _Game) -> None:
+    """A float from its opening to the count of its drop; a slip and a box were misread."""
+    tray, signed = (Pieces(500, 200), Pieces(2500, 80), Pieces(10_000, 40)), ("s-1", "d-4")
+    opened = OpenFloat(
+        transaction="", float_id="20261127-01", currency="AUD", chips=tray, signed=signed
+    )
+    game.ask("supervisor", opened)
+    more = (Pieces(10_000, 20),)
+    game.ask(
+        "supervisor",
+        Fill(transaction="", slip="F-101", reference="R-7", chips=more, signed=("c-2", *signed)),
+    )
+    game.ask(
+        "supervisor", Credit(transaction="", slip="C-55", chips=(Pieces(500, 100),), signed=signed)
+    )
+    counted = CountChips(transaction="", occasion="change of shift", chips=tray, signed=signed)
+    game.ask("supervisor", counted)
+    game.ask(
+        "supervisor",
+        CorrectChips(
+            transaction="",
+            float_id="20261127-01",
+            move="fill",
+            slip="F-101",
+            chips=(Pieces(10_000, 21),),
+            reason="a rack holds one more",
+            signed=signed,
+        ),
+    )
+    game.ask("supervisor", CloseFloat(transaction="", chips=tray, signed=signed))
+    drop = CountDrop(
+        transaction="",
+        float_id="20261127-01",
+        box="B-7",
+        notes=(Pieces(5000, 12), Pieces(10_000, 14)),
+        signed=("c-2", "c-3"),
+    )
+    game.ask("cage", drop)
+    again = (Pieces(5000, 12), Pieces(10_000, 15))
+    game.ask("cage", replace(drop, notes=again, reason="a note stuck to the lid"))
 
 
 def _whatever_the_shoe_says(game: _Game) -> None:

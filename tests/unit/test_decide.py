@@ -6,6 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.chip_commands import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
+from events.chips import Pieces
 from events.commands import (
     AcknowledgeAlarm,
     AssignDealer,
@@ -44,6 +54,8 @@ from table_core.state import TableState
 from tests.support.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
+CHIPS = (Pieces(100, 20),)
+SIGNED = ("s-1", "d-4")
 
 COMMANDS: dict[str, Command] = {
     "load_shoe": LoadShoe(transaction="x", shoe="20261127-02"),
@@ -86,6 +98,24 @@ COMMANDS: dict[str, Command] = {
     "set_limits": SetLimits(transaction="x", table_maximum=100_000),
     "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
+    "open_float": OpenFloat(
+        transaction="x", float_id="20261127-01", currency="AUD", chips=CHIPS, signed=SIGNED
+    ),
+    "fill": Fill(transaction="x", slip="F-1", chips=CHIPS, signed=SIGNED),
+    "credit": Credit(transaction="x", slip="C-1", chips=CHIPS, signed=SIGNED),
+    "count_chips": CountChips(transaction="x", chips=CHIPS, signed=SIGNED),
+    "close_float": CloseFloat(transaction="x", chips=CHIPS, signed=SIGNED),
+    "count_drop": CountDrop(
+        transaction="x", float_id="20261127-01", box="B-1", notes=CHIPS, signed=SIGNED
+    ),
+    "correct_chips": CorrectChips(
+        transaction="x",
+        float_id="20261127-01",
+        move="opening",
+        chips=CHIPS,
+        reason="misread",
+        signed=SIGNED,
+    ),
 }
 # Commission is collected, given up and recovered in every phase alike; see `test_commission`.
 # Asked beside the table's course, and never decided.
@@ -120,6 +150,13 @@ replace_shoe         + + + + + + + + + +
 set_limits           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
 acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm
 assign_dealer        + + + + + + + + + +
+open_float           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
+fill                 no_float no_float no_float no_float no_float no_float no_float no_float no_float no_float
+credit               no_float no_float no_float no_float no_float no_float no_float no_float no_float no_float
+count_chips          no_float no_float no_float no_float no_float no_float no_float no_float no_float no_float
+close_float          no_float no_float no_float no_float no_float no_float no_float no_float no_float no_float
+count_drop           unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float
+correct_chips        unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float unknown_float
 """  # noqa: E501 - a row a command
 
 

@@ -10,6 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.chip_commands import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
 from events.codec import decode_data, decode_envelope, event_id
 from events.commands import (
     Ack,
@@ -256,6 +265,13 @@ ONE_OF_EACH: dict[type[Command], Command] = {
         CollectCommission(transaction="x"),
         MarkUncollected(transaction="x", seat=1, reason="left"),
         RecoverCommission(transaction="x", seat=1, amount=1),
+        OpenFloat(transaction="x", float_id=SHOE, currency="AUD", chips=()),
+        Fill(transaction="x", slip="F-1", chips=()),
+        Credit(transaction="x", slip="C-1", chips=()),
+        CountChips(transaction="x", chips=()),
+        CloseFloat(transaction="x", chips=()),
+        CountDrop(transaction="x", float_id=SHOE, box="B-1", notes=()),
+        CorrectChips(transaction="x", float_id=SHOE, move="opening", chips=(), reason="misread"),
         Replay(transaction="x", start=1),
         Ack(transaction="x", consumer="c", position=0),
         ShowCoup(transaction="x", coup="c/1"),
