@@ -27,6 +27,7 @@ from events.log import EventLog
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.service import DriverConfig, DriverService
 from table_core.shell.checkpoints import Checkpoints
+from table_core.shell.looking_process import ReaderProcess
 from table_core.shell.service import TableService
 from table_core.shell.table import Table, no_probe
 from table_core.stores import load_rulebook, shipped
@@ -85,6 +86,7 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
+            past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path]),
         )
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")

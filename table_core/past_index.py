@@ -7,6 +7,7 @@ are made. All of it comes from the log and can be thrown away.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from events.cards import Card
@@ -163,6 +164,27 @@ class PastIndex:
                 after = fold(now.state, fact.event)
                 yield row, Moment(now.state, fact, after)
                 now = Mark(fact.position, row[2], after)
+
+    def shoe_rows(self, shoe: str, read: Read) -> Iterator[Row]:
+        """A shoe's life, from its loading until a coup of another begins; then what tells of it.
+
+        Args:
+            shoe: of which there is a coup.
+            read: the log.
+        """
+        own = [name for name in self._order if name.rpartition("/")[0] == shoe]
+        first, after = self.place(own[0]), self.place(own[-1]) + 1
+        end = self._begun[after] - 1 if after < len(self._begun) else self.newest.position
+        mark = self.mark_before(self._begun[first])
+        yield from islice(read(mark.position, mark.head), end - mark.position)
+        for late in sorted(each for name in own for each in self._late.get(name, ())):
+            if late > end:
+                mark = self.mark_before(late)
+                yield from islice(
+                    read(mark.position, mark.head),
+                    late - mark.position - 1,
+                    late - mark.position,
+                )
 
     def mark_before(self, position: int) -> Mark:
         """The newest table that is kept of those before a position."""

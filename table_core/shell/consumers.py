@@ -3,11 +3,12 @@
 import re
 from typing import Final
 
-from events.commands import ANSWER_ACCEPTED, Ack, Answer, Preview, Replay, ShowCoup
-from events.log import EventLog
+from events.commands import ANSWER_ACCEPTED, Ack, Answer, Preview, Refusal, Replay, ShowCoup
 from events.queries import Query
 from table_core.authority import authorise
+from table_core.shell.feed_health import FeedHealth
 from table_core.shell.looking import look
+from table_core.shell.recall import Recalled
 from table_core.shell.replays import Replays, Spawn
 from table_core.shell.table import Table, refused
 
@@ -16,6 +17,7 @@ __all__ = ["Ask", "Consumers"]
 Ask = Replay | Ack | ShowCoup | Preview | Query
 """Commands that append nothing."""
 
+_NO_READER: Final = Refusal(code="past_unavailable", text="the past is not read at this table")
 _FIRST_POSITION: Final = 1
 _CONSUMER: Final = re.compile(r"[a-z0-9_-]{1,64}\Z")
 
@@ -25,25 +27,29 @@ class Consumers:
 
     Args:
         table: whose events they read.
-        log: keeps how far each has come.
+        feed: knows how far each has come.
         replays: send events again.
     """
 
-    def __init__(self, table: Table, log: EventLog, replays: Replays) -> None:
+    def __init__(self, table: Table, feed: FeedHealth, replays: Replays) -> None:
         self._table = table
-        self._log = log
+        self._feed = feed
         self._replays = replays
 
-    def serve(self, user: str, command: Ask, spawn: Spawn) -> Answer:
+    def serve(
+        self, user: str, command: Ask, spawn: Spawn, recalled: Recalled | None = None
+    ) -> Answer:
         """The answer for `user`; a replay runs on in a task that `spawn` makes.
 
         Raises:
             LogUnwritable: the acknowledgement could not be kept.
         """
-        if isinstance(command, Query):
-            return refused(command.transaction, "past_unavailable", "the past cannot be read now")
+        if isinstance(command, Query):  # one that its user may ask goes to the reader, if any
+            of_actor = frozenset() if command.actor is None else self._table.roles(command.actor)
+            refusal = authorise(self._table.roles(user), command, of_actor)
+            return refused(command.transaction, refusal or _NO_READER)
         if isinstance(command, ShowCoup | Preview):
-            return look(self._table, user, command)
+            return look(self._table, user, command, recalled)
         refusal = authorise(self._table.roles(user), command)
         if refusal is not None:
             return refused(command.transaction, refusal)
@@ -63,5 +69,11 @@ class Consumers:
         if not 0 <= command.position <= head:
             text = f"position {command.position} is not in the log, which ends at {head}"
             return refused(command.transaction, "unknown_position", text)
-        self._log.move_cursor(f"consumer/{user}/{command.consumer}", command.position)
+        name = f"{user}/{command.consumer}"
+        if not self._feed.admits(name):
+            return refused(command.transaction, "too_many_consumers", "retire one of them first")
+        if command.retired:
+            self._feed.retired(name)
+        else:
+            self._feed.acknowledged(name, command.position)
         return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)

@@ -24,6 +24,7 @@ from events.commands import (
 from events.table import Settlement, TableEvent
 from table_core.authority import authorise
 from table_core.shell.publishers import SEALED
+from table_core.shell.recall import Recalled
 from table_core.shell.table import Table, parse_command, refused
 from table_core.view import CoupView, view_coup
 
@@ -49,15 +50,24 @@ class CoupOnRecord(Struct, frozen=True, kw_only=True):
     settlements: tuple[Settlement, ...]
 
 
-def look(table: Table, user: str, command: ShowCoup | Preview) -> Answer:
-    """The answer for `user`, with what was asked for in `shown`."""
+def look(
+    table: Table, user: str, command: ShowCoup | Preview, recalled: Recalled | None = None
+) -> Answer:
+    """The answer for `user`, with what was asked for in `shown`.
+
+    Args:
+        table: that is asked.
+        user: who asks.
+        command: what.
+        recalled: of a coup that the state does not hold, where that was read already.
+    """
     of_actor = frozenset() if command.actor is None else table.roles(command.actor)
     refusal = authorise(table.roles(user), command, of_actor)
     if refusal is not None:
         return refused(command.transaction, refusal)
     if isinstance(command, Preview):
-        return _preview(table, user, command)
-    coup = table.coup_on_record(command.coup)
+        return _preview(table, user, command, recalled)
+    coup = table.coup_on_record(command.coup, recalled)
     if coup is None:
         text = f"no coup {command.coup!r} was played at this table"
         return refused(command.transaction, "unknown_coup", text)
@@ -70,7 +80,7 @@ def look(table: Table, user: str, command: ShowCoup | Preview) -> Answer:
     return _shown(table, command.transaction, record)
 
 
-def _preview(table: Table, user: str, command: Preview) -> Answer:
+def _preview(table: Table, user: str, command: Preview, recalled: Recalled | None) -> Answer:
     asked = parse_command(command.command, msgspec.json.encode(command.body))
     if isinstance(asked, Answer):
         return msgspec.structs.replace(asked, transaction=command.transaction)
@@ -78,7 +88,7 @@ def _preview(table: Table, user: str, command: Preview) -> Answer:
         text = f"there is no preview of {command.command}; only of what puts a coup right"
         return refused(command.transaction, "no_preview", text)
     asked = msgspec.structs.replace(asked, actor=command.actor)
-    decision = table.foresee(user, asked)
+    decision = table.foresee(user, asked, recalled)
     if isinstance(decision, Answer):
         return msgspec.structs.replace(decision, transaction=command.transaction)
     events = [_event(event) for event in decision]

@@ -1,25 +1,51 @@
 """A coup of a shoe before, as the log has it: what a correction of it is decided on.
 
-The state remembers the coups of the shoe on the table. One that came before is found from the end
-of the log backwards, a shoe's beginning after another, and folded again alone: its shoe's life, and
-behind that only what is said of the shoe's coups. It costs what was appended since; a correction of
-an old coup is rare.
+The state remembers the coups of the shoe on the table. One that came before is folded again alone:
+its shoe's life, and behind that only what is said of the shoe's coups. `recall` finds it from the
+end of the log backwards, and costs what was appended since; `recall_indexed` costs one shoe, and is
+what the reader beside the table uses.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from events.codec import decode_data, decode_envelope
 from events.log import Stored
 from events.table import ShoeLoaded
 from table_core.fold import fold
-from table_core.state import TableState
+from table_core.fold_correction import past_coup
+from table_core.past_index import PastIndex, Read
+from table_core.state import Coup, TableState
+from table_core.trail import Trail
 
-__all__ = ["recall"]
+__all__ = ["Recalled", "recall", "recall_indexed"]
 
 _COUP: Final = re.compile(r"([0-9]{8}-[0-9]{2})/[1-9][0-9]{0,5}")
 _BATCH: Final = 4096
+# Envelopes are written in one way, and a quote within a text is escaped.
+_LOADED: Final = f'"type":"{ShoeLoaded.TYPE}"'.encode()
+
+
+class Recalled(NamedTuple):
+    """A coup as the log had it at a position.
+
+    Args:
+        coup: its id, by whoever asked.
+        position: the newest that was read.
+        state: the table as it left the coup's shoe; None where there is no such coup.
+    """
+
+    coup: str
+    position: int
+    state: TableState | None
+
+    def holds(self, since: Iterable[Stored]) -> bool:
+        """Whether nothing of what was appended since is about the coup's shoe, or loads one."""
+        own = _own(self.coup.rpartition("/")[0])
+        return not any(each.type == ShoeLoaded.TYPE or own in each.stored for each in since)
 
 
 def recall(
@@ -39,15 +65,39 @@ def recall(
     begun = _loaded(read, newest, found[1]) if found else None
     if found is None or begun is None:
         return None
-    own = f'"correlation":"{found[1]}/'.encode()
-    state, there = TableState(), True
-    for stored in read(begun, newest):
-        if stored.type == ShoeLoaded.TYPE and stored.position > begun:
+    return _left((each.stored for each in read(begun, newest)), found[1])
+
+
+def recall_indexed(index: PastIndex, read: Read, coup: str) -> TableState | None:
+    """As `recall`, from an index of the log; of the shoe's other coups nothing is kept.
+
+    Args:
+        index: of all events that are to be known.
+        read: the log.
+        coup: `<shoe>/<n>`, by whoever asks.
+    """
+    if coup not in index.lines:
+        return None
+    shoe = coup.rpartition("/")[0]
+    state = _left((stored for _, stored, _ in index.shoe_rows(shoe, read)), shoe)
+    own = past_coup(state, coup)
+    return replace(state, past=Trail[Coup]().append(own) if own else Trail())
+
+
+def _own(shoe: str) -> bytes:
+    """What stands in every event of a shoe's coups."""
+    return f'"correlation":"{shoe}/'.encode()
+
+
+def _left(rows: Iterable[bytes], shoe: str) -> TableState:
+    """The table as it left a shoe; `rows` begin with the loading of it."""
+    own, state, there = _own(shoe), TableState(), True
+    for index, stored in enumerate(rows):
+        if index and _LOADED in stored:
             there = False
-        mine = own in stored.stored
         # Beside its own, within its life, only what is of no coup: the shoe's reports, its end.
-        if mine or (there and b'"correlation":""' in stored.stored):
-            state = fold(state, decode_data(decode_envelope(stored.stored)))
+        if own in stored or (there and b'"correlation":""' in stored):
+            state = fold(state, decode_data(decode_envelope(stored)))
     return state
 
 

@@ -14,8 +14,7 @@ import structlog
 
 from events.bus import Bus, BusSettings, Message
 from events.clock import Clock
-from events.commands import ANSWER_REFUSED, Answer
-from events.errors import LogRefused, LogUnwritable
+from events.errors import LogUnwritable
 from events.log import EventLog
 from events.presence import Herald, Presence, read_status
 from events.shoe import LinkStatus, ShoeEvent
@@ -24,11 +23,14 @@ from table_core.coup import Phase
 from table_core.shell.bell import AlarmBell
 from table_core.shell.catching_up import DriverHead
 from table_core.shell.checkpoints import Checkpoints
-from table_core.shell.consumers import Ask, Consumers
+from table_core.shell.consumers import Consumers
 from table_core.shell.driver_journal import DriverJournal
-from table_core.shell.publishers import CursorPublisher, LatestPublisher, is_settlement
+from table_core.shell.feed_health import FeedHealth
+from table_core.shell.looking_back import LookingBack, Reader
+from table_core.shell.publishers import CursorPublisher, LatestPublisher
 from table_core.shell.replays import Replays
-from table_core.shell.table import Heard, Table, no_probe, parse_command, refused
+from table_core.shell.requests import Requests, Told
+from table_core.shell.table import Heard, Table, no_probe
 from table_core.state import Alarm
 from table_core.view import encode_view, view
 
@@ -64,9 +66,10 @@ class TableService:
         checkpoints: of the log; None where no key is configured.
         probe: told of each step; tests put their own in its place.
         inspection: looks at the whole log beside the table, and says what is wrong with it.
+        past: reads the log's past beside the table; None where the table does so itself.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts; those by keyword may be left out
         self,
         table: Table,
         log: EventLog,
@@ -77,6 +80,7 @@ class TableService:
         checkpoints: Checkpoints | None = None,
         probe: Callable[[str], None] = no_probe,
         inspection: Inspection | None = None,
+        past: Reader | None = None,
     ) -> None:
         self._checkpoints = checkpoints
         self._inspection = inspection
@@ -106,11 +110,12 @@ class TableService:
             on_connect=self._on_connect,
             on_disconnect=self._on_disconnect,
         )
+        self._feed = FeedHealth(log, clock)
         self._settlements = CursorPublisher(
             "settlement",
             log,
             lambda message: self._bus.publish(topics.settlement, message),
-            wanted=is_settlement,
+            wanted=self._feed.settled,
             probe=probe,
         )
         self._events = CursorPublisher(
@@ -124,7 +129,18 @@ class TableService:
             log.read, lambda user, message: self._bus.publish(topics.replayed(user), message)
         )
         self._bell = AlarmBell(lambda notice: self._bus.post(topics.alarm, notice))
-        self._consumers = Consumers(table, log, self._replays)
+        self._consumers = Consumers(table, self._feed, self._replays)
+        self._back = LookingBack(table, past)
+        self._requests = Requests(
+            topics,
+            table,
+            self._consumers,
+            self._back,
+            post=lambda topic, message, retain: self._bus.post(topic, message, retain=retain),
+            caught_up=lambda: self.caught_up,
+            told=Told(self._disk_refuses, self._disk_takes, self._unsound, self._changed),
+            probe=probe,
+        )
         self._tasks = asyncio.TaskGroup()
 
     @property
@@ -147,6 +163,7 @@ class TableService:
                     self._watch(),
                     self._inspect(),
                     self._keep_checkpoints(),
+                    self._back.run(),
                 )
             ]
             await stop.wait()
@@ -237,41 +254,7 @@ class TableService:
             self._state.kick()
 
     async def _on_request(self, message: Message) -> None:
-        parsed = self._topics.parse_request(message.topic)
-        if parsed is None or not message.payload:
-            return  # an empty payload is the clearing of a retained request
-        user, name = parsed
-        answer = self._answer(user, name, message)
-        self._probe("answer.before")
-        self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
-        self._probe("answer.after")
-
-    def _answer(self, user: str, name: str, message: Message) -> Answer:
-        command = parse_command(name, message.payload)
-        if message.retain:
-            # Kept by the broker from a time nobody knows: refused, and cleared.
-            self._bus.post(message.topic, b"", retain=True)
-            text = "a request must not be retained"
-            return refused(command.transaction, "retained_request", text)
-        if isinstance(command, Answer):
-            return command
-        position = self._table.state.position
-        try:
-            if isinstance(command, Ask):
-                return self._consumers.serve(user, command, self._tasks.create_task)
-            answer = self._table.ask(user, command, caught_up=self.caught_up)
-        except LogUnwritable as error:
-            self._disk_refuses(error)
-            return refused(command.transaction, "log_unwritable", str(error))
-        except LogRefused as error:  # a closed file that is missing or is not what it was
-            self._unsound(str(error))
-            return refused(command.transaction, "log_unsound", str(error))
-        if answer.result == ANSWER_REFUSED:
-            _log.info("command.refused", user=user, command=name, code=answer.code)
-        if self._table.state.position != position:
-            self._disk_takes()
-            self._changed()
-        return answer
+        self._requests.hear(message, self._tasks.create_task)
 
     def _disk_refuses(self, error: LogUnwritable) -> None:
         """Nothing was stored, nothing is acknowledged, and the table says so on every display.
@@ -322,13 +305,14 @@ class TableService:
 
     def _render(self) -> bytes:
         self._shown_caught_up = self.caught_up
-        faults = tuple(self._faults())
         document = view(
             self._table.state,
             table=self._topics.table,
             rulebook=self._table.rulebook,
             catching_up=not self._shown_caught_up,
-            faults=faults,
+            faults=tuple(self._faults()),
+            consumers=self._feed.view(),
+            library=self._table.library,
         )
         self._bell.look(document.alarms, document.position)
         return encode_view(document)
@@ -345,6 +329,7 @@ class TableService:
         if self._driver_away:
             text = "the shoe driver is away: what the shoe says now is not heard"
             yield Alarm(name="driver_offline", text=text)
+        yield from self._feed.alarms()
 
     @property
     def _driver_away(self) -> bool:

@@ -44,7 +44,7 @@ from table_core.refusals import Decision
 from table_core.rulebook import Rulebook
 from table_core.shell.books import keep_snapshot, open_books
 from table_core.shell.closing import Closing, NewFile
-from table_core.shell.recall import recall
+from table_core.shell.recall import Recalled, recall
 from table_core.snapshot import books_at, encode_state
 from table_core.state import Coup, TableState
 
@@ -111,7 +111,7 @@ class Table:
             library=tuple(library),
         )
         self._closing = Closing(log, "never", clock, probe)
-        self.rulebook = rulebook
+        self.rulebook, self.library = rulebook, tuple(library)
         opened = open_books(log)
         self.state = opened.state
         self._owed, self._fault = opened.owed, opened.fault
@@ -140,10 +140,18 @@ class Table:
         """What of the shoe's events has been appended."""
         return ShoeAck(journal=self.state.link.journal, seq=self.state.link.seq)
 
-    def ask(self, user: str, command: Command, *, caught_up: bool) -> Answer:
+    def ask(
+        self,
+        user: str,
+        command: Command,
+        *,
+        caught_up: bool,
+        recalled: Recalled | None = None,
+    ) -> Answer:
         """Decide a command and append what it does; the answer is for the user.
 
-        The same transaction with the same body answers `exists` with the first position.
+        The same transaction with the same body answers `exists` with the first position. What was
+        `recalled` must still hold; where nothing was, the table reads the log itself.
 
         Raises:
             LogUnwritable: nothing was stored, and the command is not done.
@@ -152,7 +160,7 @@ class Table:
         known = self._log.recorded(key)
         if known is not None:
             return _answer_again(command, body, known)
-        decision = self._decide(user, command, caught_up=caught_up)
+        decision = self._decide(user, command, recalled, caught_up=caught_up)
         if isinstance(decision, Refusal):
             return refused(command.transaction, decision)
         if not decision:
@@ -170,34 +178,41 @@ class Table:
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
 
-    def foresee(self, user: str, command: Command) -> tuple[TableEvent, ...] | Answer:
+    def foresee(
+        self, user: str, command: Command, recalled: Recalled | None = None
+    ) -> tuple[TableEvent, ...] | Answer:
         """What `ask` would append for a command that nobody has given; or its refusal."""
-        decision = self._decide(user, command, caught_up=True)
+        decision = self._decide(user, command, recalled, caught_up=True)
         return refused(command.transaction, decision) if isinstance(decision, Refusal) else decision
 
-    def coup_on_record(self, coup: str) -> Coup | None:
+    def coup_on_record(self, coup: str, recalled: Recalled | None = None) -> Coup | None:
         """A coup of any shoe in the log, as it stands now; None where none was played."""
         found = past_coup(self.state, coup)
         if found is None and self.state.coup and self.state.coup.id == coup:
             found = self.state.coup
-        recalled = self._recall(coup) if found is None else None
-        return past_coup(recalled, coup) if recalled else found
+        then = self._recall(coup, recalled) if found is None else None
+        return past_coup(then, coup) if then else found
 
-    def _decide(self, user: str, command: Command, *, caught_up: bool) -> Decision:
+    def _decide(
+        self, user: str, command: Command, recalled: Recalled | None, *, caught_up: bool
+    ) -> Decision:
         of_actor = frozenset() if command.actor is None else self.roles(command.actor)
         refusal = authorise(self.roles(user), command, of_actor) or self._refuse_on_fault(command)
         if refusal is not None:
             return refusal
         context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
         if isinstance(command, _OF_A_COUP) and command.coup is not None:
-            context = msgspec.structs.replace(context, recalled=self._recall(command.coup))
+            then = self._recall(command.coup, recalled)
+            context = msgspec.structs.replace(context, recalled=then)
         return decide(self.state, command, context)
 
-    def _recall(self, coup: str) -> TableState | None:
-        """What the log has of a coup that the state does not hold."""
+    def _recall(self, coup: str, recalled: Recalled | None) -> TableState | None:
+        """What the log has of a coup that the state does not hold, read here or before."""
         last = self.state.coup
         if past_coup(self.state, coup) or (last and last.id == coup and self.state.in_progress):
             return None
+        if recalled is not None and recalled.coup == coup:
+            return recalled.state
         return recall(self._log.read, self.state.position, coup)
 
     def roles(self, user: str) -> frozenset[str]:
