@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from events.chips import (
     ChipFact,
+    ChipMove,
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
@@ -36,7 +37,7 @@ def on_float_opened(state: TableState, event: FloatOpened) -> TableState:
 
 def on_chips_moved(state: TableState, event: ChipsFilled | ChipsCredited) -> TableState:
     """A slip more."""
-    move = "fill" if isinstance(event, ChipsFilled) else "credit"
+    move: ChipMove = "fill" if isinstance(event, ChipsFilled) else "credit"
     slip = Slip(move, event.slip, event.chips)
     return _with(state, event, slips=(*_of(state, event).slips, slip))
 

@@ -1,0 +1,351 @@
+"""The table's chips: each command's refusals as a line a case, and what the table remembers."""
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from events.chips import (
+    MOVES,
+    ChipFact,
+    ChipMove,
+    ChipsCorrected,
+    ChipsCounted,
+    ChipsCredited,
+    ChipsFilled,
+    DropCounted,
+    FloatClosed,
+    FloatOpened,
+    Pieces,
+    amount_of,
+)
+from events.commands import Command, Refusal
+from events.requests import COMMANDS
+from events.table import CardDealt, TableEvent
+from table_core.coup import Phase
+from table_core.floats import KEPT_FLOATS, MOST_SLIPS
+from table_core.fold import fold_all
+from table_core.replay import Fact, Moment
+from table_core.snapshot import decode_state, encode_state
+from table_core.state import TableState
+from table_core.story_lines import tell
+from tests.support.coups import CONTEXT, World, world_in
+
+# name arguments > outcome; chips are denomination x pieces. `+` makes an event.
+GAMES = """
+a float that is opened, worked with and closed
+open 20261127-01 100x200 2500x40 > +
+fill F-1 2500x10 > +
+credit C-1 100x50 > +
+count 100x150 2500x50 > +
+close 100x150 2500x50 > +
+drop 20261127-01 B-1 5000x20 > +
+
+nothing without a float
+fill F-1 100x1 > no_float
+credit C-1 100x1 > no_float
+count 100x1 > no_float
+close 100x1 > no_float
+drop 20261127-01 B-1 100x1 > unknown_float
+correct 20261127-01 opening - 100x1 > unknown_float
+
+one float at a time, and each once
+open 20261127-01 100x200 > +
+open 20261127-02 100x200 > float_open
+close 100x200 > +
+close 100x200 > float_closed
+fill F-1 100x1 > float_closed
+credit C-1 100x1 > float_closed
+count 100x1 > float_closed
+open 20261127-01 100x200 > float_known
+open 20261126-09 100x200 > float_known
+open 20261127-02 100x200 > +
+
+what is no id, no denomination, no number of pieces
+open tuesday 100x200 > invalid_float
+open 20261127-1 100x200 > invalid_float
+open 20261127-01 > no_chips
+open 20261127-01 0x5 > invalid_denomination
+open 20261127-01 -100x5 > invalid_denomination
+open 20261127-01 100x5 100x6 > invalid_denomination
+open 20261127-01 100x-1 > invalid_pieces
+open 20261127-01 100x1000001 > invalid_pieces
+open 20261127-01 9000000000000x1000000 > invalid_pieces
+open 20261127-01 100x0 2500x4 > +
+fill F-1 100x0 > invalid_pieces
+fill F-1 > no_chips
+credit C-1 100x-3 > invalid_pieces
+count > no_chips
+count 100x0 > +
+close > no_chips
+
+a slip's number is used once, a fill's and a credit's apart
+open 20261127-01 100x200 > +
+fill F-1 100x10 > +
+fill F-1 100x10 > slip_used
+credit F-1 100x10 > +
+credit F-1 100x11 > slip_used
+fill _ 100x10 > invalid_slip
+close 100x200 > +
+open 20261127-02 100x200 > +
+fill F-1 100x10 > slip_used
+fill F-2 100x10 > +
+
+a box is counted again only with a reason, and only where it was counted
+open 20261127-01 100x200 > +
+drop 20261127-01 B-1 5000x20 > +
+drop 20261127-01 B-1 5000x21 > box_counted
+drop! 20261127-01 B-1 5000x20 > changes_nothing
+drop! 20261127-01 B-1 5000x21 > +
+drop! 20261127-01 B-2 5000x21 > unknown_box
+drop 20261127-01 B-2 > +
+drop 20261127-01 _ 100x1 > invalid_box
+drop 20261127-02 B-3 100x1 > unknown_float
+
+what was misread is put right, once, with a reason
+open 20261127-01 100x200 > +
+fill F-1 100x10 > +
+correct 20261127-01 opening - 100x201 > +
+correct 20261127-01 opening - 100x201 > changes_nothing
+correct 20261127-01 opening - > no_chips
+correct 20261127-01 opening F-1 100x2 > nothing_to_correct
+correct 20261127-01 closing - 100x200 > nothing_to_correct
+correct 20261127-01 fill F-2 100x2 > nothing_to_correct
+correct 20261127-01 credit F-1 100x2 > nothing_to_correct
+correct 20261127-01 fill F-1 100x0 > invalid_pieces
+correct? 20261127-01 fill F-1 100x2 > reason_required
+correct 20261127-01 fill F-1 > +
+fill F-1 100x10 > slip_used
+close 100x190 > +
+correct 20261127-01 closing - 100x200 > +
+"""
+SIGNED = ("s-1", "d-4")
+
+
+def _chips(words: list[str]) -> tuple[Pieces, ...]:
+    rows = (re.fullmatch(r"(-?\d+)x(-?\d+)", word) for word in words)
+    return tuple(Pieces(int(row[1]), int(row[2])) for row in rows if row)
+
+
+def _command(line: str, transaction: str, **more: Any) -> Command:
+    name, *words = line.split()
+    reason = "" if name in {"drop", "correct?"} else "a note stuck to the lid"
+    asked: dict[str, Any] = {"transaction": transaction, "signed": SIGNED}
+    match name.strip("!?"):
+        case "open":
+            asked |= {"float_id": words[0], "currency": "AUD", "chips": _chips(words[1:])}
+            full = "open_float"
+        case "fill" | "credit" as full:
+            asked |= {"slip": words[0].replace("_", ""), "chips": _chips(words[1:])}
+        case "drop":
+            full, box = "count_drop", words[1].replace("_", "")
+            asked |= {"float_id": words[0], "box": box, "notes": _chips(words[2:])}
+            asked["reason"] = reason
+        case "correct":
+            full, slip = "correct_chips", words[2].replace("-", "", words[2] == "-")
+            asked |= {"float_id": words[0], "move": words[1], "slip": slip}
+            asked |= {"chips": _chips(words[3:]), "reason": reason}
+        case other:
+            full = {"count": "count_chips", "close": "close_float"}[other]
+            asked["chips"] = _chips(words)
+    return msgspec.convert(msgspec.to_builtins(asked | more), COMMANDS[full])
+
+
+def _games() -> list[tuple[str, list[str]]]:
+    blocks = (block.strip().splitlines() for block in GAMES.strip().split("\n\n"))
+    return [(title, lines) for title, *lines in blocks]
+
+
+def _played(lines: list[str]) -> World:
+    world = World()
+    for number, line in enumerate(lines):
+        said, _, outcome = line.partition(" > ")
+        before = world.state
+        made = world.ask(_command(said, f"t-{number}"))
+        if outcome == "+":
+            assert isinstance(made, list), (line, made)
+            assert len(made) == 1
+        else:
+            assert isinstance(made, Refusal), line
+            assert (made.code, bool(made.text)) == (outcome, True), line
+            assert world.state == before
+    return world
+
+
+@pytest.mark.parametrize(("title", "lines"), _games(), ids=[title for title, _ in _games()])
+def test_each_command_does_what_the_line_says(title: str, lines: list[str]) -> None:
+    world = _played(lines)
+    assert decode_state(encode_state(world.state)) == world.state, title
+    assert fold_all(TableState(), world.log) == world.state
+
+
+@pytest.mark.parametrize("signed", [(), ("s-1",), ("s-1", "s-1"), ("s-1", " "), ("",) * 2,
+                                    tuple(f"s-{n}" for n in range(9))])  # fmt: skip
+def test_nobody_counts_alone(signed: tuple[str, ...]) -> None:
+    lines = [line.partition(" > ")[0] for line in dict(_games())[_games()[0][0]]]
+    world = World()
+    for number, line in enumerate(lines):
+        refused = world.ask(_command(line, f"u-{number}", signed=signed))
+        assert isinstance(refused, Refusal)
+        assert refused.code == "signatures_required"
+        world.must(_command(line, f"t-{number}"))
+    correct = _command("correct 20261127-01 fill F-1 100x1", "t", signed=signed)
+    refused = world.ask(correct)
+    assert isinstance(refused, Refusal)
+    assert refused.code == "signatures_required"
+
+
+def test_chips_of_another_currency_are_refused() -> None:
+    refused = World().ask(_command("open 20261127-01 100x1", "t-1", currency="USD"))
+    assert isinstance(refused, Refusal)
+    assert (refused.code, "played in AUD, not in 'USD'" in refused.text) == ("wrong_currency", True)
+
+
+def test_a_denomination_is_a_multiple_of_the_smallest_chip() -> None:
+    rulebook = msgspec.structs.replace(CONTEXT.rulebook, unit=250)
+    world = World(msgspec.structs.replace(CONTEXT, rulebook=rulebook))
+    refused = world.ask(_command("open 20261127-01 100x1", "t-1"))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "invalid_denomination"
+    world.must(_command("open 20261127-01 500x1", "t-1"))
+    world.must(_command("drop 20261127-01 B-1 100x7", "t-2"))  # notes are no chips
+
+
+@pytest.mark.parametrize("phase", [Phase.BETTING, Phase.DEALING, Phase.HELD, Phase.MISALIGNED])
+def test_a_tray_is_counted_between_coups_and_filled_at_any_time(phase: Phase) -> None:
+    world = world_in(Phase.NONE)
+    world.must(_command("open 20261127-01 100x200", "t-1"))
+    opened = world_in(phase)
+    opened.state = msgspec.structs.replace(opened.state, floats=world.state.floats)
+    for line in ("count 100x1", "close 100x1"):
+        refused = opened.ask(_command(line, "t-2"))
+        assert isinstance(refused, Refusal)
+        assert refused.code == "coup_in_progress"
+    coup = opened.state.coup
+    opened.must(_command("fill F-1 100x1", "t-3"))
+    opened.must(_command("credit C-1 100x1", "t-4"))
+    opened.must(_command("correct 20261127-01 fill F-1 100x2", "t-5"))
+    opened.must(_command("drop 20261127-01 B-1 100x2", "t-6"))
+    assert opened.state.coup == coup
+
+
+def test_what_a_table_remembers_is_bounded() -> None:
+    world = World()
+    for number in range(1, KEPT_FLOATS + 4):
+        float_id = f"20261127-{number:02}"
+        world.must(_command(f"open {float_id} 100x1", f"o-{number}"))
+        world.must(_command(f"fill F-{number} 100x1", f"f-{number}"))
+        world.must(_command("close 100x1", f"c-{number}"))
+    kept = [each.id for each in world.state.floats]
+    assert kept == [f"20261127-{number:02}" for number in range(4, KEPT_FLOATS + 4)]
+    refused = world.ask(_command("drop 20261127-03 B-1 100x1", "t"))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "unknown_float"
+    world.must(_command("open 20261128-01 100x1", "o"))
+    for number in range(MOST_SLIPS):
+        world.must(_command(f"fill G-{number} 100x1", f"g-{number}"))
+    refused = world.ask(_command("credit C-1 100x1", "t"))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "too_many_slips"
+    world.must(_command("close 100x1", "c"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["open", "fill", "credit", "count", "close", "drop", "void"]),
+                max_size=30), st.integers(0, 2**16))  # fmt: skip
+def test_whatever_comes_the_floats_hold_what_the_events_say(steps: list[str], seed: int) -> None:
+    """An auditor with two numbers a float: what the cage gave it, and what its boxes held."""
+    world, given_out, dropped = World(), dict[str, int](), dict[tuple[str, str], int]()
+    for number, step in enumerate(steps):
+        pieces, last = seed % (number + 7) + 1, world.state.floats[-1:]
+        line = {
+            "open": f"open 20261127-{number:02} 100x{pieces}",
+            "drop": f"drop {last[0].id if last else '20261127-01'} B-1 100x{pieces}",
+            "void": f"correct {last[0].id if last else '20261127-01'} fill F-{number - 1}",
+        }.get(step, f"{step} {'' if step in {'count', 'close'} else f'F-{number} '}100x{pieces}")
+        made = world.ask(_command(line, f"t-{number}"))
+        for event in () if isinstance(made, Refusal) else made:
+            _audit(event, given_out, dropped)
+    for each in world.state.floats:
+        moved: list[tuple[ChipMove, tuple[Pieces, ...]]] = [
+            ("opening", each.opening),
+            ("closing", each.closing or ()),
+            *((slip.move, slip.chips) for slip in each.slips),
+        ]
+        out = sum(MOVES[move] * amount_of(chips) for move, chips in moved)
+        assert out == given_out[each.id]
+        assert dict(each.drops) == {box: v for (f, box), v in dropped.items() if f == each.id}
+
+
+def _audit(
+    event: TableEvent, given_out: dict[str, int], dropped: dict[tuple[str, str], int]
+) -> None:
+    assert isinstance(event, ChipFact)
+    match event:
+        case FloatOpened() | ChipsFilled():
+            moved = event.amount
+        case ChipsCredited() | FloatClosed():
+            moved = -event.amount
+        case ChipsCorrected():
+            moved = (event.amount - event.was) * (-1 if event.move in {"credit", "closing"} else 1)
+        case DropCounted():
+            moved, dropped[event.float_id, event.box] = 0, event.amount
+        case _:
+            assert isinstance(event, ChipsCounted)
+            moved = 0
+    given_out[event.float_id] = given_out.get(event.float_id, 0) + moved
+
+
+def test_every_fact_is_told_with_its_amounts_and_its_people() -> None:
+    world = _played(
+        [
+            "open 20261127-01 100x200 2500x40 > +",
+            "fill F-1 2500x10 > +",
+            "credit C-1 100x50 > +",
+            "count 100x150 > +",
+            "correct 20261127-01 fill F-1 > +",
+            "close 100x150 > +",
+            "drop 20261127-01 B-1 5000x20 > +",
+            "drop! 20261127-01 B-1 5000x21 > +",
+        ]
+    )
+    facts = [event for event in world.log if isinstance(event, ChipFact)]
+    assert len(facts) == 8
+    told = []
+    for number, event in enumerate(facts):
+        fact = Fact(
+            position=number,
+            at="2026-11-27T21:40:07.000000000Z",
+            actor="supervisor",
+            cause=f"supervisor/t-{number}",
+            correlation="",
+            digest="",
+            event=event,
+        )
+        told.append(tell(Moment(TableState(), fact, TableState()), "AUD"))
+    assert [line.says for line in told] == [
+        "Float 20261127-01 was opened with 1,200.00.",
+        "The cage brought 250.00 in chips, fill slip F-1.",
+        "50.00 in chips went to the cage, credit slip C-1.",
+        "The tray was counted: 150.00.",
+        "The fill slip F-1 of float 20261127-01 was corrected: 0.00, not 250.00.",
+        "Float 20261127-01 was closed with 150.00.",
+        "Drop box B-1 of float 20261127-01 held 1,000.00.",
+        "Drop box B-1 of float 20261127-01 held 1,050.00.",
+    ]
+    assert all("signed: s-1, d-4" in line.details for line in told)
+    assert told[0].details[:2] == ("200 of 1.00", "40 of 25.00")
+    assert told[-1].details[0] == "counted before: 1,000.00; reason: a note stuck to the lid"
+
+
+def test_chips_of_a_void_table_leave_cards_alone() -> None:
+    """No fact about chips is a move of a coup: the phase stays what it was."""
+    world = world_in(Phase.SETTLED)
+    phase, totals = world.state.phase, world.state.totals
+    for number, line in enumerate(dict(_games())["a float that is opened, worked with and closed"]):
+        made = world.must(_command(line.partition(" > ")[0], f"chips-{number}"))
+        assert not any(isinstance(event, CardDealt) for event in made)
+    assert (world.state.phase, world.state.totals) == (phase, totals)
