@@ -16,6 +16,7 @@ class Posting(Struct, frozen=True, order=True):
         bet: the bet's id, or empty.
         result: what became of the wager, where it was settled; else empty.
         amount: never nothing.
+        patron: the wager's opaque reference, where there was one; else empty.
     """
 
     account: str
@@ -23,6 +24,7 @@ class Posting(Struct, frozen=True, order=True):
     bet: str
     result: str
     amount: int
+    patron: str = ""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -36,6 +38,8 @@ class Entry(Struct, frozen=True, kw_only=True):
         phase: of a settlement, else 0.
         rulebook: of a settlement, else empty.
         reverses: the settlement that it takes back, or empty.
+        day: the business day, where the fact itself says it; empty for that of the shoe.
+        detail: the fact about chips itself, as JSON; else empty.
         postings: sum to zero; none where nothing lay that could move, as when a coup without
             wagers is void.
     """
@@ -47,6 +51,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     phase: int = 0
     rulebook: str = ""
     reverses: str = ""
+    day: str = ""
+    detail: str = ""
     postings: tuple[Posting, ...]
 
 

@@ -41,8 +41,12 @@ class Inflow:
         return self.highest > self.taken
 
     def known_to(self, position: int) -> None:
-        """The log is said to reach so far."""
+        """The log is said to reach so far, at least."""
         self.highest = max(self.highest, position)
+
+    def ends_at(self, position: int) -> None:
+        """The log itself says where it ends; what was said of it before counts no more."""
+        self.highest = max(position, self.taken, *self._ahead)
 
     def offer(self, fact: Fact) -> bool:
         """Take an event that came; True when it shows that some were missed."""

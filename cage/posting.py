@@ -20,6 +20,8 @@ from msgspec.structs import replace
 
 from cage.accounts import LAID
 from cage.books import Books, Entry, Owing, Posting
+from cage.chips import CHIP_FACTS, chip_entry
+from events.chips import ChipFact
 from events.commission import (
     CommissionAccrued,
     CommissionCollected,
@@ -86,6 +88,8 @@ def post(
         return books, ()
     if isinstance(event, CoupSettled):
         return books, _settled(event.settlement, recall)
+    if isinstance(event, ChipFact):
+        return books, (chip_entry(event, ref=event_id, shoe=books.shoe),)
     books, postings = rule(books, event)
     if postings is None:
         return books, ()
@@ -167,13 +171,15 @@ def _of_line(settlement: Settlement, line: SettlementLine) -> Iterable[Posting]:
             f"settlement {settlement.settlement_id}: wager {line.wager} is paid {line.paid} and "
             f"keeps back {line.commission}, but {back + line.winnings} is due"
         )
-    where = (line.seat, line.bet, line.result)
-    yield Posting(lies, *where, line.stake)
+    where, whose = (line.seat, line.bet, line.result), line.patron or ""
+    yield Posting(lies, *where, line.stake, whose)
     if token:
-        yield Posting("promo" if line.result == "void" else "promo_used", *where, -line.stake)
+        yield Posting(
+            "promo" if line.result == "void" else "promo_used", *where, -line.stake, whose
+        )
         giver = "seat"  # what a token wins is paid in chips
-    yield Posting(giver, *where, -handed)
-    yield Posting("win", *where, line.winnings - lost)
+    yield Posting(giver, *where, -handed, whose)
+    yield Posting("win", *where, line.winnings - lost, whose)
 
 
 # ---- wagers ----
@@ -185,8 +191,9 @@ _Booked = tuple[Books, Iterable[Posting] | None]
 def _lay(wagers: Iterable[Wager], sign: int, result: str = "") -> Iterable[Posting]:
     for wager in wagers:
         giver, lies = LAID[wager.kind]
-        yield Posting(giver, wager.seat, wager.bet, result, sign * wager.stake)
-        yield Posting(lies, wager.seat, wager.bet, result, -sign * wager.stake)
+        where, whose = (wager.seat, wager.bet, result), wager.patron or ""
+        yield Posting(giver, *where, sign * wager.stake, whose)
+        yield Posting(lies, *where, -sign * wager.stake, whose)
 
 
 def _placed(books: Books, event: WagersPlaced) -> _Booked:
@@ -307,12 +314,13 @@ def _owed(books: Books, postings: Iterable[Posting]) -> Books:
 
 
 def _merged(postings: Iterable[Posting]) -> tuple[Posting, ...]:
-    """One posting for each account, seat, bet and result; none that is nothing."""
-    sums: dict[tuple[str, int, str, str], int] = {}
+    """One posting for each account, seat, bet, result and patron; none that is nothing."""
+    sums: dict[tuple[str, int, str, str, str], int] = {}
     for each in postings:
-        key = (each.account, each.seat, each.bet, each.result)
+        key = (each.account, each.seat, each.bet, each.result, each.patron)
         sums[key] = sums.get(key, 0) + each.amount
-    return tuple(Posting(*key, amount) for key, amount in sorted(sums.items()) if amount)
+    made = (Posting(*key[:-1], amount, key[-1]) for key, amount in sorted(sums.items()) if amount)
+    return tuple(made)
 
 
 def _shoe_of(coup: str) -> str:
@@ -336,6 +344,7 @@ _RULES: Final[dict[type[TableEvent], Callable[[Books, Any], _Booked]]] = {
     CommissionReversed: _reversed,
     CoupSettled: lambda books, _: (books, None),  # `post` books it itself
     HandsCorrected: lambda books, event: (books, () if event.counts_again else None),
+    **dict.fromkeys(CHIP_FACTS, lambda books, _: (books, None)),  # booked whole
 }
 
 BOOKED: Final = frozenset(kind.TYPE for kind in _RULES)

@@ -84,6 +84,7 @@ class Booked(Struct, frozen=True, kw_only=True):
     phase: int
     rulebook: str
     reverses: str
+    detail: str
     postings: tuple[Posting, ...]
 
 
@@ -160,7 +161,7 @@ def _booked(rows: list[Row[Any]]) -> Booked:
     first = rows[0]._mapping  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
     fields = {name: first[name] for name in Booked.__struct_fields__ if name in first}
     postings = tuple(
-        Posting(row.account, row.seat, row.bet, row.result, row.amount)
+        Posting(*(getattr(row, name) for name in Posting.__struct_fields__))
         for row in rows
         if row.account is not None
     )

@@ -6,7 +6,7 @@ of postings; and the ledger's place against the log's chain.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 
@@ -213,19 +213,27 @@ def _entries_differ(
         text = f"booked {', '.join(held) or 'nothing'}; by the log {', '.join(refs) or 'nothing'}"
         return Difference(position=position, coup=coup, text=text)
     for should, entry in zip(expected, booked, strict=True):
-        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses"):
+        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses", "detail"):
             is_, ought = getattr(entry, name), getattr(should, name)
             if is_ != ought:
                 text = f"entry {entry.ref}: {name} {is_!r} in the ledger and {ought!r} by the log"
                 return Difference(position=position, coup=coup, text=text)
-        sums = {(p.account, p.seat, p.bet, p.result): [p.amount, 0] for p in entry.postings}
-        for p in should.postings:
-            sums.setdefault((p.account, p.seat, p.bet, p.result), [0, 0])[1] = p.amount
-        for (account, seat, bet, _), (is_, ought) in sorted(sums.items()):
-            if is_ != ought:
-                text = (
-                    f"entry {entry.ref}: account {account}, seat {seat}, {bet or 'no bet'}: "
-                    f"{is_} in the ledger and {ought} by the log"
-                )
-                return Difference(position=position, coup=coup, text=text)
+        found = _postings_differ(should.postings, entry.postings)
+        if found is not None:
+            return Difference(position=position, coup=coup, text=f"entry {entry.ref}: {found}")
+    return None
+
+
+def _postings_differ(expected: Iterable[Posting], booked: Sequence[Posting]) -> str | None:
+    # Before its second version a ledger did not keep whose wager a posting is of.
+    named = any(posting.patron for posting in booked)
+    sums: dict[tuple[str, int, str, str, str], list[int]] = {}
+    for side, postings in enumerate((booked, expected)):
+        for p in postings:
+            key = (p.account, p.seat, p.bet, p.result, p.patron if named else "")
+            sums.setdefault(key, [0, 0])[side] += p.amount
+    for (account, seat, bet, *_), (is_, ought) in sorted(sums.items()):
+        if is_ != ought:
+            where = f"account {account}, seat {seat}, {bet or 'no bet'}"
+            return f"{where}: {is_} in the ledger and {ought} by the log"
     return None

@@ -3,9 +3,10 @@
     bus -> inflow (the log's order) -> store (one transaction) -> acknowledgement
 
 After every connect, and wherever a position is missing, it asks for the events again from its own
-place on. Nothing is acknowledged that is not on disk, so a cage that was away for a day, killed
-between any two steps, or beside a broker that lost everything, comes back and reads on. While the
-ledger's database is away it waits, and the table raises its alarm.
+place on; that the last one of all is missing it knows from the retained `state`. Nothing is
+acknowledged that is not on disk, so a cage that was away for a day, killed between any two steps,
+or beside a broker that lost everything, comes back and reads on. While the ledger's database is
+away it waits, and the table raises its alarm.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
+import msgspec
 import structlog
 from msgspec import Struct
 
@@ -70,6 +72,15 @@ class Counts(Struct, kw_only=True):
     outages: int = 0
 
 
+class _Shown(Struct, frozen=True):
+    """What of the retained `state` matters here: how far the table is."""
+
+    position: int
+
+
+_shown: Final = msgspec.json.Decoder(_Shown)
+
+
 class CageService:
     """See the module.
 
@@ -113,6 +124,7 @@ class CageService:
                 topics.response(user): self._asker.on_answer,
                 topics.replayed(user): self._on_event,
                 topics.event: self._on_event,
+                topics.state: self._on_state,
                 topics.status(SERVICE): self._on_own_status,
             },
             will=self._herald.will,
@@ -139,6 +151,7 @@ class CageService:
                         self._bus.run(),
                         self._herald.beat(self._bus),
                         self._reread(),
+                        self._mind_silence(),
                         self._write(),
                         self._acknowledge(),
                     )
@@ -158,6 +171,12 @@ class CageService:
     async def _on_own_status(self, message: Message) -> None:
         if self._herald.contradicted_by(message.payload):
             self._herald.announce(self._bus)
+
+    async def _on_state(self, message: Message) -> None:
+        try:
+            self.inflow.known_to(_shown.decode(message.payload).position)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            self.counts.junk += 1
 
     async def _on_event(self, message: Message) -> None:
         try:
@@ -203,20 +222,38 @@ class CageService:
 
     async def _follow(self, head: int) -> None:
         """Wait until the replay has come to `head`, was too much at once, or has stalled."""
-        self.inflow.known_to(head)
+        self.inflow.ends_at(head)
+        moving = True
         async with self._moved:
-            while self.inflow.taken < head and not self.inflow.overflowed:
+            while moving and self.inflow.taken < head and not self.inflow.overflowed:
                 before = self.inflow.taken
-                try:
-                    async with asyncio.timeout(_STALLED_S):
-                        await self._moved.wait()
-                except TimeoutError:
-                    if self.inflow.taken == before:
-                        break
+                # Live events that come before their turn are no progress.
+                moving = await self._within(
+                    _STALLED_S,
+                    lambda: self.inflow.taken > before or self.inflow.overflowed,  # noqa: B023 - of this turn
+                )
         if self.inflow.behind:
             self._reread_due.set()
         else:
             self._ack_due.set()
+
+    async def _mind_silence(self) -> None:
+        """Ask where the table has gone on and nothing of it came: the last event may be lost."""
+        read = -1
+        while True:
+            if self.inflow.behind and self.inflow.taken == read:
+                self._reread_due.set()
+            read = self.inflow.taken
+            await asyncio.sleep(_STALLED_S)
+
+    async def _within(self, seconds: float, holds: Callable[[], bool]) -> bool:
+        """Whether it came to hold in time; asked with `_moved` held."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._moved.wait_for(holds)
+        except TimeoutError:
+            return False
+        return True
 
     # ---- into the ledger ----
 
@@ -243,16 +280,13 @@ class CageService:
         ready = self.inflow.ready
         async with self._moved:
             await self._moved.wait_for(lambda: ready)
-            try:
-                async with asyncio.timeout(_IDLE_S):
-                    await self._moved.wait_for(
-                        lambda: (
-                            len(ready) >= _BATCH
-                            or any(fact.data is not None for fact in islice(ready, _BATCH))
-                        )
-                    )
-            except TimeoutError:
-                return
+            await self._within(
+                _IDLE_S,
+                lambda: (
+                    len(ready) >= _BATCH
+                    or any(fact.data is not None for fact in islice(ready, _BATCH))
+                ),
+            )
 
     async def _book(self, batch: Sequence[Fact]) -> None:
         while True:

@@ -13,10 +13,12 @@ from typing import Any, Final, Self
 import msgspec
 import psycopg
 from msgspec import Struct
+from msgspec.structs import astuple
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from cage.books import Books, Entry, Posting
+from cage.chips import day_of
 from cage.database import engine_of, explained, migrate, shown
 from cage.feed import Fact, check_follows
 from cage.posting import Recall, post
@@ -32,7 +34,6 @@ _state: Final = msgspec.json.Decoder(Books)
 # The high half of the advisory locks' keys, "bacc" in ASCII; the low half is the stream's hash.
 _LOCKS: Final = 0x62616363
 _COPY: Final = f"COPY posting ({', '.join(POSTING.c.keys())}) FROM STDIN"
-_SHOE_DAY: Final = 8  # YYYYMMDD-NN
 
 
 class Booked(Struct, frozen=True):
@@ -141,8 +142,8 @@ class Store:
         entry = self._connection.execute(found).one_or_none()
         if entry is None:
             return None
-        columns = (POSTING.c.account, POSTING.c.seat, POSTING.c.bet, POSTING.c.result)
-        postings = select(*columns, POSTING.c.amount).where(
+        columns = (POSTING.c[name] for name in Posting.__struct_fields__)
+        postings = select(*columns).where(
             POSTING.c.book == self._book,
             POSTING.c.position == entry.position,
             POSTING.c.part == entry.part,
@@ -219,14 +220,13 @@ class _Batch:
         self.books, made = post(self.books, data, event_id=fact.event_id, recall=recall)
         day = _day(self.books, fact)
         for part, entry in enumerate(made, start=2 - len(made)):
-            self.entries.append((fact, part, day, entry))
+            self.entries.append((fact, part, entry.day or day, entry))
             self._settlements[entry.ref] = entry.postings
 
 
 def _day(books: Books, fact: Fact) -> str:
     """The business day on which something is booked: that of the shoe on the table."""
-    digits = books.shoe[:_SHOE_DAY]
-    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}" if digits else fact.at[:10]
+    return day_of(books.shoe) if books.shoe else fact.at[: len("YYYY-MM-DD")]
 
 
 def _rows(
@@ -248,11 +248,11 @@ def _rows(
                 "phase": entry.phase,
                 "rulebook": entry.rulebook,
                 "reverses": entry.reverses,
+                "detail": entry.detail,
             }
         )
         lines += (
-            (*key.values(), number, each.account, each.seat, each.bet, each.result, each.amount)
-            for number, each in enumerate(entry.postings)
+            (*key.values(), number, *astuple(each)) for number, each in enumerate(entry.postings)
         )
     return heads, lines
 

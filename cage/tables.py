@@ -60,6 +60,7 @@ ENTRY: Final = Table(
     Column("phase", SmallInteger, nullable=False),
     Column("rulebook", Text, nullable=False),
     Column("reverses", Text, nullable=False),
+    Column("detail", Text, nullable=False, server_default=""),
     UniqueConstraint("book", "ref"),
     ForeignKeyConstraint(["book"], ["book.id"]),
     Index(None, "book", "shoe"),
@@ -77,6 +78,7 @@ POSTING: Final = Table(
     Column("bet", Text, nullable=False),
     Column("result", Text, nullable=False),
     Column("amount", BigInteger, nullable=False),
+    Column("patron", Text, nullable=False, server_default=""),
 )
 
 OF_ENTRY: Final = and_(

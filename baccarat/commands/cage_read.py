@@ -16,7 +16,7 @@ __all__ = ["balance", "export", "statement"]
 
 _COLUMNS: Final = (
     "table", "position", "part", "ref", "kind", "day", "at", "shoe", "coup", "phase", "rulebook",
-    "reverses", "account", "seat", "bet", "result", "amount",
+    "reverses", "detail", "account", "seat", "bet", "result", "amount", "patron",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ ENTRY_POINTS = {
     "baccarat.tether": "a script that every child process of ours begins as",
     "cage.migrations.env": "alembic runs it",
     "cage.migrations.versions.v0001_ledger": "... and this step",
+    "cage.migrations.versions.v0002_chips": "... and this step",
     "table_core.diagram": "draws the diagram of docs/coup.md",
 }
 # Files of a room that are not code and that no module reads by name.
