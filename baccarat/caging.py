@@ -102,7 +102,8 @@ def place_at(url: str, ledger: str) -> Place:
         bus=BusSettings(
             host=parts.hostname,
             port=port,
-            client_id=f"bac-{site}-{table}-cage",
+            # Of the login: two ledgers may read one table, and equal ids would cut each other off.
+            client_id=f"bac-{site}-{table}-{user or 'cage'}",
             username=user,
             password=unquote(parts.password) if parts.password else None,
         ),

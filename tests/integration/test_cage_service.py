@@ -137,6 +137,58 @@ async def test_a_replay_that_loses_some_is_asked_for_again(
     agrees(sqlite, log)
 
 
+async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
+    broker: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    last = len(messages)
+    async with feed_table(broker, messages, head=last - 1) as table, cage(broker, sqlite) as made:
+        assert table.bus is not None
+        await made.caught_up(last - 1)
+        table.head = last  # nobody hears of it but the screens
+        await table.bus.publish(TOPICS.state, b'{"position":%d,"more":[]}' % last, retain=True)
+        await made.caught_up(last)
+    assert table.replays == [1, last]
+    agrees(sqlite, log)
+
+
+async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    async with feed_table(nats, messages, head=len(messages)) as table, cage(nats, sqlite) as made:
+        assert table.bus is not None
+        await made.caught_up(len(messages))
+        await table.bus.publish(TOPICS.state, b'{"position":1000000}')
+        await until(lambda: len(table.replays) == 2)
+        await until(lambda: not made.inflow.behind)
+    assert table.replays == [1, len(messages) + 1]
+
+
+async def test_live_events_do_not_hide_that_a_replay_brings_nothing(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    half = len(messages) // 2
+    async with feed_table(nats, messages, head=half) as table:
+        table.lost_replays = set(range(1, half + 1))
+        async with cage(nats, sqlite) as made:
+            await until(lambda: bool(table.replays))
+            playing = asyncio.create_task(_trickle(table, range(half + 1, len(messages) + 1)))
+            await until(lambda: made.counts.replays > 1)
+            assert not playing.done()
+            await playing
+            await made.caught_up(len(messages))
+    agrees(sqlite, log)
+
+
+async def _trickle(table: FeedTable, positions: range) -> None:
+    """One event after the other, for about five seconds: never silent for long."""
+    for position in positions:
+        await table.append([position])
+        await asyncio.sleep(5 / len(positions))
+
+
 async def test_a_database_that_is_killed_is_waited_for(
     nats: Broker, postgres: Postgres, log: Path
 ) -> None:

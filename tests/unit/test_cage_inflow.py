@@ -54,6 +54,19 @@ def test_a_log_that_is_known_to_be_longer_is_behind_though_nothing_jumped() -> N
     assert not inflow.behind
 
 
+def test_what_a_stale_screen_said_is_forgotten_when_the_log_says_where_it_ends() -> None:
+    inflow = Inflow(3)
+    inflow.known_to(90)
+    inflow.offer(fact(7))
+    inflow.ends_at(6)
+    assert inflow.highest == 7  # it has come
+    for position in (4, 5, 6):
+        inflow.offer(fact(position))
+    assert not inflow.behind
+    inflow.ends_at(2)
+    assert (inflow.highest, inflow.taken) == (7, 7)
+
+
 def test_the_bounds_hold_and_what_they_drop_is_known_to_be_missing() -> None:
     inflow = Inflow(0)
     for position in range(1, READY_MOST + 10):

@@ -1,0 +1,60 @@
+"""A thousand coups on each broker, with two ledgers that are killed, cut off and lied to.
+
+Consumers, core, broker and PostgreSQL are killed, the broker is wiped three times, and the road to
+the ledgers loses, doubles and shuffles messages. In the end both ledgers are the log to the unit.
+`CAGE_SEED` plays one game again.
+"""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support.brokers import running
+from tests.support.cage_game import play_cage_game
+from tests.support.cage_proof import proved
+from tests.support.postgres import Postgres
+
+COUPS = 1_000
+FAULTS = {
+    "cage": 15,
+    "auditor": 15,
+    "table": 10,
+    "broker": 6,
+    "wiped": 3,
+    "postgres": 3,
+    "cut": 40,
+}
+# Commission out of the winnings; and laid beside the wager, with entries of its own.
+GAMES = {"nats": "au-commission", "mosquitto": "mini-lucky8"}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", GAMES)
+async def test_a_thousand_coups_are_booked_to_the_unit(
+    kind: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    seed = int(os.environ.get("CAGE_SEED") or random.randrange(2**32))
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
+    with running(kind, tmp_path / "broker") as broker:
+        game = await play_cage_game(
+            tmp_path,
+            broker,
+            postgres,
+            seed=seed,
+            coups=COUPS,
+            faults=FAULTS,
+            rulebook=GAMES[kind],
+        )
+    assert (game.coups, game.done) == (COUPS, FAULTS)
+    told = msgspec.to_builtins(game, enc_hook=str) | {"settlements": 0, "revisions": 0}
+    for user, ledger in game.ledgers.items():
+        settlements = proved(ledger, game.log, user)
+        told["settlements"] = len(settlements)
+        told["revisions"] = sum(each.revision > 1 for each in settlements)
+        assert told["revisions"] > COUPS // 20
+    print(json.dumps(told))  # noqa: T201 - the figures
