@@ -19,6 +19,8 @@ __all__ = ["Desk", "WorldView"]
 
 _ANSWER_US: Final = MICROSECONDS
 _BACK_OFF_US: Final = MICROSECONDS // 20
+# A disk that is full now may not be in a moment: whoever wants something asks again.
+_PASSING: Final = frozenset({CATCHING_UP, "log_unwritable"})
 _NOWHERE: Final = BusSettings("world", 0, "people")
 
 _encoder: Final = msgspec.json.Encoder()
@@ -128,7 +130,7 @@ class Desk(Console):
                 patience = _ANSWER_US if taken else _BACK_OFF_US
                 if await self._waiting.until(lambda: bool(answers), patience):
                     answer = answers.pop()
-                    if answer.code != CATCHING_UP:
+                    if answer.code not in _PASSING:
                         return answer
                     await self._waiting.pause(_BACK_OFF_US)
                 self.resent += 1

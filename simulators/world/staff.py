@@ -46,6 +46,7 @@ _SEATS: Final = (0, 1, 1, 2, 2, 3, 4)
 _FORGETS_TO_CLOSE: Final = 0.1
 _HASTY: Final = 0.1
 _CORRECTS: Final = 0.03
+_UNDEALT: Final = frozenset({"betting", "closed"})
 _DUMMY_DUE: Final = "dummy_coup_due"
 _PASSING: Final = frozenset(
     {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
@@ -227,7 +228,15 @@ class Staff:
                 return
             if seen is not None and seen.coup is not None and seen.coup.phase in OVER:
                 return
-            await self._supervisor.resolve(coup, table)
+            if seen is None and self._unheard(coup):
+                await self._supervisor.void(coup, "none of its cards was heard of", "unheard")
+            else:
+                await self._supervisor.resolve(coup, table)
+
+    def _unheard(self, coup: str) -> bool:
+        """Cards lie there, and the table does not even know that it is dealt."""
+        standing = self._view.seen.coup if self._view.seen else None
+        return standing is not None and standing.id == coup and standing.phase in _UNDEALT
 
     async def _look_back(self, coup: str, *, broken_off: bool) -> None:
         """What was paid is held against what lies there; now and then something else is wrong."""

@@ -29,8 +29,8 @@ class Trouble:
         self._armed: Counter[str] = Counter()
 
     def arm(self, name: str, times: int = 1) -> None:
-        """It comes at the next chances."""
-        self._armed[name] += times
+        """It comes at the next chances; one that still waits for its own is not armed again."""
+        self._armed[name] = self._armed[name] or times
 
     def strikes(self, name: str) -> bool:
         """Whether it comes now; then there is one chance less for it."""

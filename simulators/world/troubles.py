@@ -28,7 +28,7 @@ PLAYED: Final = (
 
 _EVERY_STEPS: Final = 350  # on average; a coup takes some hundred
 # Chances in a row that are spoilt: a bad broker is bad for a while, and so is a full disk.
-_ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 12, JOURNAL_FULL: 4}
+_ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 3, JOURNAL_FULL: 3}
 _FUSE: Final = 10  # steps of its own that a process still takes before it dies
 
 

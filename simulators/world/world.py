@@ -61,6 +61,8 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
     ("ref-crc", "deferred"),
 )
 """Profiles with a check and a number: a bad line of text may leave no trace, by its own page."""
+_CHIPS: Final = frozenset({"seat", "collected", "recovered"})
+"""The ledger's accounts of what patrons have handed over, and been handed."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
 _MOST_STEPS: Final = 60_000  # of a coup; beyond it nothing goes on
@@ -364,7 +366,7 @@ class World:
             if amount:
                 raise Violation(f"entry {entry.ref} does not balance: {amount}")
             for posting in entry.postings:
-                if posting.account == "seat":
+                if posting.account in _CHIPS:
                     seats[posting.seat] -= posting.amount
         for seat in sorted({*seats, *self._auditor.purse}):
             ledger, chips = seats[seat], self._auditor.purse[seat]
