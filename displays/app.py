@@ -18,7 +18,7 @@ from displays.guard import BadBody, Headers, Names, same_origin
 from displays.live import Live
 from displays.pages import Pages, line
 from displays.sessions import Sessions
-from displays.stream import StateStream
+from displays.stream import StateStream, known_id
 from events.clock import Clock
 
 __all__ = ["IDLE_SECONDS", "SCREENS_MOST", "make_app"]
@@ -98,7 +98,7 @@ class _Scoreboard:
         return StateStream(
             self._live,
             form="public",
-            known=request.headers.get("last-event-id", ""),
+            known=known_id(request),
             epoch=self._epoch,
             build=self._pages.build,
         )

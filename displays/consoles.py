@@ -23,7 +23,7 @@ from displays.guard import read_form, read_json, same_origin
 from displays.live import Live
 from displays.pages import Pages, line
 from displays.sessions import Sessions
-from displays.stream import StateStream
+from displays.stream import StateStream, known_id
 from displays.throttle import Rate, neighbourhood
 from events.clock import Clock
 
@@ -248,7 +248,7 @@ class Consoles:
         return StateStream(
             self._live,
             form="full",
-            known=request.headers.get("last-event-id", ""),
+            known=known_id(request),
             epoch=self._epoch,
             build=self._pages.build,
             still_welcome=lambda: self._person(request, touch=False) is not None,

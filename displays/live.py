@@ -79,6 +79,10 @@ class Live:
     Args:
         clock: for ages.
         betting_s: how long the house keeps betting open; None shows no countdown.
+
+    Attributes:
+        document: the newest; None before the first.
+        closed: nothing more will come.
     """
 
     def __init__(self, clock: Clock, *, betting_s: int | None = None) -> None:
@@ -95,6 +99,12 @@ class Live:
         self._changed: set[Callable[[], None]] = set()
         self._said: tuple[bool, Reason] | None = None
         self.document: Document | None = None
+        self.closed = False
+
+    def close(self) -> None:
+        """The server ends: its screens are let go, and come back to the next."""
+        self.closed = True
+        self._wake()
 
     def connected(self) -> None:
         """The broker is there; nothing it had kept is known to be true yet."""

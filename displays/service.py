@@ -154,6 +154,7 @@ class DisplayService:
                     await self._herald.farewell(self._bus)
             for task in tasks:
                 task.cancel()
+            self.live.close()
             self._server.should_exit = True
             await serving
 

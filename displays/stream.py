@@ -8,11 +8,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Literal
 
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from displays.live import BEAT_SECONDS, Document, Live, encode_health
 
-__all__ = ["StateStream"]
+__all__ = ["StateStream", "known_id"]
 
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -27,8 +28,7 @@ class StateStream:
     Args:
         live: what is shown.
         form: `public`, or `full` for people who are logged in.
-        known: the `id` of the newest document that the screen has, from `Last-Event-ID`; it is not
-            sent that one again.
+        known: the `id` of the newest document that the screen has; it is not sent that one again.
         epoch: tells this process's ids from those of another.
         build: of the pages; a screen with an older one loads itself anew.
         still_welcome: asked at each beat; the stream ends when it says no.
@@ -74,7 +74,10 @@ class StateStream:
     async def _serve(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         await self._say(send, b"retry: 500\nevent: build\ndata: %b\n\n" % self._build.encode())
-        while self._still_welcome():
+        while not self._live.closed:
+            if not self._still_welcome():
+                await self._say(send, b"event: bye\ndata: {}\n\n")
+                break
             self._wake.clear()
             await self._say(send, self._news())
             try:
@@ -82,7 +85,6 @@ class StateStream:
                     await self._wake.wait()
             except TimeoutError:
                 continue
-        await self._say(send, b"event: bye\ndata: {}\n\n")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _news(self) -> bytes:
@@ -105,3 +107,13 @@ class StateStream:
 async def _until_gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def known_id(request: Request) -> str:
+    """The `id` of the newest document that a screen has; empty where it has none.
+
+    A browser that reconnects by itself says it in a header; a page that opens a connection of its
+    own cannot, and says it in the address.
+    """
+    header = request.headers.get("last-event-id", "")
+    return header or request.query_params.get("known", "")

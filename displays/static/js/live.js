@@ -1,12 +1,18 @@
 // A page's line to the server: the newest state, and whether it may be shown as live. No DOM.
 //
 // The server beats once a second. Silence is told as a loss after SILENCE_MS, by our own watchdog,
-// because a half-open connection says nothing. The browser reconnects by itself and sends the id of
-// the last state it got; one that gave up is replaced.
+// because a half-open connection says nothing. Then a line is opened every AGAIN_MS until one says
+// something; a few may be under way at a time, so that a network that is back is noticed at once,
+// and one that is merely slow has its time. Each says which state the page has.
+//
+// A page that was frozen, or a machine that slept, finds on its return what was sent to it before.
+// That is old and would be read as new, so it is thrown away with its line.
 
 export const SILENCE_MS = 2500;
 const LOOK_MS = 200;
-const GAVE_UP_MS = 6000;
+const AGAIN_MS = 500;
+const LINES_MOST = 4;
+const LOG_IN = 401;
 
 /**
  * Watch a stream until the page goes.
@@ -20,42 +26,81 @@ const GAVE_UP_MS = 6000;
  * @param {() => void} [to.onBye] the server ended the stream on purpose: not welcome any more.
  */
 export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }) {
-  let source = null;
-  let heard = performance.now();
+  let lines = []; // those that may speak, the newest last; one once it has
+  let heard = performance.now(); // when the server last said something
+  let awake = Date.now(); // when this page last ran; this clock goes on in a machine that sleeps
+  let tried = 0;
   let silent = false;
+  let known = "";
 
   const open = () => {
-    source?.close();
-    source = new EventSource(url);
+    tried = performance.now();
+    const line = new EventSource(known ? `${url}?known=${encodeURIComponent(known)}` : url);
+    lines.push(line);
+    if (lines.length > LINES_MOST) lines.shift().close();
     const on = (name, take) =>
-      source.addEventListener(name, (event) => {
+      line.addEventListener(name, (event) => {
+        if (!lines.includes(line) || woke()) return;
         heard = performance.now();
-        take(event.data);
+        keep(line);
+        take(event);
       });
-    on("build", onBuild);
-    on("state", (data) => onState(JSON.parse(data)));
-    on("beat", (data) => {
+    on("build", ({ data }) => onBuild(data));
+    on("state", ({ data, lastEventId }) => {
+      onState(JSON.parse(data));
+      known = lastEventId;
+    });
+    on("beat", ({ data }) => {
       silent = false;
       onHealth(JSON.parse(data));
     });
-    on("bye", () => {
-      source.close();
-      onBye();
-    });
+    on("bye", end);
+  };
+
+  /** Close all lines but one, or all. */
+  const keep = (line) => {
+    for (const each of lines) if (each !== line) each.close();
+    lines = line ? [line] : [];
+  };
+
+  const lose = () => {
+    if (silent) return;
+    silent = true;
+    onHealth({ live: false, reason: "server", betting_ms: null });
+  };
+
+  /** Whether this page has not run for long; then all begins anew. */
+  const woke = () => {
+    const gap = Date.now() - awake;
+    awake += gap;
+    if (gap <= SILENCE_MS) return false;
+    lose();
+    keep(null);
+    open();
+    return true;
+  };
+
+  const end = () => {
+    clearInterval(looking);
+    keep(null);
+    onBye();
+  };
+
+  /** A server that answers, but with no stream: because nobody is logged in here any more? */
+  const ask = async () => {
+    const answer = await fetch(url, { method: "HEAD" }).catch(() => null);
+    if (answer?.status === LOG_IN) end();
   };
 
   const look = () => {
-    const quiet = performance.now() - heard;
-    if (quiet > SILENCE_MS && !silent) {
-      silent = true;
-      onHealth({ live: false, reason: "server", betting_ms: null });
-    }
-    if (quiet > GAVE_UP_MS && source.readyState === EventSource.CLOSED) {
-      heard = performance.now() - SILENCE_MS;
-      open();
-    }
+    const now = performance.now();
+    if (woke() || now - heard <= SILENCE_MS) return;
+    lose();
+    if (now - tried <= AGAIN_MS) return;
+    if (lines.at(-1).readyState === EventSource.CLOSED) ask();
+    open();
   };
 
   open();
-  setInterval(look, LOOK_MS);
+  const looking = setInterval(look, LOOK_MS);
 }

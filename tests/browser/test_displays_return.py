@@ -1,0 +1,229 @@
+"""A screen that was away: asleep, behind a dead switch, or beside a server that was down.
+
+It says so within three seconds, is right within one of its return, and never in between shows what
+it was sent long ago as the table of now.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from baccarat.ports import free_port
+from displays.accounts import Account, hash_password, save_accounts
+from displays.live import Live
+from events.clock import rfc3339
+from events.presence import Status, encode_status
+from tests.support.black_hole import road_to
+from tests.support.evidence import HandClock
+from tests.support.screen_server import Served, served, shown
+from tests.support.screens import chromium
+
+HOUR_US = 3_600_000_000
+LOST_MS = 3_000
+ASLEEP_S = 4  # longer than a server may be silent
+RIGHT_MS = 1_000
+RESULTS = "BPBBPTPPBB"
+PASSWORD = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
+LIVE = "#board[data-live=true][data-position='{}']"
+# What the page showed as live, and since when.
+NOTE = """() => {
+  window.noted = [];
+  const board = document.querySelector("#board");
+  const note = () => window.noted.push([board.dataset.live, Number(board.dataset.position)]);
+  new MutationObserver(note).observe(board, {
+    attributeFilter: ["data-live", "data-position"],
+  });
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+class Table:
+    """What a table says to the screens, by a clock that is moved."""
+
+    def __init__(self, screens: Served, clock: HandClock) -> None:
+        self._screens = screens
+        self._clock = clock
+        self.position = 0
+        screens.do(Live.connected)
+        self.play()
+
+    def play(self, coups: int = 1) -> None:
+        """Some coups, and a heartbeat."""
+        status = Status(state="online", session=1, ts=rfc3339(self._clock.utc_ns()))
+        beat = encode_status(status)
+        self._screens.do(lambda live: live.hear_status(beat, retain=False))
+        for _ in range(coups):
+            self.position += 1
+            self._screens.tell(shown(RESULTS, self.position))
+
+    def an_hour_passes(self) -> None:
+        for _ in range(60):
+            self._clock.now_us += HOUR_US // 60
+            self.play()
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def screens(monkeypatch: pytest.MonkeyPatch, clock: HandClock, port: int) -> Iterator[Served]:
+    with served(monkeypatch, clock=clock, port=port) as started:
+        yield started
+
+
+@pytest.fixture
+def table(screens: Served, clock: HandClock) -> Table:
+    return Table(screens, clock)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def open_board(page: Page, address: str, table: Table) -> None:
+    page.goto(f"{address}/")
+    expect(page.locator(LIVE.format(table.position))).to_be_visible()
+    page.evaluate(NOTE)
+
+
+def is_lost(page: Page) -> None:
+    expect(page.locator("#lost")).to_be_visible(timeout=LOST_MS)
+
+
+def is_right(page: Page, table: Table) -> None:
+    expect(page.locator(LIVE.format(table.position))).to_be_visible(timeout=RIGHT_MS)
+    expect(page.locator("#lost")).to_be_hidden()
+
+
+def renderers(browser: Browser) -> set[int]:
+    """The processes of its pages."""
+    session = browser.new_browser_cdp_session()
+    found = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return {each["id"] for each in found if each["type"] == "renderer"}
+
+
+def test_a_page_that_slept_is_right_at_once_and_shows_nothing_old(
+    page: Page, browser: Browser, screens: Served, table: Table
+) -> None:
+    """As a tablet's does: it does not run, while what it is sent goes on waiting for it."""
+    open_board(page, screens.address, table)
+    pids = renderers(browser)
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        while time.monotonic() - began < ASLEEP_S:
+            table.play()
+            time.sleep(0.05)  # of this machine's own time, which is what passes for the page
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    table.play()
+    is_right(page, table)
+    live = [position for live, position in page.evaluate("window.noted") if live == "true"]
+    assert set(live) <= {table.position - 1, table.position}, "what is old was shown as live"
+
+
+def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:
+    """Both ends believe in their connection, and the browser is told of nothing."""
+    with road_to(port) as road:
+        open_board(page, f"http://127.0.0.1:{road.port}", table)
+        road.shut = True
+        is_lost(page)
+        table.an_hour_passes()
+        road.shut = False
+        is_right(page, table)
+
+
+def test_the_server_is_away_for_an_hour(
+    page: Page, monkeypatch: pytest.MonkeyPatch, port: int
+) -> None:
+    clock = HandClock()
+    with served(monkeypatch, clock=clock, port=port) as screens:
+        table = Table(screens, clock)
+        open_board(page, screens.address, table)
+    is_lost(page)
+    clock.now_us += HOUR_US
+    with served(monkeypatch, clock=clock, port=port) as screens:
+        again = Table(screens, clock)
+        again.play(3)
+        is_right(page, again)
+
+
+def test_a_page_says_which_state_it_has(page: Page, port: int, table: Table) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    with road_to(port) as road:
+        open_board(page, f"http://127.0.0.1:{road.port}", table)
+        road.shut = True
+        is_lost(page)
+        road.shut = False
+        is_right(page, table)
+    assert f"/events?known={table.position}-" in asked[-1]
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Path:
+    path = tmp_path / "users.toml"
+    account = Account(password=hash_password(PASSWORD), roles=("supervisor",))
+    save_accounts(path, {"sam": account})
+    return path
+
+
+def log_in(page: Page, address: str) -> None:
+    page.goto(f"{address}/login")
+    page.get_by_label("Name").fill("sam")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(lambda url: "/login" not in url)
+
+
+@pytest.mark.parametrize("away", ["there", "behind a dead switch"])
+def test_a_console_that_was_left_for_an_hour_wants_a_login(
+    page: Page, monkeypatch: pytest.MonkeyPatch, clock: HandClock, users: Path, away: str
+) -> None:
+    port = free_port()
+    with served(monkeypatch, clock=clock, port=port, users=users) as screens, road_to(port) as road:
+        Table(screens, clock)
+        log_in(page, f"http://127.0.0.1:{road.port}")
+        expect(page.locator("body[data-live=yes]")).to_be_visible()
+        road.shut = away == "behind a dead switch"
+        if road.shut:
+            is_lost(page)
+        clock.now_us += HOUR_US
+        road.shut = False
+        page.wait_for_url("**/login")
+
+
+def test_logging_out_ends_the_streams_of_every_tab(
+    page: Page, monkeypatch: pytest.MonkeyPatch, users: Path
+) -> None:
+    with served(monkeypatch, users=users) as screens:
+        log_in(page, screens.address)
+        other = page.context.new_page()
+        other.goto(f"{screens.address}/dealer")
+        page.get_by_role("button", name="Log out").click()
+        page.wait_for_url("**/login")
+        other.wait_for_url("**/login")
