@@ -30,6 +30,7 @@ from events.commands import (
     Refusal,
     ReplaceShoe,
     ResolveIrregularity,
+    SetLimits,
     VoidCoup,
     WithdrawWager,
 )
@@ -60,6 +61,7 @@ _BARE: Final[tuple[Command, ...]] = (
     ConfirmResult(transaction=_ANY, reason=""),
     VoidCoup(transaction=_ANY, reason=""),
     CollectCommission(transaction=_ANY),
+    SetLimits(transaction=_ANY, table_maximum=0),
     OpenFloat(transaction=_ANY, float_id="", currency="", chips=()),
     Fill(transaction=_ANY, slip="", chips=()),
     Credit(transaction=_ANY, slip="", chips=()),
@@ -71,6 +73,7 @@ _DETAILS: Final = frozenset(
         "card_known",
         "invalid_burn",
         "invalid_float",
+        "invalid_limits",
         "invalid_shoe",
         "invalid_slip",
         "no_chips",

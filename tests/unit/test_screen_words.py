@@ -19,7 +19,7 @@ WORDS = {
     for language in LANGUAGES
 }
 # Given by programs, never by a person at a screen.
-SILENT = {"ack", "replay", "preview", "show_coup", "set_limits", "correct_rulebook"}
+SILENT = {"ack", "replay", "preview", "show_coup"}
 SILENT |= {name for name, kind in COMMANDS.items() if issubclass(kind, Query)}
 _SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")
 

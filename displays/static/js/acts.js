@@ -3,6 +3,7 @@
 
 import { el } from "./dom.js";
 import { askFor } from "./forms.js";
+import { askForLimits } from "./limits.js";
 
 const reason = { name: "reason", kind: "reason" };
 
@@ -104,6 +105,7 @@ const FORMS = {
       fields: [...shoeFields(station), { name: "coup", kind: "select", options }, reason],
     });
   },
+  set_limits: askForLimits,
   assign_dealer: (station) =>
     askFor(station, {
       command: "assign_dealer",

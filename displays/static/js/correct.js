@@ -65,6 +65,7 @@ export class Record {
         {},
         this.#button("correct_hands", () => this.#hands()),
         this.#button("correct_wager", () => this.#wager()),
+        this.#button("correct_rulebook", () => this.#rulebook()),
         this.#button("void_coup", () => this.#void()),
       ),
     );
@@ -99,6 +100,19 @@ export class Record {
     const faces = (hand) => this.found.coup.cards.filter((card) => card.hand === hand && card.card).map((card) => card.card);
     const value = { player: faces("player"), banker: faces("banker") };
     this.#ask("correct_hands", [{ name: "hands", kind: "hands", value }, reason], ({ hands, ...others }) => ({ ...hands, ...others }));
+  }
+
+  /** Another rulebook of those that the table knows. */
+  #rulebook() {
+    const { library, rulebook } = this.station.state;
+    const known = new Map([...library, rulebook].map((each) => [each.hash, each]));
+    known.delete(this.found.rulebook_hash);
+    const options = [...known.values()].map(({ hash, id, title }) => ({ value: hash, text: `${id}: ${title}` }));
+    this.#ask("correct_rulebook", [{ name: "rulebook", kind: "select", options }, reason], (values) => ({
+      rulebook: known.get(values.rulebook)?.id ?? "",
+      rulebook_hash: values.rulebook,
+      reason: values.reason,
+    }));
   }
 
   #void() {

@@ -17,8 +17,8 @@ const READERS = {
  * @param {import("./station.js").Station} station
  * @param {object} form
  * @param {string} form.command
- * @param {object[]} form.fields each {name, kind, label, value?, options?, required?, hint?}; kinds are
- *     text, number, select, reason, card, and money-like ones that bring their own `read`.
+ * @param {object[]} form.fields each {name, kind, label, value?, options?, required?}; kinds are text,
+ *     number, select, reason, card, hands, and `own`, which brings its `element` and its `read`.
  * @param {(values: object) => object} [form.build] the command's body of the values.
  * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
  * @param {(answer: object) => void} [form.onDone] told when the table has said yes.
@@ -94,6 +94,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
 }
 
 function control(field, word) {
+  if (field.kind === "own") return field;
   if (field.kind === "card") return cardControl(field, word);
   if (field.kind === "hands") return handsControl(field, word);
   const { name, kind, label = word(`field.${name}`), value = "", required = true } = field;

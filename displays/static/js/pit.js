@@ -25,6 +25,7 @@ const MORE = [
   ["end_shoe", { key: "E" }],
   ["load_shoe", { key: "L" }],
   ["assign_dealer", { key: "D" }],
+  ["set_limits", { key: "T" }],
 ];
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
@@ -94,10 +95,10 @@ function drawAlarms({ alarms }) {
 }
 
 /** What is alive: a mark, a word, and what it says. */
-function drawHealth({ link, catching_up, alarms }) {
+function drawHealth(state) {
+  const { link, catching_up, alarms } = state;
   const { live, reason } = health;
   const disk = alarms.find((alarm) => DISK.includes(alarm.name));
-  const cage = alarms.find((alarm) => alarm.name.startsWith("cage") || alarm.name.startsWith("settlement_unack"));
   const linked = ["open", "up"].includes(link.state);
   const rows = [
     ["server", reason !== "server", ""],
@@ -105,8 +106,7 @@ function drawHealth({ link, catching_up, alarms }) {
     ["table", live, catching_up ? word("health.catching_up") : ""],
     ["shoe", linked && !link.errors.length && !link.locked, [word(`link.${link.state}`), ...link.errors, link.locked ? word("health.locked") : ""].filter(Boolean).join(", ")],
     ["disk", !disk, disk?.text ?? ""],
-    // What the table does not report is not called well.
-    ["cage", cage ? false : null, cage?.text ?? ""],
+    ...cageRows(state),
   ];
   fill(
     byId("health"),
@@ -115,6 +115,21 @@ function drawHealth({ link, catching_up, alarms }) {
       el(`dd.${STANDING[ok].kind}`, { data: { health: name } }, `${STANDING[ok].mark} ${word(`health.${STANDING[ok].kind}`)} ${text}`),
     ]),
   );
+}
+
+/** Each durable consumer as the table knows it; where none has registered that is said, not "well". */
+function cageRows({ consumers, position }) {
+  if (!consumers.length) return [["cage", null, word("health.cage_none")]];
+  return consumers.map((each) => {
+    const owes =
+      each.waiting_s === null
+        ? word("health.cage_all")
+        : word("health.cage_waits", { seconds: each.waiting_s });
+    const heard =
+      each.heard_s === null ? word("health.cage_silent") : word("health.cage_heard", { seconds: each.heard_s });
+    const stands = word("health.cage_position", { position: each.position, head: position });
+    return ["cage", !each.overdue, [each.name, owes, stands, heard].join(" · ")];
+  });
 }
 
 /** What each seat owes, or was given up; and what to do about it. */
