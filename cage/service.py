@@ -43,6 +43,8 @@ _BATCH: Final = 512
 _IDLE_S: Final = 1.0
 # A replay that brings nothing for so long is asked for again, and so is a refused one, seconds.
 _STALLED_S: Final = 2.0
+# Of a replay whose last event has come, the others are lost unless they come within, seconds.
+_SHUFFLED_S: Final = 0.1
 # Between two attempts to reach a database that is away, seconds.
 _DATABASE_S: Final = 0.5
 _PASSING: Final = frozenset({"too_many_replays", "log_unwritable", "catching_up"})
@@ -115,6 +117,7 @@ class CageService:
         self._herald = Herald(topics.status(SERVICE), self._session, clock)
         self._asker = Asker(topics, user)
         self._to_acknowledge = self._store.position
+        self._replayed = 0  # how far the newest replay has come
         self._reread_due = asyncio.Event()
         self._ack_due = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -185,6 +188,8 @@ class CageService:
             self.counts.junk += 1
             _log.error("event.unreadable", topic=message.topic, reason=str(error))
             return
+        if message.topic != self._topics.event:
+            self._replayed = max(self._replayed, fact.position)
         if self.inflow.offer(fact):
             _log.warning("event.gap", read=self.inflow.taken, came=fact.position)
             self._reread_due.set()
@@ -198,6 +203,7 @@ class CageService:
             async with self._moved:
                 await self._moved.wait_for(lambda: len(self.inflow.ready) <= READY_MOST // 2)
             self.inflow.overflowed = False
+            self._replayed = 0
             self.counts.replays += 1
             read = self.inflow.taken
             answer = await self._asker.ask(
@@ -223,15 +229,19 @@ class CageService:
     async def _follow(self, head: int) -> None:
         """Wait until the replay has come to `head`, was too much at once, or has stalled."""
         self.inflow.ends_at(head)
-        moving = True
         async with self._moved:
-            while moving and self.inflow.taken < head and not self.inflow.overflowed:
-                before = self.inflow.taken
+            while self.inflow.taken < head and not self.inflow.overflowed:
+                before, over = self.inflow.taken, self._replayed >= head
                 # Live events that come before their turn are no progress.
-                moving = await self._within(
-                    _STALLED_S,
-                    lambda: self.inflow.taken > before or self.inflow.overflowed,  # noqa: B023 - of this turn
-                )
+                if not await self._within(
+                    _SHUFFLED_S if over else _STALLED_S,
+                    lambda: (
+                        self.inflow.taken > before  # noqa: B023 - asked within this turn
+                        or self.inflow.overflowed
+                        or (self._replayed >= head and not over)  # noqa: B023 - the same
+                    ),
+                ):
+                    break
         if self.inflow.behind:
             self._reread_due.set()
         else:
