@@ -51,9 +51,9 @@ def pit(supervisor: Screen, table: ConsoleTable) -> Iterator[Screen]:
         supervisor.ask("void_coup", reason="nobody looks any more")
 
 
-def settle(pit: Screen) -> None:
-    """Banker's 7 beats Player's 6."""
-    pit.table.say("D P1 6S, D B1 7D, D P2 KH, D B2 KC, G banker")
+def settle(pit: Screen, suit: str = "H") -> None:
+    """Banker's 7 beats Player's 6; in another suit where the shoe has no more of this one."""
+    pit.table.say(f"D P1 6{suit}, D B1 7{suit}, D P2 K{suit}, D B2 Q{suit}, G banker")
     pit.phase("settled")
 
 
@@ -201,6 +201,79 @@ def test_hands_that_no_deal_could_have_made_are_refused_in_the_preview(pit: Scre
     page.locator("dialog .look").click()
     expect(page.locator("dialog p.said")).to_contain_text("(excess_card)")
     expect(page.locator("dialog .go")).to_be_disabled()
+
+
+def test_a_coup_is_judged_again_by_another_rulebook_after_its_preview(
+    pit: Screen, table: ConsoleTable
+) -> None:
+    page = pit.page
+    table.say("D P1 4S, D B1 2D, D P2 JH, D B2 4C, D P3 JD, G banker")
+    pit.phase("settled")
+    show(pit)
+    page.locator("#on-record [data-command=correct_rulebook]").click()
+    options = page.locator("dialog [name=rulebook] option")
+    assert not [text for text in options.all_inner_texts() if text.startswith("au-commission:")]
+    even_money = page.locator("dialog [name=rulebook] option", has_text="au-even-money:")
+    pit.fill(rulebook=even_money.get_attribute("value") or "", reason="the wrong sign stood")
+    expect(page.locator("dialog .go")).to_be_disabled()
+    page.locator("dialog .look").click()
+    # Banker wins with 6: 23.75 had been paid for 25.00; by even money it is half, 12.50.
+    expect(page.locator("dialog .preview tr[data-seat='1']")).to_have_attribute(
+        "data-paid", "-1125"
+    )
+    assert table.events("rulebook_corrected") == 0
+    pit.go("correct_rulebook")
+    expect(page.locator("#on-record h3")).to_contain_text("au-even-money")
+    expect(page.locator("#on-record tr[data-seat='1']")).to_contain_text("37.50")
+    assert table.events("rulebook_corrected") == 1
+
+
+def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
+    pit: Screen, table: ConsoleTable
+) -> None:
+    page = pit.page
+    limits = page.locator("#more [data-command=set_limits]")
+    expect(limits).to_have_attribute("title", "A coup is in progress (coup_in_progress)")
+    settle(pit, "S")
+    expect(limits).to_be_enabled()
+    limits.click()
+    pit.fill(**{"banker-minimum": "10.00", "banker-maximum": "5,000", "tie-maximum": "lots"})
+    page.locator("dialog .go").click()
+    assert pit.commands("set_limits") == []
+    pit.fill(**{"tie-maximum": "", "table_maximum": "20000"})
+    pit.go("set_limits")
+    sent = pit.commands("set_limits")[0]
+    banker = next(bet for bet in sent["bets"] if bet["bet"] == "banker")
+    assert banker == {"bet": "banker", "minimum": 1000, "maximum": 500_000, "step": 1}
+    assert (sent["table_maximum"], sent["differential"]) == (2_000_000, None)
+    assert table.events("limits_set") == 1
+    limits.click()
+    expect(page.locator("dialog [name=banker-minimum]")).to_have_value("10.00")
+    expect(page.locator("dialog [name=table_maximum]")).to_have_value("20000.00")
+    pit.fill(**{"banker-minimum": "9000"})
+    page.locator("dialog .go").click()
+    expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")
+    page.locator("dialog .cancel").click()
+    pit.ask("set_limits")
+
+
+def test_the_cage_is_shown_as_the_table_knows_it(pit: Screen, table: ConsoleTable) -> None:
+    cage = pit.page.locator("[data-health=cage]")
+    expect(cage).to_have_class("unknown")
+    expect(cage).to_contain_text("none has registered")
+    # What it acknowledges is shown with the next state, whatever that is about.
+    table.request("cage", "ack", consumer="main", position=1)
+    settle(pit, "S")
+    expect(cage).to_have_class("ok")
+    expect(cage).to_contain_text("cage/main · has not acknowledged a settlement for")
+    head = table.head()
+    table.request("cage", "ack", consumer="main", position=head)
+    pit.ask("open_betting")
+    expect(cage).to_contain_text("has every settlement")
+    expect(cage).to_contain_text(f"acknowledged to {head} of")
+    table.request("cage", "ack", consumer="main", position=head, retired=True)
+    pit.ask("close_betting")
+    expect(cage).to_have_class("unknown")
 
 
 def test_an_alarm_with_another_way_out_is_not_acknowledged_away(pit: Screen) -> None:

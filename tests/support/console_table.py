@@ -4,6 +4,7 @@ The shoe is a pseudo-terminal that says what the test says; the browser is the t
 """
 
 import asyncio
+import secrets
 import sqlite3
 import threading
 import time
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 import httpx
+import msgspec
 from msgspec import Struct
+from paho.mqtt import publish
 
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
@@ -77,6 +80,12 @@ class ConsoleTable(Struct, kw_only=True):
             self._said = 0 if report.strip() == "S" else self._said + 1
             self.shoe.say(frame * _COPIES)
 
+    def request(self, user: str, command: str, **fields: object) -> None:
+        """Have somebody on the bus ask for something, as the cage does."""
+        body = msgspec.json.encode({"transaction": secrets.token_hex(16), **fields})
+        topic = f"bac/v1/harbour/b7/request/{user}/{command}"
+        publish.single(topic, body, qos=1, hostname="127.0.0.1", port=self.broker.port)
+
     def fall_silent(self, seconds: float) -> None:
         """Every service hangs, its connections open, for so long."""
         self.loop.call_soon_threadsafe(time.sleep, seconds)
@@ -87,7 +96,11 @@ class ConsoleTable(Struct, kw_only=True):
 
     def mark(self) -> None:
         """Count events from here on."""
-        self._after = self._ask("SELECT max(position) FROM event WHERE ? = '' AND position > ?", "")
+        self._after = self.head()
+
+    def head(self) -> int:
+        """The log's newest position."""
+        return self._ask("SELECT max(position) FROM event WHERE ? = '' AND position > ?", "")
 
     def _ask(self, query: str, kind: str) -> int:
         with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:

@@ -124,6 +124,7 @@ class Screen:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """The browser."""
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         # The suite may run as root, whom Chromium's sandbox refuses.
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
