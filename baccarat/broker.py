@@ -17,7 +17,7 @@ from typing import Final, Self
 from baccarat.children import Child
 from events.errors import BusError, InputError
 
-__all__ = ["LOOPBACK", "READY_SECONDS", "EmbeddedBroker", "answers_mqtt"]
+__all__ = ["LOOPBACK", "READY_SECONDS", "EmbeddedBroker", "answers_mqtt", "find_nats_server"]
 
 LOOPBACK: Final = "127.0.0.1"
 # It takes 20 ms; a machine that compiles beside us may take a hundred times as long.
@@ -139,7 +139,7 @@ class EmbeddedBroker:
         self.stop()
 
     def _launch(self, deadline: float) -> None:
-        program = _find_program()
+        program = find_nats_server()
         self._write_config()
         said_before = self._log.stat().st_size if self._log.exists() else 0
         self._child = Child.start(
@@ -212,7 +212,7 @@ def answers_mqtt(port: int, host: str = LOOPBACK) -> bool:
     return answer[:1] == bytes([_CONNACK])
 
 
-def _find_program() -> Path:
+def find_nats_server() -> Path:
     """The server of this interpreter's environment, else the one on PATH."""
     beside = Path(sysconfig.get_path("scripts")) / "nats-server"
     found = beside if beside.exists() else shutil.which("nats-server")

@@ -32,6 +32,7 @@ _COMMANDS: Final = {
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
     "log": ("baccarat.commands.log:log", "verify, show, count, back up and restore event logs"),
     "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),
+    "pki": ("baccarat.commands.pki:pki", "a small certificate authority for one site"),
     "replay": (
         "baccarat.commands.replay:replay_command",
         "the table at any moment, a coup step by step, what if",

@@ -225,7 +225,12 @@ def _half_a_pair(table: str, cert: str | None, key: str | None) -> Iterator[Faul
 
 
 def _secrets(config: TableConfig) -> Iterator[Fault]:
-    sections = {"bus": config.bus, "displays": config.displays, "cage": config.cage}
+    sections = {
+        "shoe": config.shoe,
+        "bus": config.bus,
+        "displays": config.displays,
+        "cage": config.cage,
+    }
     for name, section in sections.items():
         given = section.password_file if section else None
         # One service's credential is not another's, so only the one that uses it can look.

@@ -72,11 +72,15 @@ class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`,
             `pty:/path/of/the/link` or `file:capture.raw`.
         profile: id of the wire profile, or the path of a site's own.
+        username: the driver's login at the broker, where it is not that of `[bus]`.
+        password_file: with its password.
         keep: how long raw journals are kept.
     """
 
     url: str
     profile: str = "enq-bcc"
+    username: str | None = None
+    password_file: str | None = None
     keep: KeepConfig = KeepConfig()
 
 
@@ -255,6 +259,13 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if given is None or given.username is None:
             return self.bus_settings("displays")
         return self._login("displays", given.username, self.beside(given.password_file))
+
+    def shoe_bus(self) -> BusSettings:
+        """How the driver reaches the broker, by its own login where it has one."""
+        given = self.shoe
+        if given.username is None:
+            return self.bus_settings("shoe")
+        return self._login("shoe", given.username, self.beside(given.password_file))
 
     def cage_bus(self) -> BusSettings:
         """How the cage reaches the broker, by its own login where it has one."""

@@ -50,6 +50,8 @@ KEYS: Final[dict[str, Key]] = {
         '"enq-bcc"',
         given=True,
     ),
+    "shoe.username": Key("The driver's login at the broker, if of its own.", '"b7-shoe"'),
+    "shoe.password_file": Key("The file that holds its password.", '"secrets/b7-shoe"'),
     "shoe.keep.days": Key("Raw journals older than this may go.", "400"),
     "shoe.keep.megabytes": Key("The oldest may go while all together are larger.", "2000"),
     "shoe.keep.segment_megabytes": Key("A file as large as this is followed by another.", "4"),

@@ -107,7 +107,7 @@ async def serve_shoe(config: TableConfig, stop: asyncio.Event, probe: Probe = no
             journal_dir=config.journal_path,
             keep=config.shoe.keep.policy(),
         ),
-        config.bus_settings("shoe"),
+        config.shoe_bus(),
         SystemClock(),
         random.Random(),  # noqa: S311 - spreads attempts in time, guards nothing
         probe,

@@ -6,6 +6,7 @@ from typing import Any
 import click
 import msgspec
 
+from baccarat.commands.config_broker import broker
 from baccarat.config import load_config
 from baccarat.config_faults import ConfigFaults, Fault
 from baccarat.config_form import DEFAULT_USERS
@@ -21,6 +22,9 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document 
 @click.group()
 def config() -> None:
     """Begin, judge or read back the TOML file of a table."""
+
+
+config.add_command(broker)
 
 
 @config.command()

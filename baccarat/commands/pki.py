@@ -1,0 +1,87 @@
+"""`baccarat pki init|issue|renew|show`: a small certificate authority for one site."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from baccarat.site.pki import CA_DAYS, LEAF_DAYS, Pki
+from events.errors import InputError
+
+__all__ = ["init", "issue", "pki", "renew", "show"]
+
+_FOLDER = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*\Z")
+
+
+def _days(most: int) -> click.IntRange:
+    return click.IntRange(1, most)
+
+
+@click.group()
+def pki() -> None:
+    """Certificates for a site's broker, services and screens."""
+
+
+@pki.command()
+@_FOLDER
+@click.option("--site", required=True, help="Whose authority it is.")
+@click.option("--days", type=_days(CA_DAYS * 2), default=CA_DAYS, show_default=True)
+def init(folder: Path, site: str, days: int) -> None:
+    """Make an authority in FOLDER."""
+    made = _pki(folder).begin(site, days)
+    click.echo(f"{made}: give it to whoever must trust the site", err=True)
+    click.echo(f"{folder / 'ca.key'}: keep it away from the tables' network", err=True)
+
+
+@pki.command()
+@_FOLDER
+@click.argument("name")
+@click.option("--host", "hosts", multiple=True, help="A server's name or address; repeatable.")
+@click.option("--days", type=_days(LEAF_DAYS * 5), default=LEAF_DAYS, show_default=True)
+def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> None:
+    """Issue a certificate for NAME: a server's with --host, a client's without."""
+    if not _NAME.match(name) or name == "ca":
+        raise InputError(f"{name!r}: use lower-case letters, digits, dots, - and _, and not `ca`")
+    click.echo(str(_pki(folder).issue(name, hosts, days)))
+
+
+@pki.command()
+@_FOLDER
+@click.argument("names", nargs=-1)
+@click.option("--within", type=_days(LEAF_DAYS), default=30, help="Those that end within N days.")
+@click.option("--days", type=_days(LEAF_DAYS * 5), default=LEAF_DAYS, show_default=True)
+def renew(folder: Path, names: tuple[str, ...], within: int, days: int) -> None:
+    """Issue NAMES again, or all that end soon, with new keys."""
+    authority = _pki(folder)
+    if not names:
+        now = datetime.now(UTC)
+        names = tuple(
+            name
+            for name, each in authority.certificates().items()
+            if name != "ca" and (each.not_valid_after_utc - now).days < within
+        )
+    for name in names:
+        click.echo(str(authority.renew(name, days)))
+
+
+@pki.command()
+@_FOLDER
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def show(folder: Path, *, as_json: bool) -> None:
+    """What there is, and until when it holds."""
+    found = {
+        name: each.not_valid_after_utc.isoformat()
+        for name, each in _pki(folder).certificates().items()
+    }
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+        return
+    for name, until in found.items():
+        click.echo(f"{until[:10]}  {name}")
+
+
+def _pki(folder: Path) -> Pki:
+    return Pki(folder, datetime.now(UTC))

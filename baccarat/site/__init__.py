@@ -1,0 +1,1 @@
+"""What a site installs around the tables: who may do what on the broker, certificates, health."""

@@ -1,0 +1,150 @@
+"""Configurations of the two brokers from the tables' identities: TLS, logins, access rules. Pure.
+
+Nobody comes in without a certificate of the site's CA and the login's password; what is not allowed
+by name is not allowed.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import bcrypt
+from msgspec import Struct
+
+from baccarat.site.identities import Identity
+
+__all__ = ["BrokerPlace", "mosquitto_acl", "mosquitto_conf", "mosquitto_passwords", "nats_conf"]
+
+# mosquitto's own form of a password: PBKDF2 with SHA-512.
+_ROUNDS: Final = 210_000
+_PAYLOAD: Final = 8 * 1024 * 1024
+
+
+class BrokerPlace(Struct, frozen=True, kw_only=True):
+    """Where a broker listens and what it reads.
+
+    Args:
+        folder: of its files.
+        host: the address to listen at.
+        port: of MQTT over TLS.
+        websockets: of MQTT over secure websockets, for displays in browsers.
+        ca: PEM file of the site's CA.
+        cert: PEM file of the broker's certificate.
+        key: PEM file of its key.
+    """
+
+    folder: Path
+    host: str
+    port: int
+    websockets: int
+    ca: Path
+    cert: Path
+    key: Path
+
+
+def mosquitto_conf(place: BrokerPlace) -> str:
+    """`mosquitto.conf`: two listeners, both with TLS, client certificates, logins and rules."""
+    tls = (
+        f"cafile {place.ca}\ncertfile {place.cert}\nkeyfile {place.key}\n"
+        "require_certificate true\ntls_version tlsv1.2\n"
+    )
+    return (
+        "# Written by `baccarat config broker`: change the tables' configurations, not this.\n"
+        "per_listener_settings false\nallow_anonymous false\n"
+        f"password_file {place.folder / 'passwords'}\nacl_file {place.folder / 'acl'}\n\n"
+        f"listener {place.port} {place.host}\n{tls}\n"
+        f"listener {place.websockets} {place.host}\nprotocol websockets\n{tls}\n"
+        "# A small message would wait 40 ms for the acknowledgement of the one before.\n"
+        "set_tcp_nodelay true\n"
+        f"message_size_limit {_PAYLOAD}\n\n"
+        "# A courier, never a store: what is retained is sent again by its owner.\n"
+        "persistence false\nmax_queued_messages 1000\nmax_inflight_messages 1000\n"
+        "sys_interval 0\n"
+    )
+
+
+def mosquitto_acl(identities: Iterable[Identity]) -> str:
+    """The access rules, in mosquitto's words."""
+    lines = []
+    for each in identities:
+        lines += ["", f"user {each.login}"]
+        lines += [f"topic write {name}" for name in each.says]
+        lines += [f"topic read {name}" for name in each.hears]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def mosquitto_passwords(passwords: Mapping[str, str], salts: Mapping[str, bytes]) -> str:
+    """The password file: login to password, each with a salt of its own."""
+    lines = []
+    for login, password in passwords.items():
+        salt = salts[login]
+        digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
+        text = "$".join((base64.b64encode(salt).decode(), base64.b64encode(digest).decode()))
+        lines.append(f"{login}:$7${_ROUNDS}${text}")
+    return "\n".join(lines) + "\n"
+
+
+def nats_conf(
+    place: BrokerPlace, identities: Iterable[Identity], passwords: Mapping[str, str], rounds: int
+) -> str:
+    """`nats-server.conf` with the same rules.
+
+    Args:
+        place: where it is.
+        identities: the logins.
+        passwords: login to password; only their bcrypt hashes are written.
+        rounds: bcrypt's cost, as a power of two.
+    """
+    tls = (
+        f'tls {{ ca_file: "{place.ca}", cert_file: "{place.cert}", key_file: "{place.key}", '
+        'verify: true, min_version: "1.2" }'
+    )
+    users = "\n".join(_nats_user(each, passwords[each.login], rounds) for each in identities)
+    return f"""\
+# Written by `baccarat config broker`: change the tables' configurations, not this.
+server_name: "baccarat"
+# Clients of NATS itself have no business here; MQTT needs the server to have a place of its own.
+listen: "127.0.0.1:-1"
+max_payload: 8MB
+jetstream {{ store_dir: "{place.folder / "store"}", max_memory_store: 16MB, max_file_store: 1GB }}
+mqtt {{
+  listen: "{place.host}:{place.port}"
+  {tls}
+}}
+websocket {{
+  listen: "{place.host}:{place.websockets}"
+  {tls}
+}}
+authorization {{
+  users: [
+{users}
+  ]
+}}
+"""
+
+
+def _nats_user(identity: Identity, password: str, rounds: int) -> str:
+    hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
+    says = ", ".join(f'"{each}"' for each in _subjects(identity.says))
+    # An empty list would allow everything.
+    publish = f"[{says}]" if says else '{ deny: ">" }'
+    hears = ", ".join(f'"{each}"' for each in _subjects(identity.hears))
+    # What nats-server itself keeps MQTT's subscriptions of quality 1 by.
+    return (
+        f'    {{ user: "{identity.login}", password: "{hashed}", permissions: {{ '
+        f'publish: {publish}, subscribe: [{hears}{", " if hears else ""}"$MQTT.sub.>"] }} }}'
+    )
+
+
+def _subjects(filters: Iterable[str]) -> list[str]:
+    """MQTT's filters as NATS subjects; `a/#` also means `a`."""
+    found = []
+    for each in filters:
+        subject = each.replace("/", ".").replace("+", "*")
+        if subject.endswith(".#"):
+            found += [subject.removesuffix(".#"), subject.removesuffix("#") + ">"]
+        else:
+            found.append(subject)
+    return found

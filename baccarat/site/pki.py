@@ -1,0 +1,210 @@
+"""A small certificate authority for one site: its own certificate, and those it issues.
+
+`cryptography` does what is hard. Keys are ECDSA on P-256, which every TLS library speaks. A leaf is
+for servers, clients or both, and holds the names it may be reached by. The authority's key is
+needed to issue and to renew, and belongs on no controller.
+"""
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from events.errors import InputError
+
+__all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]
+
+CA_DAYS: Final = 3650
+LEAF_DAYS: Final = 397
+# Clocks of a controller and of the machine that issued need not agree to the second.
+_EARLIER: Final = timedelta(hours=1)
+_BOTH: Final = x509.ExtendedKeyUsage(
+    [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+)
+_CLIENT: Final = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+
+
+class Pki:
+    """The authority in a folder: `ca.pem`, `ca.key`, and `<name>.pem` with `<name>.key`.
+
+    Args:
+        folder: of its files.
+        now: the time, in UTC.
+    """
+
+    def __init__(self, folder: Path, now: datetime) -> None:
+        self._folder = folder
+        self._now = now
+
+    def begin(self, site: str, days: int = CA_DAYS) -> Path:
+        """Make the authority.
+
+        Raises:
+            InputError: there is one already.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = _name(f"{site} tables")
+        builder = (
+            self._builder(name, name, key.public_key(), days)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_usage(issues=True), critical=True)
+        )
+        self._write("ca", key, builder.sign(key, hashes.SHA256()), replace=False)
+        return self._folder / "ca.pem"
+
+    def issue(
+        self, name: str, hosts: Sequence[str] = (), days: int = LEAF_DAYS, *, replace: bool = False
+    ) -> Path:
+        """Issue a certificate.
+
+        Args:
+            name: its common name and its files'.
+            hosts: names and addresses it may be reached by; without any it is a client's.
+            days: how long it holds.
+            replace: give it a new key and a new certificate where it has one.
+
+        Raises:
+            InputError: the authority is not there, or has expired; the name is taken.
+        """
+        authority, signer = self._authority()
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            self._builder(_name(name), authority.subject, key.public_key(), days)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(issues=False), critical=True)
+            .add_extension(_BOTH if hosts else _CLIENT, critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()),
+                critical=False,
+            )
+        )
+        if hosts:
+            names = x509.SubjectAlternativeName([_general(host) for host in hosts])
+            builder = builder.add_extension(names, critical=False)
+        self._write(name, key, builder.sign(signer, hashes.SHA256()), replace=replace)
+        return self._folder / f"{name}.pem"
+
+    def renew(self, name: str, days: int = LEAF_DAYS) -> Path:
+        """Issue a certificate again, with a new key and the names it has.
+
+        Raises:
+            InputError: it, or the authority, is not there.
+        """
+        try:
+            found = self.certificate(name).extensions.get_extension_for_class(
+                x509.SubjectAlternativeName
+            )
+            hosts = [str(each.value) for each in found.value]
+        except x509.ExtensionNotFound:
+            hosts = []
+        return self.issue(name, hosts, days, replace=True)
+
+    def certificates(self) -> dict[str, x509.Certificate]:
+        """Name to certificate, the authority's among them."""
+        return {
+            path.stem: self.certificate(path.stem) for path in sorted(self._folder.glob("*.pem"))
+        }
+
+    def certificate(self, name: str) -> x509.Certificate:
+        """One certificate.
+
+        Raises:
+            InputError: it is not there, or is none.
+        """
+        path = self._folder / f"{name}.pem"
+        try:
+            return x509.load_pem_x509_certificate(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(f"{path}: no certificate: {error}") from error
+
+    def _authority(self) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+        path = self._folder / "ca.key"
+        authority = self.certificate("ca")
+        try:
+            key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}; only the authority issues") from error
+        except ValueError as error:
+            raise InputError(f"{path}: no private key: {error}") from error
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise InputError(f"{path}: not the key of an authority that `baccarat pki` made")
+        if authority.not_valid_after_utc < self._now:
+            raise InputError(f"{self._folder / 'ca.pem'}: has expired; make a new authority")
+        return authority, key
+
+    def _builder(
+        self, name: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+    ) -> x509.CertificateBuilder:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(issuer)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(self._now - _EARLIER)
+            .not_valid_after(self._now + timedelta(days=days))
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        )
+
+    def _write(
+        self,
+        name: str,
+        key: ec.EllipticCurvePrivateKey,
+        certificate: x509.Certificate,
+        *,
+        replace: bool,
+    ) -> None:
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        public = certificate.public_bytes(serialization.Encoding.PEM)
+        targets = (self._folder / f"{name}.key", self._folder / f"{name}.pem")
+        taken = [path for path in targets if path.exists()]
+        if taken and not replace:
+            raise InputError(f"{taken[0]}: is there already; say `renew` to replace a certificate")
+        for path, data, mode in zip(targets, (private, public), (0o600, 0o644), strict=True):
+            new = path.with_name(f".{path.name}.new")
+            new.unlink(missing_ok=True)
+            new.touch(mode, exist_ok=False)
+            with new.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _general(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _usage(*, issues: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not issues,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=issues,
+        crl_sign=issues,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,167 @@
+"""A site's broker with TLS, logins and access rules, as `baccarat config broker` writes it."""
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, Self
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+
+from baccarat.broker import LOOPBACK, find_nats_server
+from baccarat.children import Child
+from baccarat.cli import main
+from baccarat.ports import free_port
+from baccarat.site.pki import Pki
+from tests.support.brokers import find_mosquitto
+from tests.support.waiting import until_blocking
+
+__all__ = ["CONFIG", "Login", "SecuredBroker", "secured_broker"]
+
+CONFIG: Final = """\
+site = "harbour"
+table = "{table}"
+rulebook = "au-commission"
+[shoe]
+url = "pty:/run/shoe"
+[users]
+dealer = ["dealer"]
+supervisor = ["supervisor"]
+engineer = ["technician"]
+wagers = ["wagers"]
+cage = ["cage"]
+console = ["console"]
+display = ["display"]
+"""
+
+
+class SecuredBroker:
+    """A running broker and the files of its site."""
+
+    def __init__(self, folder: Path, kind: str, tables: tuple[str, ...]) -> None:
+        self.folder, self.kind, self.port = folder, kind, free_port()
+        now = datetime.now(UTC)
+        self.pki = Pki(folder / "pki", now)
+        self.pki.begin("harbour")
+        self.pki.issue("broker", ["127.0.0.1", "localhost"])
+        configs = []
+        for table in tables:
+            path = folder / f"{table}.toml"
+            path.write_text(CONFIG.format(table=table), "utf-8")
+            configs.append(str(path))
+        options = ["--kind", kind, "--pki", str(folder / "pki"), "-o", str(folder / "broker")]
+        ports = ["--port", str(self.port), "--websockets", str(free_port())]
+        assert main(["config", "broker", *options, *ports, *configs]) == 0
+        self.logins = sorted(each.name for each in (folder / "broker" / "secrets").iterdir())
+        for login in self.logins:
+            self.pki.issue(login)
+        foreign = Pki(folder / "foreign", now)
+        foreign.begin("elsewhere")
+        foreign.issue(self.logins[0])
+        old = Pki(folder / "pki", now - timedelta(days=10))
+        old.issue("expired", days=5)
+
+    def command(self) -> list[str | Path]:
+        """How it is started."""
+        if self.kind == "nats":
+            return [find_nats_server(), "-c", self.folder / "broker" / "nats-server.conf"]
+        conf = self.folder / "broker" / "mosquitto.conf"
+        if os.geteuid() == 0:  # it would drop to a user that cannot read a temporary folder
+            conf.write_text(conf.read_text() + "user root\n")
+        return [find_mosquitto(), "-c", conf]
+
+    def password(self, login: str) -> str:
+        """Of a login."""
+        return (self.folder / "broker" / "secrets" / login).read_text().strip()
+
+
+@contextmanager
+def secured_broker(folder: Path, kind: str, tables: tuple[str, ...]) -> Iterator[SecuredBroker]:
+    """Start one and stop it."""
+    broker = SecuredBroker(folder, kind, tables)
+    with ExitStack() as stack:
+        log = folder / "broker.log"
+        child = stack.enter_context(Child.start(broker.command(), name="broker", output=log))
+
+        def up() -> bool:
+            assert child.code is None, log.read_text()
+            with Login(broker, broker.logins[0]) as login:
+                return login.connected
+
+        until_blocking(up, "the broker answers")
+        yield broker
+
+
+class Login:
+    """A client with a login's certificate and password; hears in a thread of paho's."""
+
+    def __init__(
+        self,
+        broker: SecuredBroker,
+        login: str,
+        *,
+        certificate: Path | None = None,
+        password: str | None = None,
+        bare: bool = False,
+    ) -> None:
+        self.heard: list[tuple[str, bytes]] = []
+        self.granted: dict[int, int] = {}
+        self.said: list[int] = []  # a message id comes again after 65,535
+        self.reason: str | None = None
+        self._broker = broker
+        client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, client_id=f"{login}-{os.urandom(4).hex()}"
+        )
+        client.username_pw_set(login, password or broker.password(login))
+        context = ssl.create_default_context(cafile=str(broker.folder / "pki" / "ca.pem"))
+        if not bare:
+            path = certificate or broker.folder / "pki" / f"{login}.pem"
+            context.load_cert_chain(path, path.with_suffix(".key"))
+        client.tls_set_context(context)
+        client.on_connect = lambda *args: self._connected(str(args[3]))
+        client.on_message = lambda _, __, m: self.heard.append((m.topic, bytes(m.payload)))
+        client.on_subscribe = lambda _, __, mid, codes, ___: self.granted.update(
+            {mid: codes[0].value}
+        )
+        client.on_publish = lambda _, __, mid, ___, ____: self.said.append(mid)
+        client.max_inflight_messages_set(0)
+        self._client = client
+
+    def _connected(self, reason: str) -> None:
+        self.reason = reason
+
+    @property
+    def connected(self) -> bool:
+        """It was let in."""
+        return self.reason == "Success"
+
+    def __enter__(self) -> Self:
+        try:
+            self._client.connect(LOOPBACK, self._broker.port, keepalive=60)
+        except OSError as error:
+            self.reason = str(error)
+            return self
+        self._client.loop_start()
+        until_blocking(lambda: self.reason is not None or not self._alive(), "an answer to CONNECT")
+        return self
+
+    def _alive(self) -> bool:
+        return self._client.socket() is not None
+
+    def __exit__(self, *_: object) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def hear(self, topic: str) -> int:
+        """Subscribe; the broker's code, 128 where it says no."""
+        _, mid = self._client.subscribe(topic, qos=1)
+        assert mid is not None
+        until_blocking(lambda: mid in self.granted, f"SUBACK for {topic}")
+        return self.granted[mid]
+
+    def say(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+        """Publish, without waiting."""
+        self._client.publish(topic, payload, qos=1, retain=retain)
