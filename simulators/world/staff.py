@@ -46,6 +46,8 @@ _SEATS: Final = (0, 1, 1, 2, 2, 3, 4)
 _FORGETS_TO_CLOSE: Final = 0.1
 _HASTY: Final = 0.1
 _CORRECTS: Final = 0.03
+# A device whose last word was lost, and that says nothing between coups, is switched off and on.
+_OFF_AND_ON: Final = 5
 _UNDEALT: Final = frozenset({"betting", "closed"})
 _DUMMY_DUE: Final = "dummy_coup_due"
 _PASSING: Final = frozenset(
@@ -110,6 +112,7 @@ class Staff:
             desk, view, self.tally, self._supervisor, shoe, decks=rulebook.decks
         )
         self._number = 0
+        self._in_the_way = 0
         self._corrections = 0
 
     async def play(self, coups: int) -> None:
@@ -176,6 +179,7 @@ class Staff:
             if not refused(answer):
                 seen = await self._view.reached(answer.position)
                 assert seen.coup is not None  # noqa: S101 - betting has opened
+                self._in_the_way = 0
                 return seen.coup.id, opening is free
             code = answer.code or ""
             self.tally.refused[code] += 1
@@ -191,6 +195,9 @@ class Staff:
         if code == "shoe_error":
             await self._shoe.clear_errors()
         seen = await self._view.quiet(_QUIET_S)
+        self._in_the_way += 1
+        if self._in_the_way % _OFF_AND_ON == 0:  # what the device said last was lost on the way
+            await self._shoe.two_power_ups()
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
         await self._waiting.pause(_ASK_AGAIN_US)

@@ -27,6 +27,9 @@ PLAYED: Final = (
 """All of these, by name."""
 
 _EVERY_STEPS: Final = 350  # on average; a coup takes some hundred
+# Now and then nothing goes wrong for longer than people and services wait for one another: else a
+# table that fails twice a minute would, rightly, never get anywhere.
+_QUIET, _QUIET_US = 0.2, 90_000_000
 # Chances in a row that are spoilt: a bad broker is bad for a while, and so is a full disk.
 _ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 3, JOURNAL_FULL: 3}
 _FUSE: Final = 10  # steps of its own that a process still takes before it dies
@@ -61,14 +64,15 @@ class Mischief:
         self._rng = rng
         self._trouble = trouble
         self._next = 0
+        self._quiet_until_us = 0
         self._fuses: dict[str, int] = {}
-        self._wait(0)
+        self._wait(0, 0)
 
-    def due(self, step: int) -> str | None:
+    def due(self, step: int, now_us: int) -> str | None:
         """What the world is to do now; everything else is armed and comes at its chance."""
-        if step < self._next:
+        if step < self._next or now_us < self._quiet_until_us:
             return None
-        self._wait(step)
+        self._wait(step, now_us)
         if not self._names:
             return None
         name = self._rng.choice(self._names)
@@ -108,5 +112,7 @@ class Mischief:
         self._fuses.clear()
         self._trouble.calm()
 
-    def _wait(self, step: int) -> None:
+    def _wait(self, step: int, now_us: int) -> None:
         self._next = step + self._rng.randint(1, 2 * _EVERY_STEPS)
+        if self._rng.random() < _QUIET:
+            self._quiet_until_us = now_us + _QUIET_US

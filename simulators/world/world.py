@@ -244,7 +244,7 @@ class World:
         self._steps += 1
         clock = self._clock
         clock.now_us += _STEP_US
-        due = self._mischief.due(self._steps)
+        due = self._mischief.due(self._steps, clock.now_us)
         if due is not None:
             self._do(due)
         runnable = [part for part in self._parts if part.busy]
