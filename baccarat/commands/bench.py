@@ -4,10 +4,10 @@ import asyncio
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 import msgspec
@@ -28,10 +28,11 @@ from benchmarks.driver import FRAMES, driver_figures
 from benchmarks.figures import FIGURES, Figure
 from benchmarks.framing import framing
 from benchmarks.ledger import PASSES, SETTLEMENTS, ledger_figures
-from benchmarks.measure import Decided, Samples, measure
+from benchmarks.measure import Decided, Play, measure
 from benchmarks.opening import OPENS, opening
 from benchmarks.replay import EVENTS, figure, stretch
 from benchmarks.replay import measure as measure_replay
+from benchmarks.screens import screens_figures
 from events.errors import InputError
 from simulators.croupier import Croupier, PlayedCoup
 from simulators.dealing import DealingShoe
@@ -47,8 +48,9 @@ _FRAMING: Final = "framing"  # needs no table
 _OPEN: Final = "open"  # neither does this, and its log takes a while to make: only by name
 _CAGE: Final = "cage"  # only by name: it needs a PostgreSQL server
 _DRIVER: Final = "driver"  # the driver alone; only by name, it takes two minutes
+_SCREENS: Final = "screens"  # only by name: it needs a browser
 _EVENTS: Final = 1_000_000
-_NAMES: Final = sorted([*FIGURES, _CAGE, _DRIVER, _FRAMING, _OPEN, _REPLAY])
+_NAMES: Final = sorted([*FIGURES, _CAGE, _DRIVER, _FRAMING, _OPEN, _REPLAY, _SCREENS])
 _ROUNDS: Final = 5  # of ten megabytes for each framer
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
@@ -89,7 +91,7 @@ def bench(
         figures += _cage_figures(samples, events or SETTLEMENTS, ledger)
     if name == _DRIVER:
         figures += _driver_figures(samples, events or FRAMES, data)
-    if name in {None, *FIGURES}:
+    if name in {None, *FIGURES, _SCREENS}:
         figures += _table_figures(name, samples, data)
     if as_json:
         sys.stdout.writelines(msgspec.json.encode(each).decode() + "\n" for each in figures)
@@ -102,7 +104,9 @@ def _table_figures(name: str | None, samples: int, data: Path | None) -> list[Fi
     if not err.is_terminal:
         err.print(f"{samples} coups at the pace of a real line: half a second each")
     with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=data) as folder:
-        found = _run(Path(folder), samples, err)
+        if name == _SCREENS:
+            return _run(Path(folder), samples, err, screens_figures, "displays")
+        found = _run(Path(folder), samples, err, measure)
     return [FIGURES[each](found) for each in ([name] if name else FIGURES)]
 
 
@@ -170,7 +174,14 @@ class _Play:
         self._played = coup
 
 
-def _run(folder: Path, samples: int, err: Console) -> Samples:
+_Measured = TypeVar("_Measured")
+_Measure = Callable[[Machine, Play, int, Callable[[int], None]], Awaitable[_Measured]]
+
+
+def _run(
+    folder: Path, samples: int, err: Console, how: _Measure[_Measured], *more: str
+) -> _Measured:
+    """Measure at a machine's table; `more` are services beside driver and core."""
     options = DemoOptions(
         rounds=None,
         seed=_SEED,
@@ -186,19 +197,24 @@ def _run(folder: Path, samples: int, err: Console) -> Samples:
         port = PtyPort(machine.link, pace=_LINE)
         port.plug_in()
         try:
-            machine.start("shoe")
-            machine.start("table")
-            run = _measure(machine, port, samples, partial(progress.update, task))
-            return asyncio.run(run)
+            for service in ("shoe", "table", *more):
+                machine.start(service)
+            return asyncio.run(
+                _measure(machine, port, samples, partial(progress.update, task), how)
+            )
         finally:
             port.unplug()
 
 
 async def _measure(
-    machine: Machine, port: PtyPort, samples: int, advance: Callable[..., None]
-) -> Samples:
+    machine: Machine,
+    port: PtyPort,
+    samples: int,
+    advance: Callable[..., None],
+    how: _Measure[_Measured],
+) -> _Measured:
     play = _Play(machine, port)  # which needs the loop
-    return await measure(machine, play, samples, lambda done: advance(completed=done))
+    return await how(machine, play, samples, lambda done: advance(completed=done))
 
 
 def _replay(events: int, data: Path | None) -> Figure:

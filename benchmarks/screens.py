@@ -1,0 +1,323 @@
+"""From a settlement in the log to pixels, with fifty screens open; and what a screen costs.
+
+49 bare streams and one page in Chromium watch a whole table. A sample begins with the settlement's
+own time in the log, which was taken before it was forced to the disk, and ends when the frame after
+the one that shows it begins: the first moment at which the page can know that it was drawn. By
+turns with it the floor: a message of a state's size through the same broker, a process that writes
+it to as many sockets, and a page that puts nine characters into an element.
+"""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack, closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from baccarat.children import Child
+from baccarat.demo.machine import Machine
+from baccarat.ports import free_port
+from benchmarks import bare
+from benchmarks.bare_screens import SERVER, TOPIC
+from benchmarks.figures import Figure, beside, percentiles
+from benchmarks.measure import BLOCK, Play
+from benchmarks.watch import PATIENCE_S, Unseen, Watch
+from events.codec import Envelope
+from events.errors import InputError
+
+__all__ = ["SCREENS", "screens_figures"]
+
+SCREENS: Final = 50
+PIXELS_P99_MOST_MS: Final = 100.0
+# Two frames at 60 Hz are in every sample; a floor far above them says that the machine is busy.
+FLOOR_P99_MOST_MS: Final = 60.0
+SCREEN_MOST_KB: Final = 1_000.0
+_CHROMIUM: Final = "/usr/bin/chromium"
+_FLOOR_BYTES: Final = 8_192  # about as much as a state
+_PAUSE_S: Final = 0.1
+_LOOKS: Final = 10  # at the browser's clock
+_NS_PER_MS: Final = 1_000_000
+_BYTES_PER_KB: Final = 1_000
+# In the frame after the one that draws: `seen(what, milliseconds since 1970)`.
+_PRODUCT_EYE: Final = """() => {
+  const board = document.getElementById("board");
+  new MutationObserver(() => {
+    if (board.dataset.phase !== "settled") return;
+    const [coup] = document.getElementById("coup").textContent.match(/[0-9]+/);
+    requestAnimationFrame(() => requestAnimationFrame(() =>
+      seen(coup, performance.timeOrigin + performance.now())));
+  }).observe(board, { attributeFilter: ["data-position"] });
+}"""
+_FLOOR_EYE: Final = """() => {
+  const shown = document.getElementById("n");
+  new MutationObserver(() => {
+    const what = shown.textContent;
+    requestAnimationFrame(() => requestAnimationFrame(() =>
+      seen(what, performance.timeOrigin + performance.now())));
+  }).observe(shown, { childList: true });
+}"""
+_NOW: Final = "performance.timeOrigin + performance.now()"
+
+
+class _Run(Struct):
+    """What was measured.
+
+    Args:
+        pixels_ms: of the product; `floor_ms` of the floor.
+        screen_kb: what a screen costs the server, again and again; `floor_kb` the floor's.
+        alone_ms: processor time of the core for a coup that nobody watches; `watched_ms` by all.
+        clock_ms: how far the browser's clock is from ours, at most.
+    """
+
+    pixels_ms: list[float] = field(default_factory=list)
+    floor_ms: list[float] = field(default_factory=list)
+    screen_kb: list[float] = field(default_factory=list)
+    floor_kb: list[float] = field(default_factory=list)
+    alone_ms: float = 0.0
+    watched_ms: float = 0.0
+    clock_ms: float = 0.0
+
+
+class _Eye:
+    """A page, and when it had drawn what.
+
+    Args:
+        page: Playwright's.
+    """
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self._seen: dict[str, float] = {}
+        self._news = asyncio.Event()
+
+    async def open(self, address: str, script: str) -> None:
+        await self._page.expose_function("seen", self._note)
+        await self._page.goto(address)
+        await self._page.evaluate(script)
+
+    def _note(self, what: str, at_ms: float) -> None:
+        self._seen.setdefault(what, at_ms)
+        self._news.set()
+
+    async def at_ms(self, what: str) -> float:
+        """When it was drawn, by the browser's clock.
+
+        Raises:
+            Unseen: it was not, in time.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while what not in self._seen:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError as error:
+            raise Unseen(f"the page has not shown {what} within {PATIENCE_S:g} s") from error
+        return self._seen.pop(what)
+
+    async def ahead_ms(self) -> float:
+        """By how much the browser's clock is ahead of ours."""
+        looks = []
+        for _ in range(_LOOKS):
+            before = time.time_ns()
+            now_ms = await self._page.evaluate(_NOW)
+            after = time.time_ns()
+            looks.append((after - before, now_ms - (before + after) / 2 / _NS_PER_MS))
+        return float(min(looks)[1])
+
+
+async def screens_figures(
+    machine: Machine, play: Play, samples: int, advance: Callable[[int], None]
+) -> list[Figure]:
+    """Measure.
+
+    Args:
+        machine: with the broker up and all three services started.
+        play: at its table.
+        samples: of product and floor each.
+        advance: told how many samples there are.
+
+    Raises:
+        InputError: there is no browser.
+        Unseen: something was lost or took for ever.
+        DemoBroken: a service has ended.
+    """
+    if shutil.which(_CHROMIUM) is None:
+        raise InputError(f"bench screens: no browser at {_CHROMIUM}: apt-get install chromium")
+    async with AsyncExitStack() as stack:
+        bench = _Bench(machine, play, stack)
+        async with asyncio.TaskGroup() as group:
+            background = [group.create_task(each) for each in (play.run(), machine.watch())]
+            found = await bench.run(samples, advance)
+            for task in background:
+                task.cancel()
+    return [_pixels(found), _costs(found)]
+
+
+class _Bench:
+    """Table, floor, crowd and browser."""
+
+    def __init__(self, machine: Machine, play: Play, stack: AsyncExitStack) -> None:
+        self._machine, self._play, self._stack = machine, play, stack
+        self._watch = stack.enter_context(Watch(machine.table.topics.settlement))
+        self._floor_port = free_port()
+        self._said = 0
+
+    async def run(self, samples: int, advance: Callable[[int], None]) -> _Run:
+        found, core = _Run(), self._machine.pids["table"]
+        floor = self._start("bare_screens", self._machine.table.bus.port, self._floor_port)
+        await self._watch.ready(SERVER)
+        self._writer = bare.connect(self._machine.table.bus.port, "bench-floor-writer")
+        await self._coups(BLOCK)  # warm
+        before = _processor_ms(core)
+        await self._coups(BLOCK)
+        found.alone_ms = (_processor_ms(core) - before) / BLOCK
+        servers = {self._machine.pids["displays"]: found.screen_kb, floor.pid: found.floor_kb}
+        empty = {pid: _resident_kb(pid) for pid in servers}
+        board, bare_page = await self._open()
+        coups: list[tuple[str, float]] = []
+        while len(found.floor_ms) < samples:
+            count = min(BLOCK, samples - len(found.floor_ms))
+            found.floor_ms += await self._over_the_floor(bare_page, count)
+            before, ahead = _processor_ms(core), await board.ahead_ms()
+            found.clock_ms = max(found.clock_ms, abs(ahead))
+            for coup in await self._coups(count):
+                drawn = await board.at_ms(coup.rpartition("/")[2])
+                coups.append((coup, drawn - ahead))
+            found.watched_ms += (_processor_ms(core) - before) / samples
+            for pid, costs in servers.items():
+                costs.append(max(0.0, _resident_kb(pid) - empty[pid]) / SCREENS)
+            advance(len(found.floor_ms))
+        settled = _settled_ms(self._machine.table.log_path)
+        found.pixels_ms = [drawn - settled[coup] for coup, drawn in coups]
+        return found
+
+    def _start(self, module: str, *arguments: object) -> Child:
+        command = [sys.executable, "-m", f"benchmarks.{module}"]
+        where = [str(self._watch.port), *map(str, arguments)]
+        output = self._machine.data / f"{module}-{arguments[0]}.log"
+        return self._stack.enter_context(
+            Child.start([*command, *where], name=module, output=output)
+        )
+
+    async def _open(self) -> tuple[_Eye, _Eye]:
+        """The crowds before both servers, and a page before each."""
+        displays = self._machine.table.displays
+        assert displays is not None  # noqa: S101 - the machine has them
+        for role, port in (("crowd", displays.port), ("floor-crowd", self._floor_port)):
+            self._start("crowd", role, SCREENS - 1, port, "/events")
+        await self._watch.ready("crowd", "floor-crowd")
+        browser = await _browser(self._stack)
+        eyes = []
+        for address, script in (
+            (self._machine.address, _PRODUCT_EYE),
+            (f"http://127.0.0.1:{self._floor_port}/", _FLOOR_EYE),
+        ):
+            context = await browser.new_context(viewport={"width": 1920, "height": 1080})
+            eye = _Eye(await context.new_page())
+            await eye.open(address, script)
+            eyes.append(eye)
+        return eyes[0], eyes[1]
+
+    async def _coups(self, count: int) -> list[str]:
+        """Settled ones, by their ids."""
+        found: list[str] = []
+        while len(found) < count:
+            decided = await self._play.coup()
+            if decided is not None:
+                found.append(decided.coup)
+        return found
+
+    async def _over_the_floor(self, page: _Eye, count: int) -> list[float]:
+        took, ahead = [], await page.ahead_ms()
+        for _ in range(count):
+            self._said += 1
+            what = f"{self._said:09d}"
+            said = time.time_ns() / _NS_PER_MS
+            bare.send(self._writer, TOPIC, what.encode().ljust(_FLOOR_BYTES, b"."))
+            took.append(await page.at_ms(what) - ahead - said)
+            self._writer.loop(0.01)
+            await asyncio.sleep(_PAUSE_S)
+        return took
+
+
+async def _browser(stack: AsyncExitStack) -> Any:
+    try:
+        # Of the developers' packages, and half a second to import.
+        from playwright.async_api import async_playwright  # noqa: PLC0415 - as said above
+    except ImportError as error:
+        raise InputError("bench screens: install the developers' packages: `make setup`") from error
+    playwright = await stack.enter_async_context(async_playwright())
+    # The bench may run as root, whom Chromium's sandbox refuses.
+    browser = await playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+    stack.push_async_callback(browser.close)
+    return browser
+
+
+def _settled_ms(log: Path) -> dict[str, float]:
+    """When each coup was settled for good, by its own time in the log."""
+    with closing(sqlite3.connect(f"file:{log}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("SELECT bytes FROM event WHERE type = 'coup_settled'").fetchall()
+    settled = {}
+    for (stored,) in rows:
+        envelope = msgspec.json.decode(stored, type=Envelope)
+        settled[envelope.correlation] = datetime.fromisoformat(envelope.at).timestamp() * 1_000
+    return settled
+
+
+def _processor_ms(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1_000 / os.sysconf("SC_CLK_TCK")
+
+
+def _resident_kb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / _BYTES_PER_KB
+
+
+def _pixels(found: _Run) -> Figure:
+    product, floor = percentiles(found.pixels_ms), percentiles(found.floor_ms)
+    void = None
+    if floor[1] > FLOOR_P99_MOST_MS:
+        void = f"the floor's p99 is over {FLOOR_P99_MOST_MS:g} ms: the machine is busy"
+    return Figure.of(
+        beside(product, floor, digits=1),
+        name="screens",
+        unit="ms",
+        samples=len(found.pixels_ms),
+        goal=f"p99 under {PIXELS_P99_MOST_MS:g} ms with {SCREENS} screens",
+        met=void is None and product[1] < PIXELS_P99_MOST_MS,
+        void=void,
+        detail={
+            "screens": float(SCREENS),
+            "load": round(os.getloadavg()[0], 2),
+            "clock_ms": round(found.clock_ms, 2),
+        },
+    )
+
+
+def _costs(found: _Run) -> Figure:
+    least = 1.0  # kB, below which nothing can be told
+    product, floor = (
+        tuple(max(least, each) for each in percentiles(costs))
+        for costs in (found.screen_kb, found.floor_kb)
+    )
+    return Figure.of(
+        beside((product[0], product[1]), (floor[0], floor[1]), digits=1),
+        name="screens_memory",
+        unit="kB a screen",
+        samples=len(found.screen_kb),
+        goal=f"p99 under {SCREEN_MOST_KB:g} kB a screen in the server, and nothing in the core",
+        met=product[1] < SCREEN_MOST_KB,
+        detail={
+            "core_ms_a_coup_unwatched": round(found.alone_ms, 2),
+            "core_ms_a_coup_watched": round(found.watched_ms, 2),
+        },
+    )
