@@ -127,6 +127,14 @@ class Decoder:
             memory=self._listener.memory,
         )
 
+    def handed_on(self) -> Carried:
+        """Where a new journal begins whose device is the one of this: it knows what was told here.
+
+        Its events are numbered anew, and its link is down.
+        """
+        down = LinkState.DOWN.value
+        return Carried(head=0, offset=0, link=down, heard_us=None, memory=self._listener.memory)
+
     def feed(self, record: Record) -> list[ShoeEvent]:
         """Take the journal's next record; returns the events it makes, in order."""
         self._mono_us, self._utc = record.mono_us, rfc3339(record.utc_ns)

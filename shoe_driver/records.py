@@ -54,7 +54,7 @@ class RecordKind(IntEnum):
     CLOSE = 5  # the port was lost or closed: why
     SILENCE = 6  # silent in mid-deal past the limit: milliseconds, decimal
     QUIET = 7  # what has begun to arrive did not go on
-    CARRIED = 8  # a later segment's second record: a `Carried`
+    CARRIED = 8  # the second record of a file that goes on from another: a `Carried`
     STALE = 9  # bytes that waited in a device server before we came: kept, and never decoded
 
 
@@ -98,7 +98,8 @@ class JournalHeader(
 class Carried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a journal stood when its next segment was begun: between coups, with nothing pending.
 
-    With it a segment is decoded alone to the events that the whole journal makes.
+    With it a segment is decoded alone to the events that the whole journal makes. A new journal
+    that follows another one of the same device begins with one too: numbers from 0, link down.
 
     Args:
         head: the number of the newest event.

@@ -19,6 +19,7 @@ from typing import Final, Self
 from events.clock import Clock, rfc3339
 from events.errors import InputError
 from shoe_driver.edge.journal import SUFFIX, Journal, write_durably
+from shoe_driver.records import Carried
 
 __all__ = ["JournalFolder"]
 
@@ -101,15 +102,20 @@ class JournalFolder:
             beside.unlink()
         path.unlink()
 
-    def begin(self, profile: bytes, clock: Clock) -> Journal:
+    def begin(self, profile: bytes, clock: Clock, carried: Carried | None = None) -> Journal:
         """A new journal, newer than all others; its id is the time and a number.
+
+        Args:
+            profile: the bytes of the wire profile's file.
+            clock: gives the time.
+            carried: what the journal before it knew of the device, where that holds.
 
         Raises:
             LogUnwritable: the disk refused it.
         """
         second = re.sub(r"[-:]", "", rfc3339(clock.utc_ns())[:19]).lower()
         number = max((_order(path)[0] for path in self.files()), default=0) + 1
-        return Journal.create(self.path, f"j{second}-{number}", profile, clock)
+        return Journal.create(self.path, f"j{second}-{number}", profile, clock, carried)
 
     def acked(self, journal: str) -> int:
         """What the core had acknowledged of the journal when this was last noted."""

@@ -66,13 +66,30 @@ class Journal:
         self.torn = len(tail)
 
     @classmethod
-    def create(cls, folder: Path, journal: str, profile: bytes, clock: Clock) -> Self:
+    def create(
+        cls,
+        folder: Path,
+        journal: str,
+        profile: bytes,
+        clock: Clock,
+        carried: Carried | None = None,
+    ) -> Self:
         """Begin a journal; it is there whole, with its header, or not at all.
+
+        Args:
+            folder: where.
+            journal: its id, and its file's name.
+            profile: the bytes of the wire profile's file.
+            clock: stamps its first records.
+            carried: what is known of the device from a journal before.
 
         Raises:
             LogUnwritable: the disk refused it.
         """
-        return cls.create_file(folder / f"{journal}{SUFFIX}", journal, profile, clock)
+        path = folder / f"{journal}{SUFFIX}"
+        header = JournalHeader(journal=journal, profile=profile.decode())
+        more = () if carried is None else (_where(carried, clock),)
+        return cls._begin(path, header, more, clock)
 
     @classmethod
     def create_file(cls, path: Path, journal: str, profile: bytes, clock: Clock) -> Self:
@@ -95,9 +112,7 @@ class Journal:
         """
         number = self.header.segment + 1
         path = self.path.with_name(f"{self.header.journal}.{number:04d}{SUFFIX}")
-        where = Record(
-            RecordKind.CARRIED, clock.mono_us(), clock.utc_ns(), msgspec.json.encode(carried)
-        )
+        where = _where(carried, clock)
         header = msgspec.structs.replace(self.header, segment=number)
         return self._begin(path, header, (where,), clock), where
 
@@ -149,6 +164,12 @@ class Journal:
         os.ftruncate(self._fd, self.size)
         os.fsync(self._fd)
         self._dirty = False
+
+
+def _where(carried: Carried, clock: Clock) -> Record:
+    """The record that says where a journal stood."""
+    payload = msgspec.json.encode(carried)
+    return Record(RecordKind.CARRIED, clock.mono_us(), clock.utc_ns(), payload)
 
 
 def read_records(path: Path) -> Iterator[Record]:

@@ -24,7 +24,7 @@ from shoe_driver.edge.retention import Keep, drop_old_files
 from shoe_driver.link import LinkState
 from shoe_driver.outbox import Outbox
 from shoe_driver.profile import Profile, parse_profile
-from shoe_driver.records import Record, RecordKind
+from shoe_driver.records import Carried, Record, RecordKind
 
 __all__ = ["Recorder"]
 
@@ -143,7 +143,7 @@ class Recorder:
         if not (self.wants_to_roll and (self.drained or self._forsaken)):
             return False
         before, old = self._counted, self._journal
-        self._begin()
+        self._begin(self._handed_on())
         old.close()
         self._forsaken, self._released = False, None
         self._owed.clear()  # the new journal begins with a link that is down
@@ -279,8 +279,18 @@ class Recorder:
         self._disk.shutdown(wait=False)
         self._journal.close()
 
-    def _begin(self) -> None:
-        journal = self._folder.begin(self._wanted, self._clock)
+    def _handed_on(self) -> Carried | None:
+        """What the next journal knows of a device that would say again what it has told here.
+
+        It does so where the last acknowledgement to it was lost. Of a journal that is forsaken
+        nobody knows how much of it was told: then the device itself says where to begin.
+        """
+        profiles = self._profile, parse_profile(self._wanted, source="of the next journal")
+        answered = all(profile.resend is not None for profile in profiles)
+        return self.decoder.handed_on() if answered and not self._forsaken else None
+
+    def _begin(self, carried: Carried | None = None) -> None:
+        journal = self._folder.begin(self._wanted, self._clock, carried)
         journal.close()
         self._adopt(JournalChain([journal.path]))
 

@@ -6,11 +6,12 @@ import struct
 import termios
 from pathlib import Path
 
+from shoe_driver.edge.catalogue import profile_text
 from tests.support.brokers import Broker
 from tests.support.device_server import serving
 from tests.support.driver_process import driver_process
 from tests.support.peers import at_work
-from tests.support.ref_bytes import BOOT, RESEND, Device, host_said
+from tests.support.ref_bytes import BOOT, POWER_UP, RESEND, Device, host_said
 from tests.support.shoe_line import Core, ShoePort, driver, running
 from tests.support.waiting import until
 
@@ -75,6 +76,35 @@ async def test_what_was_said_while_the_driver_was_away_is_asked_for_again(
             shoe.say(device.answer(greeting))
             await until(lambda: core.said.count("card_drawn") == 2, "the lost card")
     assert "report_lost" not in core.said
+
+
+async def test_a_report_whose_last_acknowledgement_was_lost_before_a_new_journal_is_told_once(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "site.toml"
+    other.write_bytes(profile_text("ref-crc").replace(b'1 = "cannot_read"', b'1 = "blind"'))
+    device, core = Device(), Core(mosquitto.port)
+    async with at_work(core.peer):
+        with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
+            await until(lambda: host_said(heard(shoe)) == [(RESEND, 0, 0)], "the greeting")
+            shoe.say(device.say(POWER_UP))
+            shoe.say(device.say(CARD, EIGHT_OF_SPADES))
+            await until(lambda: core.faces == ["8S"], "the card")
+        assert waiting(shoe) > 0
+        shoe.unplug()  # and with it goes what the driver had acknowledged
+        shoe.plug_in()
+        assert (device.unacked, core.said.count("card_drawn")) == (0, 1)
+        before = core.journal
+        with driver_process(mosquitto.port, shoe.url, journals, profile=str(other)):
+            await until(lambda: waiting(shoe) > 0, "the greeting")
+            shoe.say(device.answer(heard(shoe)))
+            await until(lambda: acknowledged(shoe, device, 2), "its acknowledgement at last")
+            shoe.say(device.say(CARD, b"\x21\x29"))
+            await until(lambda: acknowledged(shoe, device, 3), "the next card's")
+            await until(lambda: core.journal != before, "a new journal")
+            await until(lambda: core.faces != [], "its first card")
+    assert core.said == ["link_open", "link_up", "card_drawn"]
+    assert core.faces == ["9H"]
 
 
 async def test_a_device_that_beats_and_falls_silent_is_let_go_and_asked_anew(
