@@ -1,10 +1,10 @@
 """How far each durable consumer has come, and whether one owes an acknowledgement for too long.
 
-A consumer is registered by its first acknowledgement and stays so, across restarts, until it says
-that it is retired. What it owes is told by the oldest settlement that it has not acknowledged.
+A consumer is registered by its first acknowledgement, or by the table's configuration, and stays
+so, across restarts, until it says that it is retired. What it owes is told by the oldest settlement that it has not acknowledged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -24,6 +24,8 @@ ACK_OVERDUE_S: Final = 60
 CONSUMERS_MOST: Final = 16
 
 _PREFIX: Final = "consumer/"
+# The position of who has acknowledged nothing.
+_NOTHING: Final = 0
 _MICROSECONDS: Final = 1_000_000
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
@@ -50,11 +52,12 @@ class FeedHealth:
     Args:
         log: keeps how far each has come.
         clock: for ages.
+        expected: those that must acknowledge though nobody has heard of them yet.
     """
 
-    def __init__(self, log: EventLog, clock: Clock) -> None:
+    def __init__(self, log: EventLog, clock: Clock, expected: Iterable[str] = ()) -> None:
         self._log, self._clock = log, clock
-        self._consumers = {
+        self._consumers = {name: _Consumer(_NOTHING) for name in expected} | {
             name.removeprefix(_PREFIX): _Consumer(position)
             for name, position in log.cursors(_PREFIX).items()
         }

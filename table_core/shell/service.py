@@ -5,7 +5,7 @@ appended before anything is said about it. What is said comes from publishers be
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -67,6 +67,7 @@ class TableService:
         probe: told of each step; tests put their own in its place.
         inspection: looks at the whole log beside the table, and says what is wrong with it.
         past: reads the log's past beside the table; None where the table does so itself.
+        consumers: durable ones that must acknowledge, `<user>/<consumer>`, besides who does.
     """
 
     def __init__(  # noqa: PLR0913 - its parts; those by keyword may be left out
@@ -81,6 +82,7 @@ class TableService:
         probe: Callable[[str], None] = no_probe,
         inspection: Inspection | None = None,
         past: Reader | None = None,
+        consumers: Iterable[str] = (),
     ) -> None:
         self._checkpoints = checkpoints
         self._inspection = inspection
@@ -110,7 +112,7 @@ class TableService:
             on_connect=self._on_connect,
             on_disconnect=self._on_disconnect,
         )
-        self._feed = FeedHealth(log, clock)
+        self._feed = FeedHealth(log, clock, consumers)
         self._settlements = CursorPublisher(
             "settlement",
             log,

@@ -100,6 +100,18 @@ def test_nobody_is_known_before_the_first_acknowledgement(world: World) -> None:
     assert world.alarms() == []
 
 
+def test_one_that_is_expected_owes_from_the_first_settlement_on(world: World) -> None:
+    world.feed = FeedHealth(world.log, world.clock, [CAGE])
+    position = world.append(OTHER, settled())
+    world.clock.passes(ACK_OVERDUE_S)
+    assert world.shown() == (0, ACK_OVERDUE_S, None, True)
+    assert world.alarms() == [f"{CAGE} has not acknowledged the settlement at position {position}"]
+    world.feed.acknowledged(CAGE, position)
+    assert world.alarms() == []
+    again = FeedHealth(world.log, world.clock, [CAGE])
+    assert [each.position for each in again.view()] == [position]
+
+
 def test_a_consumer_that_has_everything_owes_nothing_however_long_nothing_happens(
     world: World,
 ) -> None:
