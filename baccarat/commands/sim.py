@@ -12,6 +12,10 @@ _COMMANDS: Final = {
         "a table for a cage under test: is its book right?",
     ),
     "shoe": ("baccarat.commands.sim_shoe:shoe", "a dealing shoe alone, on a pseudo-terminal"),
+    "world": (
+        "baccarat.commands.sim_world:world",
+        "whole tables from seeds, where everything goes wrong",
+    ),
 }
 
 sim: Final = LazyGroup(name="sim", help="Simulate what stands around a table.", lazy=_COMMANDS)

@@ -1,3 +1,3 @@
-"""A whole table in one process and one seed: real parts between a fake clock, link, bus and disk."""
+"""A whole table in one process and one seed: real parts among a fake clock, link, bus, disk."""
 
 __all__: list[str] = []

@@ -9,15 +9,11 @@ may be killed, with everything that it kept.
 from collections import deque
 from collections.abc import Sequence
 from random import Random
-from typing import Final
 
 from events.bus import Message, Publication
 from simulators.world.trouble import Trouble
 
-__all__ = ["BUS_FAULTS", "Client", "Courier"]
-
-BUS_FAULTS: Final = ("bus_drop", "bus_duplicate", "bus_reorder", "bus_disconnect", "bus_wipe")
-"""Each by the name under which it is armed; the last two are done by the world itself."""
+__all__ = ["Client", "Courier"]
 
 
 class Courier:

@@ -6,7 +6,7 @@ answer the device, tell the core; lose the port and open it again; notice silenc
 
 from collections.abc import Callable, Coroutine
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from events.bus import Message, Publication
 from events.clock import rfc3339
@@ -29,7 +29,8 @@ _SERVICE: Final = "shoe"
 _TICK_US: Final = 100_000
 _BEAT_US: Final = MICROSECONDS
 _REOPEN_US: Final = 150_000
-_READ: Final = 4096
+_READS: Final = (4096, 4096, 4096, 32, 7, 1)  # bytes at most
+_READS_FIRST: Final = 0.5  # where a message waits as well
 _TO_SPEAK: Final = frozenset({LinkState.OPEN, LinkState.UP})
 
 
@@ -47,7 +48,7 @@ class DriverProcess:
         probe: told of each step; it may kill the process there.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a process stands on
+    def __init__(
         self,
         topics: Topics,
         profile: tuple[bytes, Profile],
@@ -82,8 +83,10 @@ class DriverProcess:
     @property
     def wakes_us(self) -> int:
         """When it next does something by itself."""
-        return min(self._tick_us, self._beat_us) if self._held else min(
-            self._tick_us, self._beat_us, self._reopen_us
+        return (
+            min(self._tick_us, self._beat_us)
+            if self._held
+            else min(self._tick_us, self._beat_us, self._reopen_us)
         )
 
     @property
@@ -98,7 +101,8 @@ class DriverProcess:
     def work(self) -> None:
         """Do one thing."""
         now = self._clock.now_us
-        if self._held and self._port.readable and (not self.client.inbox or self._rng.random() < 0.5):  # noqa: E501, PLR2004 - either
+        readable = self._held and self._port.readable
+        if readable and (not self.client.inbox or self._rng.random() < _READS_FIRST):
             self._read()
         elif self.client.inbox:
             self._hear(self.client.inbox.popleft())
@@ -146,7 +150,7 @@ class DriverProcess:
     def _read(self) -> None:
         try:
             # The kernel hands over what there is; sometimes a read comes in the midst of it.
-            most = _READ if self._rng.random() < 0.7 else self._rng.randrange(1, 40)  # noqa: PLR2004 - often
+            most = self._rng.choice(_READS)
             self.recorder.data(self._port.read(most))
             self._last_us = self._clock.now_us
             self._port.say(self.recorder.decoder.replies())
@@ -191,12 +195,14 @@ class DriverProcess:
             raise LinkError(f"no heartbeat for {silent_ms} ms")
 
     def _view(self) -> LinkView:
-        return LinkView(self._held, "" if self._held else "not there", "world:shoe", "", self._opened)  # noqa: E501
+        return LinkView(
+            self._held, "" if self._held else "not there", "world:shoe", "", self._opened
+        )
 
     def _announce(self) -> None:
         self.client.post(self._status, self._presence("online"), retain=True)
 
-    def _presence(self, state: str) -> bytes:
+    def _presence(self, state: Literal["online", "offline"]) -> bytes:
         ts = rfc3339(self._clock.utc_ns())
         return encode_status(Status(state=state, session=self._session, ts=ts))
 

@@ -118,9 +118,7 @@ class LogDisk:
         self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         for statement in SCHEMA.values():
             self._db.execute(statement)
-        self._db.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [("origin", origin), ("session", 0)]
-        )
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("origin", origin), ("session", 0)])
         self._db.execute("COMMIT")
         self._db.trouble = trouble
 

@@ -126,9 +126,7 @@ class WorldShoe:
         reports = len(steps) + sum(bool(step.noise) for step in steps)
         return NewShoe(shoe=shoe, burn=burn, reports=reports)
 
-    async def deal_coup(
-        self, fault: str | None, call: Callable[[Call], Awaitable[None]]
-    ) -> Coup:
+    async def deal_coup(self, fault: str | None, call: Callable[[Call], Awaitable[None]]) -> Coup:
         """Deal one coup to its result, or as far as it comes."""
         happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
         self.lying = []

@@ -1,13 +1,14 @@
-"""The table's process: the product's `Table` on the world's log, and a shell that waits for nothing.
+"""The table's process: the product's `Table` on the world's log, and a shell that never waits.
 
 It does what `table_core.shell.service` does, one message or one publication at a time: append, then
-acknowledge; publish behind a cursor; answer; send again what is asked for; watch what does not come.
+acknowledge; publish behind a cursor; answer; send again what is asked for; notice what does not
+come.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -228,9 +229,7 @@ class TableProcess:
         except LogUnwritable as error:
             self._disk_refuses(error)
             return refused(command.transaction, "log_unwritable", str(error))
-        return Answer(
-            transaction=command.transaction, result=ANSWER_ACCEPTED, position=position
-        )
+        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=position)
 
     def _disk_refuses(self, error: LogUnwritable) -> None:
         if self._log.closed:
@@ -294,7 +293,7 @@ class TableProcess:
     def _announce(self) -> None:
         self.client.post(self._status, self._presence("online"), retain=True)
 
-    def _presence(self, state: str) -> bytes:
+    def _presence(self, state: Literal["online", "offline"]) -> bytes:
         ts = rfc3339(self._clock.utc_ns())
         return encode_status(Status(state=state, session=self._session, ts=ts))
 
@@ -327,5 +326,3 @@ class TableProcess:
             self._disk_refuses(error)
         if self.table.state.position != position:
             self._changed()
-
-

@@ -10,26 +10,40 @@ from typing import Final
 
 from events.errors import InputError
 from simulators.faults import FAULTS
-from simulators.world.courier import BUS_FAULTS
 from simulators.world.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
 from simulators.world.log_disk import DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED
 from simulators.world.trouble import Killed, Trouble
 
-__all__ = ["AT_ONCE", "PLAYED", "Mischief", "parse_world_faults"]
+__all__ = ["AT_ONCE", "WORLD_FAULTS", "Mischief", "parse_world_faults"]
 
 _DEATHS: Final = ("kill_cage", "kill_driver", "kill_table")
 AT_ONCE: Final = ("bus_disconnect", "bus_wipe", "kill_display", "power_cut", "snapshot_lost")
 """What the world does itself, between two steps."""
-PLAYED: Final = (
-    *sorted({*BUS_FAULTS, *_DEATHS, *AT_ONCE}),
-    *(JOURNAL_FULL, JOURNAL_SYNC_FAILED, DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED),
-)
-"""All of these, by name."""
+
+WORLD_FAULTS: Final[dict[str, str]] = {
+    "bus_disconnect": "somebody's connection to the broker breaks, with all that was on its way",
+    "bus_drop": "the broker loses messages, and says nothing",
+    "bus_duplicate": "messages come twice",
+    "bus_reorder": "messages come after later ones",
+    "bus_wipe": "the broker is killed, and comes back with nothing",
+    "kill_cage": "the cage dies at one of its own steps",
+    "kill_display": "the display dies",
+    "kill_driver": "the driver dies at one of its own steps, perhaps in the midst of a write",
+    "kill_table": "the table dies at one of its own steps",
+    "power_cut": "driver, table and broker die at once; what was not synced is gone",
+    "snapshot_lost": "the snapshot beside the log is gone",
+    JOURNAL_FULL: "the journal's disk is full",
+    JOURNAL_SYNC_FAILED: "the journal's fsync fails",
+    DISK_FULL: "the log's disk is full",
+    SYNC_FAILED: "the log's commit fails, and is not there",
+    SYNC_FAILED_STORED: "the log's commit fails, and is there all the same",
+}
+"""Name and meaning of each."""
 
 _EVERY_STEPS: Final = 350  # on average; a coup takes some hundred
 # Now and then nothing goes wrong for longer than people and services wait for one another: else a
 # table that fails twice a minute would, rightly, never get anywhere.
-_QUIET, _QUIET_US = 0.2, 90_000_000
+_QUIET, _QUIET_US = 0.03, 90_000_000
 # Chances in a row that are spoilt: a bad broker is bad for a while, and so is a full disk.
 _ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 3, JOURNAL_FULL: 3}
 _FUSE: Final = 10  # steps of its own that a process still takes before it dies
@@ -41,12 +55,14 @@ def parse_world_faults(text: str) -> tuple[str, ...]:
     Raises:
         InputError: there is no fault of that name; says which there are.
     """
-    known = {*FAULTS, *PLAYED}
+    known = {*FAULTS, *WORLD_FAULTS}
     names = {name.strip() for name in text.split(",") if name.strip()}
     unknown = sorted(names - known - {"all", "none"})
     if unknown or not names:
         there_are = ", ".join(sorted(known))
-        raise InputError(f"no fault {', '.join(unknown) or text!r}; there are all, none, {there_are}")
+        raise InputError(
+            f"no fault {', '.join(unknown) or text!r}; there are all, none, {there_are}"
+        )
     return tuple(sorted(known if "all" in names else names - {"none"}))
 
 
@@ -60,7 +76,7 @@ class Mischief:
     """
 
     def __init__(self, names: Iterable[str], rng: Random, trouble: Trouble) -> None:
-        self._names = [name for name in PLAYED if name in set(names)]
+        self._names = [name for name in WORLD_FAULTS if name in set(names)]
         self._rng = rng
         self._trouble = trouble
         self._next = 0

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from events.codec import decode_entry
 from events.commands import AssignDealer
-from events.errors import LogUnwritable, OurBug, TableError
+from events.errors import LogUnwritable, OurBug
 from events.log import Stored
 from events.topics import Topics
 from shoe_driver.decode import Decoder
@@ -42,7 +42,7 @@ from simulators.world.shoe import WorldShoe
 from simulators.world.staff import PlayedCoup, Staff
 from simulators.world.table import PEOPLE, TableProcess
 from simulators.world.trouble import Killed, Trouble
-from simulators.world.troubles import PLAYED, Mischief
+from simulators.world.troubles import Mischief
 from simulators.world.waiting import Person, Waiting
 from table_core.fold import fold
 from table_core.snapshot import encode_state
