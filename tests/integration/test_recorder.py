@@ -2,66 +2,26 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from events.clock import SystemClock
 from events.errors import LinkError, LogRefused, LogUnwritable
-from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.edge.catalogue import profile_text
 from shoe_driver.edge.folder import JournalFolder
 from shoe_driver.edge.journal import read_records
 from shoe_driver.edge.recorder import Recorder
 from shoe_driver.edge.retention import Keep
 from shoe_driver.link import LinkState
 from shoe_driver.outbox import IN_FLIGHT, KEPT
-from shoe_driver.records import Record, RecordKind
+from shoe_driver.records import RecordKind
 from tests.support.disk import disk_full_at
-from tests.support.ref_bytes import BOOT, DRAWN, POWER_UP, RESEND, Device, host_said
+from tests.support.recorder_life import SHIPPED, data, life, sent
 from tests.support.shoe_bytes import PROFILE, frames, said, stream
 from tests.support.shoe_line import only_journal, size_of_journal
 
-CLOCK = SystemClock()
-SHIPPED = profile_text("enq-bcc")
-EIGHT_OF_SPADES = b"\x11\x18"
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
-
-
-@asynccontextmanager
-async def life(
-    folder: Path, profile: bytes = SHIPPED, keep: Keep | None = None
-) -> AsyncIterator[Recorder]:
-    """One life of a driver on this folder, without its port and its bus."""
-    with JournalFolder(folder) as locked:
-        recorder = Recorder(locked, profile, CLOCK, lambda _: None, keep)
-        try:
-            yield recorder
-        finally:
-            recorder.close()
-
-
-def data(content: bytes) -> list[Record]:
-    return [Record(RecordKind.DATA, CLOCK.mono_us(), CLOCK.utc_ns(), content)]
-
-
-async def sent(recorder: Recorder) -> list[ShoeEvent]:
-    """Everything that is not acknowledged, sent and acknowledged as a core would."""
-    found: list[ShoeEvent] = []
-    while True:
-        await recorder.refill()
-        batch = list(recorder.outbox.due())
-        if not batch:
-            return found
-        assert len(batch) <= IN_FLIGHT
-        for seq, message in batch:
-            recorder.outbox.sent(seq)
-            found.append(msgspec.json.decode(message, type=ShoeEvent))
-        recorder.outbox.acknowledge(found[-1].seq)
 
 
 async def test_a_new_life_tells_the_same_events_again_and_the_break(tmp_path: Path) -> None:
@@ -176,76 +136,6 @@ async def test_a_journal_is_read_to_its_end_with_the_profile_it_was_begun_with(
         await recorder.arrived(data(stream("E 1", first_seq=3)))
         assert said(await sent(recorder)) == ["error_raised blind"]
         assert not recorder.wants_to_roll
-
-
-REF = profile_text("ref-crc")
-OTHER_REF = REF.replace(b'1 = "cannot_read"', b'1 = "blind"')
-
-
-async def heard(recorder: Recorder, said_by_device: bytes) -> list[str]:
-    """What it makes of it, in words."""
-    await recorder.arrived(data(said_by_device))
-    return said(await sent(recorder))
-
-
-async def test_a_new_journal_knows_what_the_one_before_has_told_of_its_device(
-    tmp_path: Path,
-) -> None:
-    """The last acknowledgement was lost, so the device says its card again: it is one card."""
-    device = Device()
-    async with life(tmp_path, REF) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        told = await heard(recorder, device.say(POWER_UP) + device.say(DRAWN, EIGHT_OF_SPADES))
-        assert told == ["link_open pty:/x", "link_up", "shoe_booted", "card_drawn player 1 8S"]
-        recorder.decoder.replies()  # lost on its way
-        await recorder.hang_up("unplugged")
-        await sent(recorder)
-    async with life(tmp_path, OTHER_REF) as recorder:
-        await recorder.settle()
-        await sent(recorder)
-        assert recorder.roll()
-        assert len(list(tmp_path.glob("*.journal"))) == 2
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        greeting = recorder.decoder.greeting()
-        assert host_said(greeting) == [(RESEND, BOOT, 2)]
-        told = await heard(recorder, device.waiting() + device.beat())
-        assert told == ["link_open pty:/x", "link_up"]
-        assert device.answer(recorder.decoder.replies()) == b""
-        assert device.unacked == 2
-        told = await heard(recorder, device.say(DRAWN, EIGHT_OF_SPADES))
-        assert told == ["card_drawn player 1 8S"]
-        journal, head = recorder.journal, recorder.decoder.head
-    # Whoever has that journal alone, now or years later, decodes the same of it.
-    async with life(tmp_path, OTHER_REF) as recorder:
-        assert (recorder.journal, recorder.decoder.head) == (journal, head)
-    with JournalFolder(tmp_path) as folder:
-        alone = Decoder(recorder.profile, journal)
-        for record in read_records(folder.newest()[0]):
-            alone.feed(record)
-    assert alone.head == head
-
-
-async def test_a_journal_that_is_forsaken_hands_nothing_on(tmp_path: Path) -> None:
-    """Nobody knows how much of it the core was told: the device says what it is still owed."""
-    device = Device()
-    async with life(tmp_path, REF) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await heard(recorder, device.say(POWER_UP))
-        recorder.forsake(9)
-        assert recorder.roll()
-        assert host_said(recorder.decoder.greeting()) == [(RESEND, 0, 0)]
-
-
-async def test_a_shoe_of_another_kind_is_not_known_by_the_one_before(tmp_path: Path) -> None:
-    async with life(tmp_path, REF) as recorder:
-        await heard(recorder, Device().say(POWER_UP))
-    async with life(tmp_path) as recorder:
-        await recorder.settle()
-        await sent(recorder)
-        assert recorder.roll()
-        [journal] = [path for path in tmp_path.glob("*.journal") if recorder.journal in path.name]
-        assert [record.kind for record in read_records(journal)] == [RecordKind.HEADER]
-        assert await heard(recorder, stream("D P1 9H")) == ["card_drawn player 1 9H"]
 
 
 def small(folder: Path, **wish: int) -> "AbstractAsyncContextManager[Recorder]":
