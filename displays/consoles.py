@@ -25,6 +25,7 @@ from displays.pages import Pages, line
 from displays.sessions import Sessions
 from displays.stream import StateStream, known_id
 from displays.throttle import Rate, neighbourhood
+from displays.viewer import evidence_file
 from events.clock import Clock
 
 __all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
@@ -65,6 +66,7 @@ class ConsolePage(Struct, frozen=True):
 CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
     "/dealer": ConsolePage("dealer.html", frozenset({"dealer", "supervisor"})),
     "/pit": ConsolePage("pit.html", frozenset({"supervisor"})),
+    "/replay": ConsolePage("replay.html", frozenset({"supervisor", "technician"})),
 }
 
 
@@ -126,6 +128,7 @@ class Consoles:
             Route("/console", self._home, methods=["GET"]),
             Route("/console/events", self._events, methods=["GET"]),
             Route("/command/{name}", self._command, methods=["POST"]),
+            Route("/replay/evidence/{shoe}/{number}", self._evidence, methods=["GET"]),
             *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
         ]
 
@@ -253,6 +256,18 @@ class Consoles:
             build=self._pages.build,
             still_welcome=lambda: self._person(request, touch=False) is not None,
         )
+
+    async def _evidence(self, request: Request) -> Response:
+        """A coup's evidence, to be saved. It changes nothing, so a plain GET may ask for it."""
+        person = self._person(request)
+        if person is None:
+            return line("log in", 401)
+        if not CONSOLE_PAGES["/replay"].roles & person.roles:
+            return line("this is not for your role", 403)
+        if not self._commands.allows(person.name):
+            return line("too many commands", 429)
+        coup = f"{request.path_params['shoe']}/{request.path_params['number']}"
+        return await evidence_file(self._desk, person.name, coup)
 
     async def _command(self, request: Request) -> Response:
         person = self._person(request)

@@ -33,9 +33,10 @@ WHO = [
     ("GET", "/static/js/live.js", (200, 200, 200, 200)),
     ("GET", "/static/../app.py", (404, 404, 404, 404)),
     ("GET", "/login", (200, 303, 303, 303)),
-    ("GET", "/console", (303, 303, 303, 403)),
+    ("GET", "/console", (303, 303, 303, 303)),
     ("GET", "/dealer", (303, 200, 200, 403)),
     ("GET", "/pit", (303, 403, 200, 403)),
+    ("GET", "/replay", (303, 403, 200, 200)),
     ("POST", "/command/open_betting", (401, 403, 403, 403)),  # without the page's secret
     ("POST", "/logout", (303, 415, 415, 415)),
     ("GET", "/command/open_betting", (405, 405, 405, 405)),

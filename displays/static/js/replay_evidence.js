@@ -1,0 +1,41 @@
+// The evidence for a coup, saved as the very file that the server gave.
+
+const AGAIN_MS = 700;
+const TRIES = 30;
+const PASSING = ["past_loading", "past_slow", "past_unavailable", "busy"];
+
+/** Fetch the file and hand it to the browser; say what became of it. */
+export async function saveEvidence(station, coup, button, said) {
+  const { word } = station;
+  button.disabled = true;
+  said.textContent = word("why.waiting");
+  try {
+    said.textContent = await save(station, coup);
+  } catch (error) {
+    said.textContent = `${word("result.unknown")} (${error})`;
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function save(station, coup) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const answer = await fetch(`/replay/evidence/${coup}`);
+    if (answer.status === 401) location.assign("/login");
+    const file = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "");
+    if (answer.ok && file) {
+      const address = URL.createObjectURL(await answer.blob());
+      const link = document.createElement("a");
+      link.href = address;
+      link.download = file[1];
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+      return station.word("replay.saved", { file: file[1] });
+    }
+    if (!answer.ok) return (await answer.text()).trim();
+    const refusal = await answer.json();
+    if (!PASSING.includes(refusal.code)) return station.explain(refusal);
+    await new Promise((done) => setTimeout(done, AGAIN_MS));
+  }
+  return station.word("code.past_slow");
+}
