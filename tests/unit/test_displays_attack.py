@@ -43,9 +43,10 @@ ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
         "HEAD": {NOBODY: ENDED, "dealer": 200, "supervisor": 200, "technician": 200}
     },
     # The table that answers here proves nothing.
-    "/replay/evidence/20261127-01/1": dict.fromkeys(
-        ("GET", "HEAD"), {NOBODY: ENDED, "dealer": FORBIDDEN, "supervisor": 502, "technician": 502}
-    ),
+    "/replay/evidence/20261127-01/1": {
+        method: {NOBODY: ENDED, "dealer": FORBIDDEN, "supervisor": 502, "technician": 502}
+        for method in ("GET", "HEAD")
+    },
     "/command/open_betting": {
         "POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}
     },
