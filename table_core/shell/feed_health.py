@@ -1,7 +1,8 @@
 """How far each durable consumer has come, and whether one owes an acknowledgement for too long.
 
 A consumer is registered by its first acknowledgement, or by the table's configuration, and stays
-so, across restarts, until it says that it is retired. What it owes is told by the oldest settlement that it has not acknowledged.
+so, across restarts, until it says that it is retired. What it owes is told by the oldest settlement
+that it has not acknowledged.
 """
 
 from collections.abc import Iterable, Iterator
