@@ -8,6 +8,7 @@ there yet, as it does for one that is lost later.
 import asyncio
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -20,6 +21,9 @@ from shoe_driver.edge.endpoint import parse_url
 from shoe_driver.edge.transport import try_port
 
 __all__ = ["run", "service_command"]
+
+# They may be left out of a configuration; where they are in it, the table does not wait for them.
+_BESIDE: Final = ("cage", "displays")
 
 
 @click.command()
@@ -38,10 +42,10 @@ def run(config: Path, only: str | None, *, patient: bool) -> int:
         configure_logging(only)
         run_service(loaded, only)
         return 0
-    left_out = {name for name in ("cage", "displays") if getattr(loaded, name) is None}
+    left_out = {name for name in _BESIDE if getattr(loaded, name) is None}
     wanted = sorted(SERVICES.keys() - left_out)
     commands = {name: service_command(config, name) for name in wanted}
-    ended_as_told = asyncio.run(supervise(commands, _tell))
+    ended_as_told = asyncio.run(supervise(commands, _tell, beside=_BESIDE))
     return 0 if ended_as_told else 1
 
 
