@@ -24,7 +24,7 @@ DERIVED: Final = {"big_eye_boy": "bigEye", "small_road": "small", "cockroach_pig
 WATCH: Final = """() => {
   window.found = [];
   const board = document.querySelector("#board");
-  const roads = [...document.querySelectorAll(".roads svg")];
+  const roads = [...document.querySelectorAll(".roads svg[data-columns]")];
   const read = (svg) => [...svg.querySelectorAll("g.mark")].map((mark) => {
     const { column, row, mark: letter, ties } = mark.dataset;
     const at = mark.transform.baseVal[0].matrix;

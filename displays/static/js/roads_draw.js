@@ -17,12 +17,13 @@ const diamond = (r, kind) =>
   svg("path", { d: `M.5 ${0.5 - r}L${0.5 + r} .5 .5 ${0.5 + r} ${0.5 - r} .5Z`, class: kind });
 const letter = (text, kind) => svg("text", { x: 0.5, y: 0.5, class: kind }, text);
 
-/** A result of the bead plate: a disc with its letter, pairs as dots, a natural as a bar. */
+/** A result of the bead plate: a disc with its letter; a Banker pair is a dot on top, a Player
+ * pair a diamond below, a natural a bar. */
 export function bead(cell, word) {
   const parts = [circle(0.45, "disc"), letter(word(`bead.${cell.mark}`), "bead-letter")];
-  if (cell.bankerPair) parts.push(svg("circle", { cx: 0.14, cy: 0.14, r: 0.13, class: "pair-b" }));
-  if (cell.playerPair) parts.push(svg("circle", { cx: 0.86, cy: 0.86, r: 0.13, class: "pair-p" }));
-  if (cell.natural) parts.push(svg("path", { d: "M.3 .86H.7", class: "natural-bar" }));
+  if (cell.bankerPair) parts.push(svg("circle", { cx: 0.17, cy: 0.17, r: 0.16, class: "pair-b" }));
+  if (cell.playerPair) parts.push(svg("path", { d: "M.82 .62 1 .82 .82 1 .64 .82Z", class: "pair-p" }));
+  if (cell.natural) parts.push(svg("path", { d: "M.27 .86H.73", class: "natural-bar" }));
   return parts;
 }
 
@@ -44,42 +45,60 @@ export const DERIVED = {
   ],
 };
 
+const drawn = new WeakMap(); // a road's element -> its columns, and what it shows, cell by cell
+
+function lines(columns) {
+  const paths = [];
+  for (let n = 0; n <= columns; n += 1) paths.push(`M${n} 0V${ROWS}`);
+  for (let n = 0; n <= ROWS; n += 1) paths.push(`M0 ${n}H${columns}`);
+  return svg("path", { d: paths.join(""), class: "lines" });
+}
+
+const mark = (cell, shape) =>
+  svg(
+    "g",
+    {
+      transform: `translate(${cell.column} ${cell.row})`,
+      class: `mark mark-${cell.mark}`,
+      "data-column": cell.column,
+      "data-row": cell.row,
+      "data-mark": cell.mark,
+      "data-ties": cell.ties ?? 0,
+    },
+    ...shape(cell),
+  );
+
 /**
  * Draw a road into its element, six rows and as many columns as it says in `data-columns`.
  *
+ * A coup adds a mark or two: what stands already is left alone, so that a browser on a small machine
+ * has next to nothing to paint anew.
+ *
  * @param {SVGSVGElement} into
  * @param {object[]} cells that are seen, as `newest` gives them.
- * @param {(cell: object) => SVGElement[]} shape of a cell.
+ * @param {(cell: object) => SVGElement[]} shape of a cell; the same for each call on an element.
  */
 export function drawRoad(into, cells, shape) {
   const columns = Number(into.dataset.columns);
-  into.setAttribute("viewBox", `0 0 ${columns} ${ROWS}`);
-  const lines = [];
-  for (let n = 0; n <= columns; n += 1) lines.push(`M${n} 0V${ROWS}`);
-  for (let n = 0; n <= ROWS; n += 1) lines.push(`M0 ${n}H${columns}`);
-  into.replaceChildren(
-    svg("path", { d: lines.join(""), class: "lines" }),
-    ...cells.map((cell, n) => {
-      const group = svg(
-        "g",
-        {
-          transform: `translate(${cell.column} ${cell.row})`,
-          class: `mark mark-${cell.mark}${n === cells.length - 1 ? " newest" : ""}`,
-          "data-column": cell.column,
-          "data-row": cell.row,
-          "data-mark": cell.mark,
-          "data-ties": cell.ties ?? 0,
-        },
-        ...shape(cell),
-      );
-      return group;
-    }),
-  );
+  const keys = cells.map((cell) => JSON.stringify(cell));
+  let before = drawn.get(into);
+  if (before?.columns !== columns) {
+    into.setAttribute("viewBox", `0 0 ${columns} ${ROWS}`);
+    into.replaceChildren(lines(columns));
+    before = { columns, keys: [] };
+  }
+  let same = 0;
+  while (same < keys.length && keys[same] === before.keys[same]) same += 1;
+  into.querySelector(".newest")?.classList.remove("newest");
+  while (into.childElementCount > same + 1) into.lastElementChild.remove();
+  into.append(...cells.slice(same).map((cell) => mark(cell, shape)));
+  if (cells.length) into.lastElementChild.classList.add("newest");
+  drawn.set(into, { columns, keys });
 }
 
 /** One mark alone, for hints and the legend; nothing for an empty mark. */
-export function loneMark(shape, mark) {
+export function loneMark(shape, mark, cell = { mark }) {
   const alone = svg("svg", { viewBox: "0 0 1 1", class: "lone", "data-mark": mark });
-  if (mark) alone.append(svg("g", { class: `mark mark-${mark}` }, ...shape({ mark })));
+  if (mark) alone.append(svg("g", { class: `mark mark-${mark}` }, ...shape(cell)));
   return alone;
 }
