@@ -1,17 +1,18 @@
-"""What a shoe or a day came to: handle, win, theoretical win, hands an hour, commission.
+"""What a shoe or a day came to: handle, win, theoretical win, commission, patrons, chips.
 
 The exact odds come from outside, as ratios: the cage knows no rules of the game. Wagers for the
 dealers count like any other; tokens count for what their winnings cost and have no handle.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from fractions import Fraction
 from typing import Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Select, and_, case, func, select, tuple_
 
+from cage.floats import FloatReport, float_reports
+from cage.patrons import Edges, PatronReport, patron_reports, theoretical_of
 from cage.posting import REVERSAL
 from cage.reading import BY, Filter, Ledger
 from cage.tables import BOOK, ENTRY, OF_ENTRY, POSTING
@@ -19,10 +20,7 @@ from events.commission import CommissionAccrued, CommissionReversed
 from events.correction import HandsCorrected
 from events.table import CoupSettled, CoupVoided
 
-__all__ = ["Edges", "Report", "report"]
-
-Edges = Mapping[tuple[str, str], Fraction]
-"""(rulebook, bet) to what the house keeps of a stake on average, commission included."""
+__all__ = ["Report", "report"]
 
 _SETTLED: Final = ENTRY.c.kind.in_((CoupSettled.TYPE, REVERSAL))
 _LAST_PHASE: Final = 2
@@ -53,6 +51,9 @@ class Report(Struct, frozen=True, kw_only=True):
         uncollected: given up and still unpaid.
         recovered: paid after it had been given up, less what went back.
         corrections: settlements that were taken back.
+        rulebooks: by which its settlements were made.
+        patrons: what each patron wagered.
+        floats: the chip inventory, of a day; a tray is not counted by shoe.
     """
 
     table: str
@@ -74,6 +75,9 @@ class Report(Struct, frozen=True, kw_only=True):
     uncollected: int
     recovered: int
     corrections: int
+    rulebooks: tuple[str, ...] = ()
+    patrons: tuple[PatronReport, ...] = ()
+    floats: tuple[FloatReport, ...] = ()
 
 
 def report(
@@ -93,16 +97,22 @@ def report(
     handles = _handles(ledger, by, chosen)
     commission = _commission(ledger, by, chosen)
     events = _events(ledger, by, chosen)
-    return [
-        _report(
+    patrons = patron_reports(ledger, by, chosen, edges)
+    floats = _floats(ledger, by, chosen)
+    found = {
+        where: _report(
             where,
-            accounts,
+            balances.get(where, {}),
             handles.get(where, {}),
             commission.get(where, (0, 0)),
-            events[where],
+            events.get(where, _Events(0, 0, "", "", 0)),
             edges,
         )
-        for where, accounts in balances.items()
+        for where in sorted(balances.keys() | floats.keys())
+    }
+    return [
+        replace(each, patrons=patrons.get(where, ()), floats=tuple(floats.get(where, ())))
+        for where, each in found.items()
     ]
 
 
@@ -138,7 +148,7 @@ def _report(
         win=win,
         commission=kept,
         house=win + kept,
-        theoretical=_theoretical(handles, edges),
+        theoretical=theoretical_of(handles, edges),
         accrued=commission[0],
         reversed_=commission[1],
         collected=accounts.get("collected", 0),
@@ -146,14 +156,17 @@ def _report(
         uncollected=accounts.get("uncollected", 0),
         recovered=accounts.get("recovered", 0),
         corrections=events.corrections,
+        rulebooks=tuple(sorted({rulebook for rulebook, _ in handles})),
     )
 
 
-def _theoretical(handles: dict[tuple[str, str], int], edges: Edges | None) -> int | None:
-    if edges is None or any(amount and key not in edges for key, amount in handles.items()):
-        return None
-    exact = sum((amount * edges[key] for key, amount in handles.items() if amount), Fraction())
-    return round(exact)
+def _floats(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, list[FloatReport]]:
+    """By day; nothing where only a part of what went over the table is meant."""
+    whole = (chosen.shoe, chosen.coup, chosen.seat, chosen.bet) == (None,) * 4
+    found: dict[_Where, list[FloatReport]] = {}
+    for each in float_reports(ledger, chosen) if by == "day" and whole else ():
+        found.setdefault((each.table, each.day), []).append(each)
+    return found
 
 
 def _per_hour(events: _Events) -> float | None:
@@ -201,6 +214,9 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
     counts = and_(ended, tuple_(ENTRY.c.book, ENTRY.c.coup).not_in(_void_coups()))
     void = ENTRY.c.kind == CoupVoided.TYPE
     key = (BOOK.c.stream, BY[by])
+    there = ENTRY.join(BOOK, BOOK.c.id == ENTRY.c.book)
+    if (chosen.seat, chosen.bet) != (None, None):
+        there = there.join(POSTING, OF_ENTRY)
     asked = (
         select(
             *key,
@@ -208,9 +224,9 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
             func.count(case((void, ENTRY.c.coup)).distinct()),
             func.min(case((settled, ENTRY.c.at))),
             func.max(case((settled, ENTRY.c.at))),
-            func.count(case((ENTRY.c.kind == REVERSAL, 1))),
+            func.count(case((ENTRY.c.kind == REVERSAL, ENTRY.c.ref)).distinct()),
         )
-        .select_from(ENTRY.join(BOOK, BOOK.c.id == ENTRY.c.book))
+        .select_from(there)
         .where(*chosen.conditions())
         .group_by(*key)
     )

@@ -1,32 +1,29 @@
 """`baccarat cage report`: what a shoe or a day came to, and what it would on average."""
 
+import csv
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Literal
 
 import click
 import msgspec
 
 from baccarat.commands.cage_options import chosen_of, filtered, ledger_option
+from baccarat.commands.written import write_whole
+from baccarat.report_page import report_page
+from baccarat.report_text import CSV_TABLES, csv_rows, report_lines
 from cage.database import parse_ledger_url
+from cage.patrons import Edges
 from cage.reading import Filter, Ledger, reading
-from cage.reports import Edges, Report, report
+from cage.reports import Report, report
 from events.errors import InputError
 from table_core.composition import full_shoe
 from table_core.odds import exact_odds
 from table_core.stores import load_rulebook, shipped
 
 __all__ = ["report_command"]
-
-# What the lines are called, in the order in which they are read.
-_LINES: Final = (
-    ("handle", "handle"), ("win", "win before commission"), ("commission", "commission, net"),
-    ("house", "win and commission"), ("theoretical", "theoretical, by exact odds"),
-    ("accrued", "commission accrued"), ("reversed_", "  reversed"), ("collected", "  collected"),
-    ("outstanding", "  outstanding"), ("uncollected", "  uncollected"),
-    ("recovered", "  recovered"),
-)  # fmt: skip
 
 
 @click.command("report")
@@ -41,24 +38,61 @@ _LINES: Final = (
     type=click.Path(path_type=Path),
     help="For a site's own rulebook: what `baccarat odds --rulebook R.toml --json` says.",
 )
+@click.option("--currency", metavar="CODE", help="Of the page's amounts, where a site's own rules.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each.")
+@click.option("--csv", "table_of", type=click.Choice(CSV_TABLES), help="One table of them as CSV.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page that can be printed and signed.",
+)
 def report_command(
-    ledger: str, by: str, files: tuple[Path, ...], as_json: bool, **options: Any
+    ledger: str,
+    by: Literal["shoe", "day"],
+    files: tuple[Path, ...],
+    *,
+    currency: str | None,
+    as_json: bool,
+    table_of: str | None,
+    html: Path | None,
+    **options: Any,
 ) -> None:
-    """Handle, win, theoretical win, hands an hour, and how the commission stands.
+    """Handle, win, theoretical win, hands an hour, commission, patrons and chips.
 
     The theoretical win takes each rulebook's exact odds from a full shoe; those of shipped
-    rulebooks are counted here.
+    rulebooks are counted here. The chip inventory, drop and hold are of a day.
     """
+    if as_json and table_of:
+        raise click.UsageError("say --json or --csv")
     chosen = chosen_of(options)
     with reading(parse_ledger_url(ledger)) as opened:
         edges = _edges(opened, chosen, files)
-        found = report(opened, cast(Literal["shoe", "day"], by), chosen, edges)
+        found = report(opened, by, chosen, edges)
+    if html is not None:
+        page = report_page(found, by, _currencies(found, currency))
+        write_whole(html, page.encode(), "--html")
+    if table_of:
+        head, rows = csv_rows(found, table_of)
+        writer = csv.DictWriter(sys.stdout, head, lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return
     for each in found:
         if as_json:
             sys.stdout.write(msgspec.json.encode(each).decode() + "\n")
-        else:
-            _print(each, by)
+        elif html is None:
+            click.echo("\n".join(report_lines(each, by)))
+
+
+def _currencies(reports: Sequence[Report], asked: str | None) -> dict[tuple[str, str], str]:
+    """The one currency of each report; empty where there are several, or none is known."""
+    found: dict[tuple[str, str], str] = {}
+    for each in reports:
+        named = {float_.currency for float_ in each.floats}
+        named |= {load_rulebook(name).currency for name in each.rulebooks if name in shipped()}
+        found[each.table, each.key] = asked or (named.pop() if len(named) == 1 else "")
+    return found
 
 
 def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
@@ -84,14 +118,3 @@ def _edges_in(file: Path) -> Edges:
         raise InputError(
             f"--odds {file}: not what `baccarat odds --json` writes: {error!r}"
         ) from error
-
-
-def _print(each: Report, by: str) -> None:
-    pace = "" if each.hands_per_hour is None else f", {each.hands_per_hour:g} hands an hour"
-    click.echo(
-        f"{each.table}, {by} {each.key}: {each.coups:,} coups, {each.voids:,} void, "
-        f"{each.corrections:,} settlements taken back{pace}"
-    )
-    for name, told in _LINES:
-        amount = getattr(each, name)
-        click.echo(f"  {told:<28} {'unknown' if amount is None else f'{amount:,}':>16}")

@@ -83,21 +83,22 @@ def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> li
     return game.world.log
 
 
-def write_log(path: Path, events: Sequence[TableEvent]) -> None:
-    """A real log of these events."""
+def write_log(path: Path, events: Sequence[TableEvent], *, every_s: int = 1) -> None:
+    """A real log of these events, one every so many seconds."""
     with EventLog.open(path, STREAM) as log:
         for first in range(0, len(events), _COMMIT):
-            made = [_pending(first + n, e) for n, e in enumerate(events[first:][:_COMMIT], 1)]
+            chosen = enumerate(events[first:][:_COMMIT], first + 1)
+            made = [_pending(position, event, every_s) for position, event in chosen]
             log.append(log.position, made, None)
 
 
-def _pending(position: int, event: TableEvent) -> Pending:
+def _pending(position: int, event: TableEvent, every_s: int) -> Pending:
     stored = encode_envelope(
         event,
         index=0,
         stream=STREAM,
         position=position,
-        at=rfc3339(_BEGIN_NS + position * 1_000_000_000),
+        at=rfc3339(_BEGIN_NS + position * every_s * 1_000_000_000),
         actor="shoe",
         cause=f"j1/{position}",
         correlation="",
