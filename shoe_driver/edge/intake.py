@@ -32,6 +32,7 @@ STOPPED: Final = "driver stopped"
 # An adapter that comes back is to be heard within two seconds; one that stays away should not fill
 # a core. Half of each pause is chance.
 _PAUSE_FIRST_S: Final = 0.1
+_PAUSE_LEAST_S: Final = 0.05
 _PAUSE_MOST_S: Final = 1.5
 # How often silence is looked at; the limits themselves are the profile's.
 _WATCH_EVERY_S: Final = 0.25
@@ -98,7 +99,7 @@ class Intake:
         try:
             self._refuse_second_replay()
             while True:
-                proven = False
+                proven, began_us = False, self._clock.mono_us()
                 try:
                     proven = await self._session()
                 except LinkEnded:
@@ -106,7 +107,9 @@ class Intake:
                 except (LinkError, LogUnwritable) as error:
                     self._down(error)
                 failures = 1 if proven else failures + 1
-                await asyncio.sleep(self._pause(failures))
+                # A call that nobody answered has waited already: whoever is back is called soon.
+                spent_s = (self._clock.mono_us() - began_us) / 1_000_000
+                await asyncio.sleep(max(self._pause(failures) - spent_s, _PAUSE_LEAST_S))
         except LinkEnded as error:
             self._down(error)
         await asyncio.Event().wait()  # what was said of the end stays said

@@ -18,16 +18,20 @@ from shoe_driver.edge.trouble import PortError
 
 __all__ = ["CONNECT_S", "TcpPort"]
 
-CONNECT_S: Final = 3.0
+# Long enough for a second call where the first was lost: a system calls again after a second.
+CONNECT_S: Final = 2.0
 _READ_SIZE: Final = 4096
 # A peer that is gone is noticed after IDLE + COUNT x INTERVAL seconds of silence.
 _IDLE_S: Final = 4
 _INTERVAL_S: Final = 2
 _COUNT: Final = 3
-_SILENT_MS: Final = (_IDLE_S + _INTERVAL_S * _COUNT) * 1_000
+_SILENT_S: Final = _IDLE_S + _INTERVAL_S * _COUNT
 
 _SERVER: Final = "look at the device server: its power, its network, its address"
+_NO_WAY: Final = "look at the network on the way to the device server, and at its address"
 _HINTS: Final = {
+    errno.EHOSTUNREACH: _NO_WAY,
+    errno.ENETUNREACH: _NO_WAY,
     errno.ECONNREFUSED: "the device server does not listen there, or serves somebody else already",
     errno.ECONNRESET: "the device server ended it; another client may have taken its place",
 }
@@ -47,7 +51,7 @@ class TcpPort:
             (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _IDLE_S),
             (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _INTERVAL_S),
             (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _COUNT),
-            (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENT_MS),
+            (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENT_S * 1_000),
             (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
         ):
             connection.setsockopt(level, option, value)
@@ -79,6 +83,9 @@ class TcpPort:
             data = self._socket.recv(_READ_SIZE)
         except BlockingIOError:
             return b""
+        except TimeoutError as error:
+            reason = f"{self._name}: connected, and no sign of life for {_SILENT_S} s"
+            raise PortError(reason, _SERVER) from error
         except OSError as error:
             raise _lost(self._name, error) from error
         if not data:
