@@ -120,8 +120,9 @@ class CageProcess:
         """When it next does something by itself."""
         if not self.client.connected:
             return _NEVER
-        again = min((then for _, then in self._asked.values()), default=_NEVER)
-        return min(again, self._stalled_us)
+        if not self._asked:
+            return self._stalled_us
+        return min(self._stalled_us, *(then for _, then in self._asked.values()))
 
     @property
     def busy(self) -> bool:

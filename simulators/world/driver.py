@@ -27,6 +27,8 @@ __all__ = ["DriverProcess"]
 
 _SERVICE: Final = "shoe"
 _TICK_US: Final = 100_000
+# Where nothing waits and nothing has come for a while, fewer looks find as much.
+_HOT_US, _IDLE_TICK_US = 300_000, 500_000
 _BEAT_US: Final = MICROSECONDS
 _REOPEN_US: Final = 150_000
 _READS: Final = (4096, 4096, 4096, 32, 7, 1)  # bytes at most
@@ -153,6 +155,7 @@ class DriverProcess:
             most = self._rng.choice(_READS)
             self.recorder.data(self._port.read(most))
             self._last_us = self._clock.now_us
+            self._tick_us = min(self._tick_us, self._last_us + _TICK_US)
             self._port.say(self.recorder.decoder.replies())
         except (LinkError, LogUnwritable) as error:
             self._lose(error)
@@ -170,7 +173,9 @@ class DriverProcess:
             self._teller.changed()
 
     def _tick(self) -> None:
-        self._tick_us = self._clock.now_us + _TICK_US
+        now, outbox = self._clock.now_us, self.recorder.outbox
+        hot = outbox.waiting or outbox.lacks is not None or now - self._last_us < _HOT_US
+        self._tick_us = now + (_TICK_US if hot else _IDLE_TICK_US)
         self.recorder.refill()
         self._teller.tick()
         if self._held:

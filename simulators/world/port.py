@@ -72,6 +72,11 @@ class WorldPort:
         else:
             self._coming += data[_STOLEN:] if self.steals else data
 
+    @property
+    def answered(self) -> bool:
+        """Whether the driver has written something."""
+        return bool(self._going)
+
     def received(self) -> bytes:
         """What the driver has written to the shoe."""
         taken, self._going = self._going, b""

@@ -79,7 +79,8 @@ class WorldShoe:
     @property
     def busy(self) -> bool:
         """Whether it has something to do now."""
-        return self._clock.now_us >= self.wakes_us
+        link = self._link
+        return link is not None and (self._port.answered or self._clock.now_us >= self._link_us)
 
     def work(self) -> None:
         """Mind the host, resend, beat."""
@@ -88,7 +89,7 @@ class WorldShoe:
         self._link.hear(self._port.received())
         for frame in self._link.due(now_ms):
             self._port.write(frame)
-        again = RESEND_MS // 4 if self._link.unacked else BEAT_MS // 4
+        again = RESEND_MS // 4 if self._link.unacked else BEAT_MS
         self._link_us = self._clock.now_us + again * _MS
 
     # ---- what the dealer does with it ----

@@ -247,11 +247,10 @@ class World:
         due = self._mischief.due(self._steps, clock.now_us)
         if due is not None:
             self._do(due)
-        runnable = [part for part in self._parts if part.busy]
-        if not runnable:
+        part = self._next()
+        if part is None:
             clock.until(min(part.wakes_us for part in self._parts))
             return
-        part = runnable[0] if len(runnable) == 1 else self._rng.choice(runnable)
         try:
             part.work()
         except Killed as death:
@@ -262,6 +261,15 @@ class World:
             self._kill("table")  # the disk left it in doubt: only a new start can tell
         if self._stored:
             self._audit()
+
+    def _next(self) -> Part | None:
+        """Whoever comes first from a place that the seed names, and has something to do."""
+        parts = self._parts
+        start = int(self._rng.random() * len(parts))
+        for at in range(start - len(parts), start):
+            if parts[at].busy:
+                return parts[at]
+        return None
 
     def _audit(self) -> None:
         stored, self._stored[:] = list(self._stored), []
