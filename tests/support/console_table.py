@@ -24,6 +24,7 @@ from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
 from baccarat.services import serve_displays, serve_shoe, serve_table
 from displays.accounts import Account, hash_password, save_accounts
+from events.keys import make_signing_key
 from tests.support.brokers import Broker, running
 from tests.support.shoe_bytes import frames
 from tests.support.shoe_line import ShoePort
@@ -33,7 +34,12 @@ __all__ = ["PASSWORD", "ConsoleTable", "console_table"]
 
 PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
 _COPIES: Final = 3
-_PEOPLE: Final = {"dora": ("dealer",), "sam": ("supervisor",), "both": ("dealer", "supervisor")}
+_PEOPLE: Final = {
+    "dora": ("dealer",),
+    "sam": ("supervisor",),
+    "both": ("dealer", "supervisor"),
+    "tec": ("technician",),
+}
 _CONFIG: Final = """\
 site = "harbour"
 table = "b7"
@@ -51,6 +57,9 @@ port = {port}
 port = {page}
 users = "users.toml"
 betting_s = 20
+
+[checkpoints]
+key = "b7.key"
 """
 
 
@@ -63,6 +72,7 @@ class ConsoleTable(Struct, kw_only=True):
         address: of the pages, without a slash at its end.
         log: the log's file.
         loop: of the services.
+        key: the log's public key.
     """
 
     broker: Broker
@@ -70,6 +80,7 @@ class ConsoleTable(Struct, kw_only=True):
     address: str
     log: Path
     loop: asyncio.AbstractEventLoop
+    key: str
     _said: int = 0
     _after: int = 0
 
@@ -120,6 +131,7 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
         folder / "users.toml",
         {name: Account(password=secret, roles=roles) for name, roles in _PEOPLE.items()},
     )
+    key = str(make_signing_key(folder / "b7.key", "harbour/b7").verifier)
     shoe = ShoePort(folder / "shoe")
     with running("nats", folder / "broker") as broker:
         path = folder / "table.toml"
@@ -132,7 +144,12 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
             address = f"http://127.0.0.1:{config.displays.port}"
             until_blocking(lambda: _live(address), "the pages are live")
             yield ConsoleTable(
-                broker=broker, shoe=shoe, address=address, log=config.log_path, loop=loop
+                broker=broker,
+                shoe=shoe,
+                address=address,
+                log=config.log_path,
+                loop=loop,
+                key=key,
             )
     shoe.unplug()
 
