@@ -5,6 +5,7 @@ Strict: nothing is guessed, and all that is wrong is said at once.
 
 import difflib
 import os
+import re
 import ssl
 import tomllib
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from baccarat.config_faults import ConfigFaults, Fault
-from baccarat.config_form import CREDENTIAL, TableConfig
+from baccarat.config_form import CREDENTIAL, DisplaysConfig, ScoreboardConfig, TableConfig
 from baccarat.config_keys import KEYS, TABLES, example_of
 from events.errors import ConfigError, InputError
 from events.form import read_table
@@ -29,6 +30,7 @@ from table_core.stores import load_rulebook
 __all__ = ["load_config"]
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_HOST_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _SECRET: Final = ("password", "secret", "token")
 
 
@@ -196,25 +198,48 @@ def _bus(config: TableConfig) -> Iterator[Fault]:
     if bus.ca is None and bus.cert is not None:
         reason = "is missing: without it the broker is not asked for TLS"
         yield Fault(key="bus.ca", reason=reason, example=example_of("bus.ca"))
-    yield from _unreadable("bus.cert", config.beside(bus.cert), _pem)
-    yield from _unreadable("bus.key", config.beside(bus.key), _opens)
-    yield from _unreadable("bus.ca", config.beside(bus.ca), _ca)
+    yield from _unreadable(config, "bus.cert", bus.cert, _pem)
+    yield from _unreadable(config, "bus.key", bus.key, _opens)
+    yield from _unreadable(config, "bus.ca", bus.ca, _ca)
 
 
 def _displays(config: TableConfig) -> Iterator[Fault]:
-    """Logins do not travel over a network in the clear."""
-    given = config.displays
-    if given is None:
+    """What people do and see does not travel over a network in the clear."""
+    for table, given in (("displays", config.displays), ("scoreboard", config.scoreboard)):
+        if given is None:
+            continue
+        yield from _half_a_pair(table, given.cert, given.key)
+        yield from _in_the_clear(table, given)
+        for at, name in enumerate(given.names):
+            if not _HOST_NAME.fullmatch(name.lower()):
+                reason = f"{name!r}: a host's name, without a scheme, a port or a path"
+                yield Fault(key=f"{table}.names[{at}]", reason=reason)
+        yield from _unreadable(config, f"{table}.cert", given.cert, _pem)
+        yield from _unreadable(config, f"{table}.key", given.key, _opens)
+    people = config.displays.users if config.displays else None
+    if config.scoreboard and config.displays and not people:
+        reason = (
+            "is missing: [displays] without people is a scoreboard, and [scoreboard] is another"
+        )
+        yield Fault(key="displays.users", reason=reason, example=example_of("displays.users"))
+
+
+def _in_the_clear(table: str, given: ScoreboardConfig) -> Iterator[Fault]:
+    if given.cert is not None or given.host in _LOOPBACK:
         return
-    yield from _half_a_pair("displays", given.cert, given.key)
-    if given.users and given.cert is None and given.host not in _LOOPBACK:
+    cert = f"{table}.cert"
+    if isinstance(given, DisplaysConfig) and given.users:
         reason = (
             f"logins at {given.host} need TLS: give `cert` and `key`, or leave out `users` to "
             "serve the scoreboard alone"
         )
-        yield Fault(key="displays.cert", reason=reason, example=example_of("displays.cert"))
-    yield from _unreadable("displays.cert", config.beside(given.cert), _pem)
-    yield from _unreadable("displays.key", config.beside(given.key), _opens)
+        yield Fault(key=cert, reason=reason, example=example_of(cert))
+    elif not given.cleartext:
+        reason = (
+            f"screens at {given.host} need TLS: give `cert` and `key`, or say `cleartext = true` "
+            "where nobody on that network could forge what is shown"
+        )
+        yield Fault(key=cert, reason=reason, example=example_of(cert))
 
 
 def _half_a_pair(table: str, cert: str | None, key: str | None) -> Iterator[Fault]:
@@ -229,13 +254,12 @@ def _secrets(config: TableConfig) -> Iterator[Fault]:
         "shoe": config.shoe,
         "bus": config.bus,
         "displays": config.displays,
+        "scoreboard": config.scoreboard,
         "cage": config.cage,
     }
     for name, section in sections.items():
         given = section.password_file if section else None
-        # One service's credential is not another's, so only the one that uses it can look.
-        if given is not None and not given.startswith(CREDENTIAL):
-            yield from _unreadable(f"{name}.password_file", config.beside(given), _opens)
+        yield from _unreadable(config, f"{name}.password_file", given, _opens)
 
 
 def _no_password(config: TableConfig) -> Iterator[Fault]:
@@ -245,8 +269,12 @@ def _no_password(config: TableConfig) -> Iterator[Fault]:
         yield Fault(key="cage.ledger", reason=reason, example='ledger = "postgresql://b7@db/cage"')
 
 
-def _unreadable(key: str, path: Path | None, read: Callable[[Path], object]) -> Iterator[Fault]:
-    if path is None:
+def _unreadable(
+    config: TableConfig, key: str, given: str | None, read: Callable[[Path], object]
+) -> Iterator[Fault]:
+    path = config.beside(given)
+    # One service's credential is not another's, so only the one that uses it can look.
+    if given is None or path is None or given.startswith(CREDENTIAL):
         return
     try:
         read(path)

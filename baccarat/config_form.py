@@ -28,6 +28,7 @@ __all__ = [
     "DataConfig",
     "DisplaysConfig",
     "KeepConfig",
+    "ScoreboardConfig",
     "ShoeConfig",
     "TableConfig",
 ]
@@ -134,30 +135,48 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     every_s: Annotated[int, Meta(ge=1, le=86_400)] = 300
 
 
-class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The screens' web server; relative paths count from the configuration file's folder.
+_Port = Annotated[int, Meta(ge=1, le=65535)]
+
+
+class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A web server for the scoreboard alone: nobody can log in at it, whatever it is exposed to.
+
+    Relative paths count from the configuration file's folder.
 
     Args:
-        host: to listen at; beyond loopback, logins need TLS.
+        host: to listen at.
         port: the same.
+        names: by which browsers call it, beside its addresses and `localhost`.
         cert: PEM file of the certificate chain, with `key`.
         key: PEM file of its key.
-        users: the users file of `baccarat user`; without one only the scoreboard is served.
+        cleartext: it may be seen and forged on the way; must be said beyond loopback without TLS.
         betting_s: how long betting stays open by the house's custom, for the countdown.
-        idle_minutes: a login ends when nothing was done for so long.
         username: our login at the broker, where it is not that of `[bus]`.
         password_file: with its password.
     """
 
     host: str = "127.0.0.1"
-    port: Annotated[int, Meta(ge=1, le=65535)] = 8080
+    port: _Port = 8081
+    names: tuple[str, ...] = ()
     cert: str | None = None
     key: str | None = None
-    users: str | None = None
+    cleartext: bool = False
     betting_s: Annotated[int, Meta(ge=1, le=3600)] | None = None
-    idle_minutes: Annotated[int, Meta(ge=1, le=720)] = 30
     username: str | None = None
     password_file: str | None = None
+
+
+class DisplaysConfig(ScoreboardConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The screens' web server: the scoreboard, and the consoles where people may log in.
+
+    Args:
+        users: the users file of `baccarat user`; without one only the scoreboard is served.
+        idle_minutes: a login ends when nothing was done for so long.
+    """
+
+    port: _Port = 8080
+    users: str | None = None
+    idle_minutes: Annotated[int, Meta(ge=1, le=720)] = 30
 
 
 class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -190,6 +209,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         data: log and journal.
         checkpoints: what the log is signed with.
         displays: the screens' web server; None where there is none.
+        scoreboard: another one, for the scoreboard alone; None where there is none.
         cage: the reference ledger; None where the table keeps none.
         users: user to roles.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
@@ -203,6 +223,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     data: DataConfig = DataConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
     displays: DisplaysConfig | None = None
+    scoreboard: ScoreboardConfig | None = None
     cage: CageConfig | None = None
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
     pay_scale: str | None = None
@@ -254,11 +275,22 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return self._login(service, self.bus.username, self.password_path)
 
     def displays_bus(self) -> BusSettings:
-        """How the screens' server reaches the broker, by its own login where it has one."""
-        given = self.displays
+        """How the screens' server reaches the broker, by its own login where it has one.
+
+        Without people it is a scoreboard, which may run beside one that has them: both by their
+        own client ids, or the broker would drop the one for the other.
+        """
+        name = "displays" if self.displays and self.displays.users else "scoreboard"
+        return self._screens_bus(name, self.displays)
+
+    def scoreboard_bus(self) -> BusSettings:
+        """The same of the scoreboard's own server."""
+        return self._screens_bus("scoreboard", self.scoreboard)
+
+    def _screens_bus(self, name: str, given: ScoreboardConfig | None) -> BusSettings:
         if given is None or given.username is None:
-            return self.bus_settings("displays")
-        return self._login("displays", given.username, self.beside(given.password_file))
+            return self.bus_settings(name)
+        return self._login(name, given.username, self.beside(given.password_file))
 
     def shoe_bus(self) -> BusSettings:
         """How the driver reaches the broker, by its own login where it has one."""

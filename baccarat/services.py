@@ -15,12 +15,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Final
 
+import msgspec
 import structlog
 
-from baccarat.config_form import TableConfig
+from baccarat.config_form import ScoreboardConfig, TableConfig
 from baccarat.deadline import Deadline
 from baccarat.inspection import inspect_behind
 from displays.service import DisplayService, DisplaySettings
+from events.bus import BusSettings
 from events.clock import SystemClock
 from events.errors import ConfigError, OurBug, TableError
 from events.log import EventLog
@@ -42,6 +44,7 @@ __all__ = [
     "run_service",
     "serve_cage",
     "serve_displays",
+    "serve_scoreboard",
     "serve_shoe",
     "serve_table",
 ]
@@ -134,21 +137,49 @@ async def serve_displays(
     given = config.displays
     if given is None:
         raise ConfigError("displays: the configuration has no [displays]")
+    settings = msgspec.structs.replace(
+        _screens(config, "displays", given),
+        users=config.beside(given.users),
+        idle_s=given.idle_minutes * 60,
+    )
+    await _serve_screens(config, settings, config.displays_bus(), stop)
+
+
+async def serve_scoreboard(
+    config: TableConfig,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,  # noqa: ARG001 - the same
+) -> None:
+    """Run the web server of the scoreboard alone until `stop` is set.
+
+    Raises:
+        TableError: the certificate, the address or the broker cannot be used.
+    """
+    given = config.scoreboard
+    if given is None:
+        raise ConfigError("scoreboard: the configuration has no [scoreboard]")
+    settings = _screens(config, "scoreboard", given)
+    await _serve_screens(config, settings, config.scoreboard_bus(), stop)
+
+
+def _screens(config: TableConfig, section: str, given: ScoreboardConfig) -> DisplaySettings:
+    return DisplaySettings(
+        section=section,
+        host=given.host,
+        port=given.port,
+        names=given.names,
+        cert=config.beside(given.cert),
+        key=config.beside(given.key),
+        betting_s=given.betting_s,
+    )
+
+
+async def _serve_screens(
+    config: TableConfig, settings: DisplaySettings, bus: BusSettings, stop: asyncio.Event
+) -> None:
     clock = SystemClock()
     service = DisplayService(
-        DisplaySettings(
-            host=given.host,
-            port=given.port,
-            cert=config.beside(given.cert),
-            key=config.beside(given.key),
-            users=config.beside(given.users),
-            betting_s=given.betting_s,
-            idle_s=given.idle_minutes * 60,
-        ),
-        config.topics,
-        config.displays_bus(),
-        clock,
-        session=clock.utc_ns() // 1_000_000,
+        settings, config.topics, bus, clock, session=clock.utc_ns() // 1_000_000
     )
     await service.run(stop)
 
@@ -168,6 +199,7 @@ async def serve_cage(config: TableConfig, stop: asyncio.Event, probe: Probe = no
 SERVICES: Final[dict[str, Service]] = {
     "cage": serve_cage,
     "displays": serve_displays,
+    "scoreboard": serve_scoreboard,
     "shoe": serve_shoe,
     "table": serve_table,
 }
