@@ -131,13 +131,15 @@ class PublicBet(Struct, frozen=True, kw_only=True):
 
 
 class PublicRulebook(Struct, frozen=True, kw_only=True):
-    """The rules in force."""
+    """The rules in force, and what limits all stakes of a coup, minor units."""
 
     id: str
     title: str = ""
     currency: str = ""
     sign: PublicSign = PublicSign()
     bets: tuple[PublicBet, ...] = ()
+    table_maximum: int | None = None
+    differential: int | None = None
 
 
 class PublicState(Struct, frozen=True, kw_only=True):

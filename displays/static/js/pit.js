@@ -112,7 +112,7 @@ function drawHealth(state) {
     byId("health"),
     ...rows.flatMap(([name, ok, text]) => [
       el("dt", {}, word(`health.${name}`)),
-      el(`dd.${STANDING[ok].kind}`, { data: { health: name } }, `${STANDING[ok].mark} ${word(`health.${STANDING[ok].kind}`)} ${text}`),
+      el(`dd.${STANDING[ok].kind}`, { data: { health: name } }, `${STANDING[ok].mark} ${[word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")}`),
     ]),
   );
 }

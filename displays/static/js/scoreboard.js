@@ -8,6 +8,7 @@ import { language, loadWords } from "./words.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
 const HANDS = ["player", "banker"];
+const RESULTS = { P: "player", B: "banker", T: "tie" };
 const ROADS = ["big_eye_boy", "small_road", "cockroach_pig"];
 const TICK_MS = 100;
 const LAST_SECONDS = 5;
@@ -73,6 +74,14 @@ function showStatus(state) {
   at("last").hidden = last === null || state.shoe.ended;
   at("last").textContent = word(isLast ? "shoe.last" : "shoe.cut");
   at("link").hidden = !state.catching_up;
+  showPrevious(state.shoe, tone);
+}
+
+/** How the coup before ended, while nothing of this one lies on the table. */
+function showPrevious(shoe, tone) {
+  const bead = shoe && !shoe.ended && tone === "open" ? shoe.roads.bead_plate.at(-1) : undefined;
+  at("previous").hidden = bead === undefined;
+  at("previous").textContent = bead ? word("previous", { outcome: word(`status.${RESULTS[bead[0]]}`) }) : "";
 }
 
 function showRoads(shoe) {
@@ -117,6 +126,11 @@ const named = (kind, id) => {
   return said === key ? id.replaceAll("_", " ") : said;
 };
 
+function limitsOf({ minimum, maximum }, currency) {
+  const least = amount(minimum, currency, language);
+  return maximum === null ? `${least}+` : `${least}–${amount(maximum, currency, language)}`;
+}
+
 function betRow(bet, currency) {
   const scale = pays(bet);
   const odds = scale.map(({ category, odds: pay }) =>
@@ -127,13 +141,12 @@ function betRow(bet, currency) {
       make("b", "", pay.endsWith(":1") ? pay.slice(0, -2) : pay),
     ),
   );
-  const most = bet.maximum === null ? "" : `–${amount(bet.maximum, currency, language)}`;
   const row = make(
     "tr",
     "",
     make("th", "", named("bet", bet.id)),
     make("td", "pays", ...odds),
-    make("td", "limits", `${amount(bet.minimum, currency, language)}${most || "+"}`),
+    make("td", "limits", limitsOf(bet, currency)),
   );
   row.dataset.bet = bet.id;
   return row;
@@ -161,8 +174,25 @@ function showSign(rulebook) {
   showLimit("maximum", maximum === null ? word("limits.none") : amount(maximum, currency, language));
   at("bets").replaceChildren(...bets.map((bet) => betRow(bet, currency)));
   const lines = bets.reduce((sum, bet) => sum + (pays(bet).length > 2 ? 2 : 1), 0);
-  at("bets").closest("table").style.setProperty("--rows", Math.max(8, lines));
-  at("lines").replaceChildren(...rulebook.sign.lines.map((text) => make("span", "", sign(text))));
+  const table = at("bets").closest("table");
+  table.style.setProperty("--rows", Math.max(8, lines));
+  table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, currency).length)));
+  const whole = ["table_maximum", "differential"]
+    .filter((name) => rulebook[name] !== null)
+    .map((name) => word(`sign.${name}`, { amount: `${currency} ${amount(rulebook[name], currency, language)}` }));
+  at("lines").replaceChildren(
+    ...[...whole, ...rulebook.sign.lines.map(sign)].map((text) => make("span", "", text)),
+  );
+}
+
+/** What the small marks on the bead plate mean, beside its name. */
+function showLegend() {
+  const plain = { mark: "T", bankerPair: false, playerPair: false, natural: false };
+  at("legend").replaceChildren(
+    ...["bankerPair", "playerPair", "natural"].map((name) =>
+      make("span", "", loneMark((cell) => bead(cell, () => ""), "T", { ...plain, [name]: true }), word(`legend.${name}`)),
+    ),
+  );
 }
 
 let live = false;
@@ -200,5 +230,6 @@ watch("/events", {
   },
 });
 setInterval(showCountdown, TICK_MS);
+showLegend();
 showRoads(null);
 board.dataset.ready = "true";

@@ -165,12 +165,13 @@ export function betName(bet, word) {
 export function settlementTable(settlements, currency, word) {
   const lines = settlements.flatMap((settlement) => settlement.lines);
   if (!lines.length) return el("p", {}, word("settled.none"));
-  const heads = ["seat", "bet", "result", "stake", "commission", "paid"];
+  const heads = ["seat", "bet", "result"].map((name) => ["th", name]);
+  heads.push(...["stake", "commission", "paid"].map((name) => ["th.amount", name]));
   return el(
     "table.settled",
     {},
     el("caption", {}, word("settled.caption")),
-    el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, word(`field.${head}`))))),
+    el("thead", {}, el("tr", {}, ...heads.map(([tag, head]) => el(tag, { scope: "col" }, word(`field.${head}`))))),
     el(
       "tbody",
       {},

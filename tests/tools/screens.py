@@ -1,0 +1,207 @@
+"""`make screens [FOLDER]`: pictures of the screens in their main states, from a real table.
+
+A shuffled shoe with a fixed seed is played for some coups, then each state is brought about and
+photographed. Nobody compares the pictures byte by byte: they are for people to look at.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Browser, expect
+
+from simulators.dealer import next_place, outcome
+from simulators.deck import Deck, shuffled
+from tests.support.console_table import ConsoleTable, console_table
+from tests.support.screens import Screen, chromium, screen
+from tests.support.waiting import until_blocking
+
+__all__ = ["main"]
+
+_FOLDER: Final = Path(__file__).parents[2] / "docs" / "screens"
+_SEED: Final = 1_128
+_COUPS: Final = 44
+_SIZES: Final = {
+    "": (1920, 1080),
+    "-4k": (3840, 2160),
+    "-tablet": (1024, 768),
+    "-tablet-upright": (768, 1024),
+}
+_MAIN: Final = {"minimum": 10_000, "maximum": 5_000_000, "step": 2_500}
+_SIDE: Final = {"minimum": 2_500, "maximum": 200_000, "step": 500}
+_LIMITS: Final = (
+    *({"bet": bet, **_MAIN} for bet in ("player", "banker")),
+    *(
+        {"bet": bet, **_SIDE}
+        for bet in ("tie", "player_pair", "banker_pair", "super_six", "tiger", "big_tiger")
+    ),
+    *({"bet": bet, **_SIDE} for bet in ("small_tiger", "tiger_tie", "tiger_pair")),
+)
+_WAGERS: Final = (
+    {"seat": 1, "bet": "banker", "stake": 20_000},
+    {"seat": 3, "bet": "player", "stake": 12_500},
+    {"seat": 3, "bet": "tie", "stake": 2_500},
+    {"seat": 5, "bet": "banker", "stake": 50_000},
+    {"seat": 5, "bet": "tiger", "stake": 10_000},
+    {"seat": 8, "bet": "player", "stake": 15_000, "patron": "C-204881"},
+)
+
+
+class _Studio:
+    """A table, somebody who works at it, and whoever takes the pictures.
+
+    Args:
+        folder: where pictures go.
+        browser: that shows the pages.
+        table: behind them.
+        hand: a screen of the person who works, never photographed.
+    """
+
+    def __init__(self, folder: Path, browser: Browser, table: ConsoleTable, hand: Screen) -> None:
+        self._folder = folder
+        self._browser = browser
+        self.table = table
+        self.hand = hand
+        self._deck = Deck(shuffled(_SEED))
+
+    def load(self) -> None:
+        """The shoe is in place, and burned."""
+        self.table.say("S")
+        self.hand.ask("load_shoe", shoe="20261128-01")
+        burn = self._deck.burn()
+        left = len(burn.burned)
+        said = [f"D first {burn.first}:1"]
+        said += [f"D burn {card}:{left - n}" for n, card in enumerate(burn.burned, start=1)]
+        self.table.say(", ".join(said))
+        until_blocking(lambda: self.table.events("burn_recorded"), "the burn is recorded")
+
+    def begin(self, *, wagers: bool = True) -> None:
+        """Betting opens, with wagers on the table."""
+        self.hand.ask("open_betting")
+        if wagers:
+            self.hand.ask("place_wager", wagers=list(_WAGERS))
+
+    def cards(self) -> list[str]:
+        """The next coup's reports of cards, in dealing order; its winner last."""
+        dealt, said = [], []
+        while (place := next_place(dealt)) is not None:
+            dealt.append(self._deck.draw())
+            said.append(f"D {place.hand.value[0].upper()}{place.number} {dealt[-1]}")
+        called = outcome(dealt)
+        told = ["G", "six" if called.banker_six else called.winner.value]
+        told += ["PP"] * called.player_pair + ["BP"] * called.banker_pair
+        return [*said, " ".join(told)]
+
+    def play(self, *, wagers: bool = False) -> None:
+        """A whole coup."""
+        self.begin(wagers=wagers)
+        self.hand.ask("close_betting")
+        self.table.say(", ".join(self.cards()))
+        self.hand.phase("settled")
+
+    def void(self) -> None:
+        """Whatever is in progress does not count; the dealer ends the round at the shoe."""
+        self.table.say("G forced")
+        self.hand.ask("void_coup", reason="misdeal")
+        self.hand.phase("voided")
+
+    @contextmanager
+    def page(self, path: str, size: str = "", language: str = "en") -> Iterator[Screen]:
+        """A screen of its own that shows a page, live."""
+        width, height = _SIZES[size]
+        viewport = {"width": width, "height": height}
+        with screen(self._browser, self.table, viewport=viewport) as shown:
+            if path != "/":
+                shown.log_in("both", path)
+            shown.page.goto(f"{self.table.address}{path}?lang={language}")
+            live = "#board[data-live=true]" if path == "/" else "body[data-live=yes]"
+            expect(shown.page.locator(live)).to_be_visible()
+            yield shown
+
+    def take(self, name: str, shown: Screen, *, whole: bool = False) -> None:
+        """One picture."""
+        shown.page.screenshot(path=self._folder / f"{name}.png", full_page=whole)
+
+    def pictures(self, state: str, *kinds: str) -> None:
+        """Pages in a state; a kind is `scoreboard`, `dealer` or `pit`, with size and language."""
+        for kind in kinds:
+            page, _, language = kind.partition("/")
+            name, _, size = page.partition("-")
+            path = "/" if name == "scoreboard" else f"/{name}"
+            with self.page(path, f"-{size}" if size else "", language or "en") as shown:
+                suffix = f"-{language.lower()}" if language else ""
+                self.take(f"{page}-{state}{suffix}", shown, whole=size == "tablet-upright")
+
+
+def _photograph(studio: _Studio) -> None:
+    table, hand = studio.table, studio.hand
+    hand.ask("set_limits", bets=list(_LIMITS), table_maximum=50_000_000)
+    studio.pictures("no-shoe", "scoreboard", "dealer")
+    studio.load()
+    for _ in range(_COUPS):
+        studio.play()
+    studio.begin()
+    studio.pictures("betting", "scoreboard", "scoreboard-4k", "scoreboard/zh-Hant", "dealer")
+    studio.pictures("betting", "dealer-tablet", "dealer-tablet-upright/zh-Hans", "pit")
+    hand.ask("close_betting")
+    cards = studio.cards()
+    table.say(", ".join(cards[:3]))
+    expect(hand.page.locator("#hands .card")).to_have_count(3)
+    studio.pictures("dealing", "scoreboard", "dealer-tablet")
+    table.say(", ".join(cards[3:]))
+    hand.phase("settled")
+    studio.pictures("settled", "scoreboard", "scoreboard/zh-Hans", "scoreboard-tablet")
+    studio.pictures("settled", "scoreboard-tablet-upright", "dealer", "pit")
+    _troubles(studio)
+
+
+def _troubles(studio: _Studio) -> None:
+    table, hand = studio.table, studio.hand
+    studio.begin()
+    hand.ask("close_betting")
+    table.say("D P1 --, D B1 --, D P2 --, D B2 --, I P1 9S, I P2 KD")
+    expect(hand.page.locator("#hands .player .card:not(.covered)")).to_have_count(2)
+    studio.pictures("squeeze", "scoreboard", "dealer")
+    table.shoe.unplug()
+    hand.phase("misaligned")
+    studio.pictures("misaligned", "scoreboard", "dealer-tablet", "pit", "pit-tablet")
+    table.shoe.plug_in()
+    expect(hand.page.locator("[data-health=shoe].ok")).to_be_visible()
+    studio.void()
+    studio.begin()
+    hand.ask("close_betting")
+    table.say("D P1 6H, D B1 7H, D P2 QC, D B2 KS, D P3 5S")
+    hand.phase("held")
+    studio.pictures("held", "scoreboard", "pit")
+    studio.void()
+    with studio.page("/") as board, studio.page("/dealer", "-tablet") as dealer:
+        table.fall_silent(6)
+        expect(board.page.locator("#lost")).to_be_visible()
+        expect(dealer.page.locator("#lost")).to_be_visible()
+        studio.take("scoreboard-lost", board)
+        studio.take("dealer-tablet-lost", dealer)
+    expect(hand.page.locator("body[data-live=yes]")).to_be_visible()
+    hand.ask("end_shoe", reason="cards are worn")
+    studio.pictures("shoe-ended", "scoreboard", "dealer")
+
+
+def main(arguments: list[str]) -> int:
+    """Take them all."""
+    folder = Path(arguments[0]) if arguments else _FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as kept,
+        console_table(Path(kept)) as table,
+        chromium() as browser,
+        screen(browser, table) as hand,
+    ):
+        hand.log_in("both", "/pit")
+        _photograph(_Studio(folder, browser, table, hand))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
