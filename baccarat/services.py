@@ -21,6 +21,7 @@ import structlog
 from baccarat.config_form import ScoreboardConfig, TableConfig
 from baccarat.deadline import Deadline
 from baccarat.inspection import inspect_behind
+from baccarat.site.notify import keep_notified, notify
 from displays.service import DisplayService, DisplaySettings
 from events.bus import BusSettings
 from events.clock import SystemClock
@@ -89,6 +90,7 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
+            consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
             past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path]),
         )
         if keys is None:
@@ -256,12 +258,19 @@ async def _until_signalled(
     loop = asyncio.get_running_loop()
 
     def stopping() -> None:
+        notify("STOPPING=1")
         stop.set()
         deadline.start()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping)
-    await service(stop)
+    # What a service opens it opens before it first waits: then, and not before, it is ready.
+    serving = asyncio.ensure_future(service(stop))
+    telling = asyncio.ensure_future(keep_notified())
+    try:
+        await serving
+    finally:
+        telling.cancel()
 
 
 def configure_logging(service: str, *, quiet: bool = False) -> None:

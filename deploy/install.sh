@@ -1,0 +1,83 @@
+#!/bin/sh
+# Install baccarat-table on a Debian controller; again, to bring it up to date. Removes nothing.
+#
+#   sh deploy/install.sh                     from a checkout, as root
+#   sh deploy/install.sh --table b7          and enable the services of table b7
+#   sh deploy/install.sh --root DIR          into a folder that is another machine's root
+#
+# Needs Python 3.11 with venv, and packages that the lock names: from PyPI, or from where pip is told.
+set -eu
+
+root= table= python=${PYTHON:-python3}
+while [ $# -gt 0 ]; do
+    case $1 in
+        --root) root=$2; shift 2 ;;
+        --table) table=$2; shift 2 ;;
+        *) echo "install.sh: no option $1; there are --root DIR and --table NAME" >&2; exit 2 ;;
+    esac
+done
+here=$(cd "$(dirname "$0")" && pwd)
+[ -n "$root" ] || [ "$(id -u)" = 0 ] || { echo "install.sh: run it as root, or with --root" >&2; exit 2; }
+
+say() { printf 'install.sh: %s\n' "$1"; }
+put() { install -D -m "$3" "$here/$1" "$root$2"; }
+
+# A build that cannot read what is there must not be started: the log would refuse it anyway, and
+# so it is said before anything has changed.
+old=$root/opt/baccarat
+new=$root/opt/baccarat.new
+build=$(cd "$here/.." && find pyproject.toml requirements/runtime.txt baccarat cage displays events \
+    shoe_driver simulators table_core benchmarks -type f ! -name '*.pyc' -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
+program() {
+    rm -rf "$new"
+    say "the program, into /opt/baccarat"
+    "$python" -m venv "$new"
+    "$new/bin/python" -m pip install --quiet --require-hashes -r "$here/../requirements/runtime.txt"
+    "$new/bin/python" -m pip install --quiet --no-deps "$here/.."
+    for log in "$root"/var/lib/baccarat/*/log/table.sqlite; do
+        [ -e "$log" ] || continue
+        "$new/bin/baccarat" log stats "$log" >/dev/null || {
+            say "this build cannot read $log; nothing was changed" >&2
+            rm -rf "$new"
+            exit 1
+        }
+    done
+    # A venv knows its own path in its scripts; they are told the one it will have.
+    grep -rlIF "$new" "$new/bin" | while read -r file; do
+        sed -i "s|$new|/opt/baccarat|g" "$file"
+    done
+    install -D -m 0755 "$here/libexec/backup" "$new/libexec/backup"
+    echo "$build" >"$new/build"
+    rm -rf "$old.before"
+    [ ! -e "$old" ] || mv "$old" "$old.before"
+    mv "$new" "$old"
+}
+if [ "$(cat "$old/build" 2>/dev/null)" = "$build" ]; then
+    say "/opt/baccarat is this build already"
+else
+    program
+fi
+
+say "units, users, folders, rules"
+for unit in "$here"/systemd/*; do put "systemd/${unit##*/}" "/etc/systemd/system/${unit##*/}" 0644; done
+put sysusers.d/baccarat.conf /usr/lib/sysusers.d/baccarat.conf 0644
+put tmpfiles.d/baccarat.conf /usr/lib/tmpfiles.d/baccarat.conf 0644
+put udev/70-baccarat-shoe.rules /etc/udev/rules.d/70-baccarat-shoe.rules 0644
+put ../docs/operators-guide.md /usr/share/doc/baccarat/operators-guide.md 0644
+systemd-sysusers ${root:+--root="$root"} baccarat.conf
+systemd-tmpfiles ${root:+--root="$root"} --create baccarat.conf
+
+[ -z "$root" ] || { say "done, in $root"; exit 0; }
+systemctl daemon-reload
+udevadm control --reload || say "udev does not run here: its rules hold from the next start"
+[ -n "$table" ] || { say "done; write /etc/baccarat/TABLE.toml, then run this with --table TABLE"; exit 0; }
+/opt/baccarat/bin/baccarat config check "/etc/baccarat/$table.toml"
+for service in table shoe displays cage; do
+    case $service in
+        displays | cage) grep -q "^\[$service\]" "/etc/baccarat/$table.toml" || continue ;;
+    esac
+    systemctl enable --now "baccarat-$service@$table"
+done
+systemctl enable --now "baccarat-backup@$table.timer"
+say "table $table runs, and will after a power cut"
