@@ -22,7 +22,7 @@ from events.irregularity import (
     ExcessCardDrawn,
     ExcessCardResolved,
 )
-from events.shoe import ShoeEvent
+from events.shoe import CardCarriedOver, CardDrawn, CardUnreadable, ShoeEvent
 from events.table import (
     BettingClosed,
     BettingOpened,
@@ -111,6 +111,7 @@ class Auditor:
         self._rulebook = rulebook
         self._laid = 0  # what lies on all layouts
         self._settlements: set[str] = set()
+        self._owed = ""  # a card that was told of, and nothing has followed from it yet
 
     def hear(self, position: int, event: TableEvent) -> None:
         """Take the next event.
@@ -120,6 +121,8 @@ class Auditor:
         """
         _require(position == self.position + 1, f"position {position} after {self.position}")
         self.position = position
+        if self._owed and not isinstance(event, ShoeReported):
+            self._owed = ""
         hearer = _HEARERS.get(type(event))
         if hearer is not None:
             hearer(self, event)
@@ -150,6 +153,11 @@ class Auditor:
         said = f"journal {event.source.journal}: event {event.source.seq} where {due} was due"
         _require(event.source.seq == due, said)
         known.append(event.source)
+        _require(not self._owed, f"{self._owed} came to nothing")
+        coup = next(reversed(self.coups.values()), None)
+        vouched = coup is not None and not coup.over and not coup.misaligned
+        if vouched and isinstance(event.source.report, _CARDS):
+            self._owed = f"card {event.source.report} of {event.source.journal}/{due}"
 
     def _opened(self, event: BettingOpened) -> None:
         _require(event.coup not in self.coups, f"coup {event.coup} begins twice")
@@ -364,6 +372,7 @@ def _require(holds: bool, else_: str) -> None:
         raise Violation(else_)
 
 
+_CARDS: Final = (CardDrawn, CardCarriedOver, CardUnreadable)
 _REMEMBERED: Final = 8  # coups that may still be corrected
 
 _HEARERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {

@@ -6,8 +6,11 @@ late, corrects a coup that was paid.
 """
 
 from collections.abc import Callable
+from itertools import count
 from random import Random
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.commands import (
@@ -46,9 +49,12 @@ _SEATS: Final = (0, 1, 1, 2, 2, 3, 4)
 _FORGETS_TO_CLOSE: Final = 0.1
 _HASTY: Final = 0.1
 _CORRECTS: Final = 0.03
+# Looks of two seconds: what was lost on the bus has come again by then.
+_HEARD_WITHIN: Final = 8
 # A device whose last word was lost, and that says nothing between coups, is switched off and on.
 _OFF_AND_ON: Final = 5
 _UNDEALT: Final = frozenset({"betting", "closed"})
+_SHOE_OVER: Final = frozenset({"shoe_ended", "last_coup_played"})
 _DUMMY_DUE: Final = "dummy_coup_due"
 _PASSING: Final = frozenset(
     {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
@@ -124,13 +130,12 @@ class Staff:
     async def _play_one(self) -> None:
         self._number += 1
         self._shoes.number += 1
-        round_id = f"{self._shoes.id}-{self._shoes.number}"
         fault = self._plan.due(self._number, self._shoe.can_have)
-        coup, wagerless = await self._open(round_id, fault)
+        coup, wagerless = await self._open(fault)
         if fault == "two_power_ups":
             await self._shoe.two_power_ups()
         if not wagerless:
-            await self._take_wagers(round_id, fault)
+            await self._take_wagers(fault)
         if self._shoe.cut_card_comes_first:
             await self._shoes.report_cut_card("first_card")
         dealt = await self._shoe.deal_coup(fault, lambda call: self._come(call, coup))
@@ -163,26 +168,33 @@ class Staff:
             case Call.RESTART:
                 self._restart_driver()
 
-    async def _open(self, round_id: str, fault: str | None) -> tuple[str, bool]:
+    @property
+    def _round(self) -> str:
+        return f"{self._shoes.id}-{self._shoes.number}"
+
+    async def _open(self, fault: str | None) -> tuple[str, bool]:
         """Begin a coup: its id, and whether it has no wagers."""
         if fault == "stacked_errors":
             await self._shoe.stacked_errors()
             await self._view.within(_in_error, _ERROR_SEEN_S)
-        opening: Command = OpenBetting(transaction=f"o-{round_id}")
-        free = FreeHand(transaction=f"f-{round_id}")
-        if fault == "free_hand":
-            opening = free
+        free = fault == "free_hand"
         while True:
+            opening: Command = OpenBetting(transaction=f"o-{self._round}")
+            if free:
+                opening = FreeHand(transaction=f"f-{self._round}")
             answer = await self._desk.request(DEALER, opening)
             if not refused(answer):
                 seen = await self._view.reached(answer.position)
                 assert seen.coup is not None  # noqa: S101 - betting has opened
                 self._in_the_way = 0
-                return seen.coup.id, opening is free
+                return seen.coup.id, free
             code = answer.code or ""
             self.tally.refused[code] += 1
             if code == _DUMMY_DUE:
-                opening = free
+                free = True
+            elif code in _SHOE_OVER:  # the table has counted a coup more than the dealer
+                await self._shoes.change()
+                self._shoes.number += 1
             elif code in _PASSING:
                 await self._clear_the_way(code)
             else:
@@ -200,22 +212,32 @@ class Staff:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
         await self._waiting.pause(_ASK_AGAIN_US)
 
-    async def _take_wagers(self, round_id: str, fault: str | None) -> None:
+    async def _take_wagers(self, fault: str | None) -> None:
         asked = patrons.wagers(self._seed, self._shoes.id, self._shoes.number, self._rulebook)
         self._rng.shuffle(asked)
-        asked = asked[: self._rng.choice(_SEATS)]
+        asked = [self._in_odd_chips(each) for each in asked[: self._rng.choice(_SEATS)]]
         hasty = asked.pop() if asked and self._rng.random() < _HASTY else None
         taken = [command for command in asked if await self._wager(command)]
         if fault == "withdrawn_wager" and taken:
             first = f"{_WAGERS}/{taken[-1].transaction}/0"
-            back = WithdrawWager(transaction=f"b-{round_id}", wagers=(first,))
+            back = WithdrawWager(transaction=f"b-{self._round}", wagers=(first,))
             await self._desk.must(_WAGERS, back)
         if hasty is not None:  # it may come in time, after the close, or after the first card
             self._desk.post(_WAGERS, hasty)
         if self._rng.random() >= _FORGETS_TO_CLOSE:
-            await self._desk.must(DEALER, CloseBetting(transaction=f"c-{round_id}"))
+            await self._desk.must(DEALER, CloseBetting(transaction=f"c-{self._round}"))
         if fault == "late_wager" and asked:
-            await self._wager(PlaceWager(transaction=f"late-{round_id}", wagers=asked[0].wagers))
+            await self._wager(PlaceWager(transaction=f"late-{self._round}", wagers=asked[0].wagers))
+
+    def _in_odd_chips(self, command: PlaceWager) -> PlaceWager:
+        """Stakes that no rounding leaves alone, where the rulebook takes them."""
+        odd = tuple(
+            replace(each, stake=each.stake - self._rng.randrange(20))
+            if self._rulebook.bets[each.bet].step == 1
+            else each
+            for each in command.wagers
+        )
+        return replace(command, wagers=odd)
 
     async def _wager(self, command: PlaceWager) -> bool:
         answer = await self._desk.request(_WAGERS, command)
@@ -227,13 +249,13 @@ class Staff:
 
     async def _conclude(self, coup: str, table: OnTheTable) -> None:
         """Wait until the coup is over, with the supervisor's help."""
-        while True:
+        for tried in count():
             seen = await self._view.within(lambda seen: needs_somebody(seen, coup), _PATIENCE_S)
             if seen is not None and (seen.coup is None or seen.coup.id != coup):
                 return
             if seen is not None and seen.coup is not None and seen.coup.phase in OVER:
                 return
-            if seen is None and self._unheard(coup):
+            if seen is None and tried >= _HEARD_WITHIN and self._unheard(coup):
                 await self._supervisor.void(coup, "none of its cards was heard of", "unheard")
             else:
                 await self._supervisor.resolve(coup, table)
