@@ -126,6 +126,17 @@ class Ledger:
             for (table, name), accounts in found.items()
         ]
 
+    def posted(self, table: str, ref: str) -> tuple[int, tuple[Posting, ...]] | None:
+        """Position and postings of one entry; None where there is none of that reference."""
+        here = (BOOK.c.stream == table, ENTRY.c.ref == ref)
+        found = select(ENTRY.c.position).join(BOOK, BOOK.c.id == ENTRY.c.book)
+        position = self.connection.scalars(found.where(*here)).one_or_none()
+        if position is None:
+            return None
+        columns = (POSTING.c[name] for name in Posting.__struct_fields__)
+        rows = _joined(*columns).where(*here).order_by(POSTING.c.line)
+        return position, tuple(Posting(*row) for row in self.connection.execute(rows))
+
     def unbalanced(self) -> list[tuple[str, int, int]]:
         """(table, position, sum) of entries that do not sum to zero: none, ever."""
         total = func.sum(POSTING.c.amount)

@@ -3,6 +3,9 @@
 Three ways, so that one error cannot hide in another: each entry against what the event posts; each
 settlement against the sums of its own lines or its `difference`, seat by seat, which know nothing
 of postings; and the ledger's place against the log's chain.
+
+Both are read as streams, so that a ledger of any length takes the same memory. What a settlement
+that is taken back had posted is asked of the ledger again: there it was found right before.
 """
 
 from collections import Counter
@@ -79,7 +82,7 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
         known = ", ".join(ledger.tables()) or "none"
         raise LedgerError(f"the ledger has no book of {log.origin}; its books: {known}")
     with closing(ledger.entries(Filter(table=log.origin))) as booked:
-        run = _Run(log.origin, booked, *place)
+        run = _Run(ledger, log.origin, booked, *place)
         difference = run.compare(log)
     return Reconciled(
         table=log.origin,
@@ -87,7 +90,7 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
         log_end=log.end,
         entries=run.entries,
         settlements=run.settlements,
-        coups=len(run.coups),
+        coups=run.coups,
         unbooked=run.unbooked,
         difference=difference,
     )
@@ -96,14 +99,16 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
 class _Run:
     """One comparison."""
 
-    def __init__(self, table: str, booked: Iterator[Booked], position: int, head: bytes) -> None:
+    def __init__(
+        self, ledger: Ledger, table: str, booked: Iterator[Booked], position: int, head: bytes
+    ) -> None:
         self.table = table
         self.position = position
-        self.entries = self.settlements = self.unbooked = 0
-        self.coups: set[str] = set()
+        self.entries = self.settlements = self.coups = self.unbooked = 0
+        self._ledger = ledger
+        self._coup = ""
         self._end = head
         self._books = Books()
-        self._posted: dict[str, tuple[Posting, ...]] = {}
         self._commission: Counter[tuple[str, int]] = Counter()
         self._rows = groupby(booked, key=lambda entry: entry.position)
         self._next = next(self._rows, None)
@@ -130,15 +135,29 @@ class _Run:
         expected: tuple[Entry, ...] = ()
         if fact.data is not None:
             self._books, expected = post(
-                self._books, fact.data, event_id=fact.event_id, recall=self._posted.get
+                self._books,
+                fact.data,
+                event_id=fact.event_id,
+                recall=lambda ref: self._recalled(ref, fact.position),
             )
         found = _entries_differ(fact.position, expected, booked)
         if found is None and isinstance(fact.data, CoupSettled):
-            self._posted |= {each.ref: each.postings for each in expected}
+            self._count(fact.data.settlement)
             found = self._settlement(fact.position, fact.data.settlement, booked)
         self._count_commission(booked)
         self.entries += len(booked)
         return found
+
+    def _count(self, settlement: Settlement) -> None:
+        self.settlements += 1
+        # Of a coup the first settlements follow one another, phase by phase.
+        if settlement.reverses is None and settlement.coup != self._coup:
+            self.coups += 1
+            self._coup = settlement.coup
+
+    def _recalled(self, ref: str, position: int) -> tuple[Posting, ...] | None:
+        found = self._ledger.posted(self.table, ref)
+        return found[1] if found and found[0] < position else None
 
     def _booked_at(self, position: int) -> Iterator[Booked]:
         if self._next is not None and self._next[0] == position:
@@ -149,18 +168,16 @@ class _Run:
         self, position: int, settlement: Settlement, booked: list[Booked]
     ) -> Difference | None:
         """By the settlement's own figures: what seats staked, and what they were handed."""
-        self.settlements += 1
-        self.coups.add(settlement.coup)
         said: Counter[tuple[int, str]] = Counter()
         if settlement.reverses is None:
             for line in settlement.lines:
                 said[line.seat, "staked"] += 0 if line.kind == "promo" else line.stake
                 said[line.seat, "handed"] += line.paid + line.commission
-                self._commission[settlement.coup, line.seat] += line.commission
+                self._owe(settlement.coup, line.seat, line.commission)
         for each in settlement.difference if settlement.reverses else ():
             said[each.seat, "staked"] += each.staked
             said[each.seat, "handed"] += each.paid + each.commission
-            self._commission[settlement.coup, each.seat] += each.commission
+            self._owe(settlement.coup, each.seat, each.commission)
         held: Counter[tuple[int, str]] = Counter()
         for entry in booked:
             for posting in entry.postings:
@@ -181,10 +198,13 @@ class _Run:
         for entry in booked:
             for posting in entry.postings:
                 if posting.account == "commission":
-                    key = (entry.coup, posting.seat)
-                    self._commission[key] += posting.amount
-                    if not self._commission[key]:
-                        del self._commission[key]
+                    self._owe(entry.coup, posting.seat, posting.amount)
+
+    def _owe(self, coup: str, seat: int, amount: int) -> None:
+        """Commission that settlements speak of, less that of the ledger: kept while they differ."""
+        self._commission[coup, seat] += amount
+        if not self._commission[coup, seat]:
+            del self._commission[coup, seat]
 
     def _at_the_end(self, log: LogReader, head: bytes) -> Difference | None:
         if log.end < self.position:
@@ -196,7 +216,7 @@ class _Run:
         if self._next is not None:
             text = "the ledger holds an entry that the log does not have"
             return Difference(position=self._next[0], coup="", text=text)
-        left = sorted((key, amount) for key, amount in self._commission.items() if amount)
+        left = sorted(self._commission.items())
         if left and log.end == self.position:
             (coup, seat), amount = left[0]
             text = f"seat {seat}: commission of the settlements, less the ledger's, is {amount}"

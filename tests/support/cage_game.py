@@ -55,7 +55,7 @@ auditor = ["cage"]
 floor = ["supervisor"]
 """
 _EVERY_LOOK = 7  # coups, on the average, between two second looks
-_CATCH_UP_S = 60.0  # far above what it takes
+_CATCH_UP_S = 180.0  # far above what it takes
 _LOOK_S = 0.2
 _PAUSE_S = 0.1  # at the most from a coup's end to what goes wrong
 
