@@ -18,6 +18,7 @@ from table_core.coup import Phase
 from table_core.dealing import due_places
 from table_core.draft import Context
 from table_core.draw_words import DRAW_WORDS
+from table_core.floats_view import FloatView, view_float
 from table_core.limits import with_limits
 from table_core.offers import refusals_now
 from table_core.roads_view import RoadsView, view_roads
@@ -185,6 +186,7 @@ class StateView(Struct, frozen=True, kw_only=True):
     alarms: tuple[Alarm, ...]
     totals: TotalsView
     commission: CommissionView
+    floats: tuple[FloatView, ...]
     refusals: dict[str, Refusal]
     consumers: tuple[ConsumerView, ...] = ()
     library: tuple[RulebookName, ...] = ()
@@ -246,6 +248,7 @@ def view(
         commission=CommissionView(
             outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
         ),
+        floats=tuple(map(view_float, state.floats)),
         refusals=refusals_now(state, context),
         consumers=consumers,
         library=tuple(RulebookName(id=b.id, hash=b.hash, title=b.title) for b in library),

@@ -146,6 +146,7 @@ RULES: Final[dict[str, Schema]] = {
     "winnings": _AMOUNT,
     "amount": _from(1, example=125),
     "FloatOpened.amount": _AMOUNT,
+    "SlipView.amount": _AMOUNT,
     "ChipsCounted.amount": _AMOUNT,
     "FloatClosed.amount": _AMOUNT,
     "DropCounted.amount": _AMOUNT,

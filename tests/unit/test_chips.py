@@ -27,11 +27,13 @@ from events.requests import COMMANDS
 from events.table import CardDealt, TableEvent
 from table_core.coup import Phase
 from table_core.floats import KEPT_FLOATS, MOST_SLIPS
+from table_core.floats_view import FloatView
 from table_core.fold import fold_all
 from table_core.replay import Fact, Moment
 from table_core.snapshot import decode_state, encode_state
 from table_core.state import TableState
 from table_core.story_lines import tell
+from table_core.view import view
 from tests.support.coups import CONTEXT, World, world_in
 
 # name arguments > outcome; chips are denomination x pieces. `+` makes an event.
@@ -349,3 +351,30 @@ def test_chips_of_a_void_table_leave_cards_alone() -> None:
         made = world.must(_command(line.partition(" > ")[0], f"chips-{number}"))
         assert not any(isinstance(event, CardDealt) for event in made)
     assert (world.state.phase, world.state.totals) == (phase, totals)
+
+
+def test_consoles_see_the_floats_in_sums() -> None:
+    world = _played(
+        [
+            "open 20261127-01 100x200 2500x40 > +",
+            "fill F-1 2500x10 > +",
+            "correct 20261127-01 fill F-1 > +",
+            "credit C-1 100x50 > +",
+        ]
+    )
+    (shown,) = _shown(world)
+    assert (shown.opening, shown.counted, shown.closing, shown.drop) == (120_000, None, None, None)
+    assert [(each.move, each.slip, each.amount) for each in shown.slips] == [
+        ("fill", "F-1", 0),
+        ("credit", "C-1", 5_000),
+    ]
+    for number, line in enumerate(("count 100x1", "close 100x2", "drop 20261127-01 B-1 5000x3")):
+        world.must(_command(line, f"late-{number}"))
+    world.must(_command("open 20261128-01 100x0", "next"))
+    shown, newest = _shown(world)
+    assert (shown.counted, shown.closing, shown.drop) == (100, 200, 15_000)
+    assert (newest.float_id, newest.opening, newest.closing) == ("20261128-01", 0, None)
+
+
+def _shown(world: World) -> tuple[FloatView, ...]:
+    return view(world.state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False).floats
