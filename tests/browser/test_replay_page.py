@@ -12,6 +12,7 @@ from baccarat.cli import main
 from tests.support.console_table import ConsoleTable, console_table
 from tests.support.screens import Screen, chromium, screen
 
+MINUS = "\N{MINUS SIGN}"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
@@ -53,13 +54,22 @@ def table(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         yield started
 
 
-@pytest.fixture
-def viewer(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
+@pytest.fixture(scope="module")
+def supervisor(browser: Browser, table: ConsoleTable) -> Iterator[Screen]:
     with screen(browser, table) as opened:
         opened.log_in("sam", "/replay")
-        expect(opened.page.locator("#found li")).to_have_count(3)
         yield opened
-        opened.is_clean()
+
+
+@pytest.fixture
+def viewer(supervisor: Screen) -> Iterator[Screen]:
+    """The page as it opens."""
+    page = supervisor.page
+    page.emulate_media(media="screen")
+    page.goto(f"{supervisor.table.address}/replay?lang=en")
+    expect(page.locator("#found li")).to_have_count(3)
+    yield supervisor
+    supervisor.is_clean()
 
 
 def find(page: Page, **fields: str) -> None:
@@ -114,12 +124,12 @@ def test_its_timeline_is_scrubbed_and_the_cards_appear_as_they_did(
     page.keyboard.press("Home")
     expect(page.locator(".now-step h3")).to_contain_text("Betting opens")
     assert faces(page, "player") == faces(page, "banker") == []
-    seen = []
+    seen: list[tuple[list[str], list[str]]] = []
     for _ in range(int(slider.get_attribute("max") or 0)):
         page.keyboard.press("ArrowRight")
-        now = faces(page, "player"), faces(page, "banker")
-        if not seen or seen[-1] != now:
-            seen.append(now)
+        lie = faces(page, "player"), faces(page, "banker")
+        if not seen or seen[-1] != lie:
+            seen.append(lie)
     assert seen == [
         ([], []),
         (["6♠"], []),
@@ -131,8 +141,8 @@ def test_its_timeline_is_scrubbed_and_the_cards_appear_as_they_did(
     # Without the slider's own keys, and by mouse.
     page.locator(".told .name").click()
     page.keyboard.press("ArrowLeft")
-    now = int(slider.input_value())
-    assert now == int(slider.get_attribute("max") or 0) - 1
+    moved = int(slider.input_value())
+    assert moved == int(slider.get_attribute("max") or 0) - 1
     page.locator("[data-go=first]").click()
     assert slider.input_value() == "0"
     step = page.locator(".steps button").filter(has_text="The shoe reports").first
@@ -167,7 +177,7 @@ def test_a_correction_is_told_with_its_reason_and_what_it_changed(viewer: Screen
     expect(page.locator(".changes")).to_contain_text("camera 4 shows a seven")
     # Seat 1 gets its stake back, seat 2 gives its winnings back.
     expect(page.locator(".changes tr[data-seat='1']")).to_contain_text("+25.00")
-    expect(page.locator(".changes tr[data-seat='2']")).to_contain_text("−100.00")
+    expect(page.locator(".changes tr[data-seat='2']")).to_contain_text(f"{MINUS}100.00")
     page.locator("[data-go=first]").click()
     for _ in range(int(page.locator("#slider").get_attribute("max") or 0)):
         page.keyboard.press("ArrowRight")
@@ -190,9 +200,8 @@ def test_what_if_stands_beside_what_happened(viewer: Screen) -> None:
     show(page, 1)
     page.locator(".choices button").filter(has_text="6♠").click()
     page.locator("dialog .pad [data-face='9S']").click()
-    happened, instead = (
-        page.locator(f".side[data-side={name}]") for name in ("happened", "instead")
-    )
+    happened = page.locator(".side[data-side=happened]")
+    instead = page.locator(".side[data-side=instead]")
     expect(happened).to_contain_text("Banker wins")
     expect(instead).to_contain_text("Player wins")
     expect(instead).to_contain_text("9♠")

@@ -118,11 +118,11 @@ export class Told {
     return el(
       "div.scrubber",
       {},
-      button("first", "⏮", -Infinity),
+      button("first", "|◀", -Infinity),
       button("back", "◀", -1),
       this.slider,
       button("on", "▶", 1),
-      button("last", "⏭", Infinity),
+      button("last", "▶|", Infinity),
     );
   }
 
@@ -180,11 +180,12 @@ export class Told {
       const texts = [...new Set(rules.map(({ rule }) => named(rule, rule)))];
       return [el("h3", {}, `${word(`winner.${step.winner}`)} · ${word(`phase.${step.phase}`)}`), ...texts.map((text) => el("p", {}, text))];
     }
+    const place = ({ hand, number }) => word("next.place", { hand: word(`side.${hand}`), number });
+    const drawn = step.cards.filter(({ rule, number }) => rule && number === 3);
     return [
       el("h3", {}, word(`phase.${step.phase}`)),
-      ...step.due.map(({ hand, number, rule, words }) =>
-        el("p", {}, `${word("next.card", { place: word("next.place", { hand: word(`side.${hand}`), number }) })}: ${named(rule, words)}`),
-      ),
+      ...drawn.map((card) => el("p", {}, `${place(card)}: ${named(card.rule, card.rule)}`)),
+      ...step.due.map((next) => el("p", {}, `${word("next.card", { place: place(next) })}: ${named(next.rule, next.words)}`)),
     ];
   }
 
@@ -280,7 +281,7 @@ export function wagerTable(word, heads, rows, lines = []) {
   return el(
     "table",
     {},
-    el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, word(`field.${head}`))))),
+    el("thead", {}, el("tr", {}, ...heads.map((head) => el(texts.includes(head) ? "th" : "th.amount", { scope: "col" }, word(`field.${head}`))))),
     el(
       "tbody",
       {},

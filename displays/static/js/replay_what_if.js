@@ -127,7 +127,7 @@ export class WhatIf {
         ? el(
             "table",
             {},
-            el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
+            el("thead", {}, el("tr", {}, ...heads.map((head, column) => el(column < 2 ? "th" : "th.amount", { scope: "col" }, head)))),
             el(
               "tbody",
               {},
