@@ -8,6 +8,7 @@ the screens from everybody, with no login and hardly any traffic.
 import asyncio
 from typing import Final
 
+import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
@@ -67,6 +68,16 @@ class Connection(H11Protocol):
         """Something came, or an answer is out."""
         super().handle_events()
         self._mind_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP: an answer under way is over, and none is begun behind this one."""
+        if self._is_answering():
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def _mind_head(self) -> None:
         """The clock runs from the moment when the next request may begin until its head is here."""

@@ -224,6 +224,26 @@ async def test_a_stuck_screen_is_dropped_when_next_to_nothing_is_said(
         stuck.close()
 
 
+@pytest.mark.parametrize("path", ["/", "/events", "/health", "/static/icon.svg"])
+async def test_junk_behind_a_request_ends_it_and_is_no_matter_for_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    """A log that anybody can fill is one that hides what matters."""
+    head = f"POST {path} HTTP/1.1\nhost: 127.0.0.1\ntransfer-encoding: chunked\n\n"
+    async with serving(monkeypatch) as started:
+        for junk in (b"ZZ\r\n", b"5\r\nhello\r\nZZ\r\n"):
+            for start in (head, head.replace("POST", "GET")):
+                line = await open_line(started, start + junk.decode().replace("\r\n", "\n"))
+                assert b" 200" not in (await ends(line)).partition(b"\r\n")[0]
+        reader, writer = await open_line(started, head.replace("POST", "GET"))
+        await reader.readuntil(b"\r\n\r\n")  # it has begun to answer
+        writer.write(b"ZZ\r\n")
+        await ends((reader, writer))
+        await until(lambda: started.live.screens == 0, "nobody watches")
+        assert await answers(started) < 1
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 async def test_junk_is_answered_in_one_line_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     junk = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),  # TLS where there is none
