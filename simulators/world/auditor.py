@@ -9,9 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from msgspec import Struct, field
-
-from events.cards import Card, Hand
+from events.cards import Hand
 from events.correction import HandsCorrected, WagerCorrected
 from events.irregularity import (
     CardCorrected,
@@ -43,47 +41,12 @@ from events.table import (
     WagersWithdrawn,
 )
 from events.wagering import WagersVoided
+from simulators.world.audited_coup import AuditedCoup, Violation, require
 from simulators.world.auditor_rules import Hands, is_complete, phase_of, points, settle_wager
 
-__all__ = ["AuditedCoup", "Auditor", "Violation"]
+__all__ = ["Auditor"]
 
 _INITIAL, _LAST = 1, 2
-
-
-class Violation(AssertionError):  # noqa: N818 - named for what it is
-    """Something that must never be, in one line."""
-
-
-class AuditedCoup(Struct):
-    """A coup by the auditor's own books.
-
-    Args:
-        id: the coup's.
-        cards: by place; None for a face that is not known.
-        layout: wagers that lie there.
-        taken: wagers that a settlement in force has taken.
-        settled: settlements in force, by phase.
-        misaligned: nobody vouches for its cards.
-        held: a card too many lies there, and nobody has said what becomes of it.
-        over: it was settled to its end, or is void.
-        void: it does not count.
-    """
-
-    id: str
-    cards: dict[tuple[Hand, int], Card | None] = field(default_factory=dict)
-    layout: dict[str, Wager] = field(default_factory=dict)
-    taken: dict[str, Wager] = field(default_factory=dict)
-    settled: dict[int, Settlement] = field(default_factory=dict)
-    closed: bool = False
-    misaligned: bool = False
-    held: bool = False
-    over: bool = False
-    void: bool = False
-
-    def hand(self, hand: Hand) -> tuple[Card | None, ...]:
-        """The cards of one hand, by their numbers."""
-        of_hand = sorted((place[1], card) for place, card in self.cards.items() if place[0] is hand)
-        return tuple(card for _, card in of_hand)
 
 
 class Auditor:
@@ -119,7 +82,7 @@ class Auditor:
         Raises:
             Violation: it cannot be.
         """
-        _require(position == self.position + 1, f"position {position} after {self.position}")
+        require(position == self.position + 1, f"position {position} after {self.position}")
         self.position = position
         if self._owed and not isinstance(event, ShoeReported):
             self._owed = ""
@@ -127,7 +90,7 @@ class Auditor:
         if hearer is not None:
             hearer(self, event)
             total = self.purse.total() + self.tray + self._laid
-            _require(total == 0, f"{total} of the chips came from nowhere")
+            require(total == 0, f"{total} of the chips came from nowhere")
 
     def at_the_end(self, coup: str, lying: Hands, *, broken_off: bool) -> None:
         """The people are done with a coup: what was settled are the cards that lie there.
@@ -136,14 +99,14 @@ class Auditor:
             Violation: they are not.
         """
         books = self.coups[coup]
-        _require(books.over, f"coup {coup} was left open")
-        _require(not books.layout, f"coup {coup} is over, and wagers lie there: {books.layout}")
+        require(books.over, f"coup {coup} was left open")
+        require(not books.layout, f"coup {coup} is over, and wagers lie there: {books.layout}")
         if books.void:
             return
-        _require(not broken_off, f"coup {coup} was broken off, and settled all the same")
+        require(not broken_off, f"coup {coup} was broken off, and settled all the same")
         known = (books.hand(Hand.PLAYER), books.hand(Hand.BANKER))
         there = (tuple(lying.player), tuple(lying.banker))
-        _require(known == there, f"coup {coup} is settled by {known}, and there lie {there}")
+        require(known == there, f"coup {coup} is settled by {known}, and there lie {there}")
 
     # ---- cards ----
 
@@ -151,18 +114,18 @@ class Auditor:
         known = self.reports.setdefault(event.source.journal, [])
         due = len(known) + 1
         said = f"journal {event.source.journal}: event {event.source.seq} where {due} was due"
-        _require(event.source.seq == due, said)
+        require(event.source.seq == due, said)
         known.append(event.source)
-        _require(not self._owed, f"{self._owed} came to nothing")
+        require(not self._owed, f"{self._owed} came to nothing")
         coup = next(reversed(self.coups.values()), None)
         vouched = coup is not None and not coup.over and not coup.misaligned
         if vouched and isinstance(event.source.report, _CARDS):
             self._owed = f"card {event.source.report} of {event.source.journal}/{due}"
 
     def _opened(self, event: BettingOpened) -> None:
-        _require(event.coup not in self.coups, f"coup {event.coup} begins twice")
+        require(event.coup not in self.coups, f"coup {event.coup} begins twice")
         for before in self.coups.values():
-            _require(before.over, f"coup {event.coup} begins while {before.id} is open")
+            require(before.over, f"coup {event.coup} begins while {before.id} is open")
         self.coups = dict(list(self.coups.items())[-_REMEMBERED:])
         self.coups[event.coup] = AuditedCoup(event.coup, closed=event.wagerless)
 
@@ -171,17 +134,17 @@ class Auditor:
 
     def _dealt(self, event: CardDealt) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
-        _require(place not in coup.cards, f"a second card at {place} of {coup.id}")
+        require(place not in coup.cards, f"a second card at {place} of {coup.id}")
         coup.cards[place] = event.card
 
     def _unread(self, event: CardUnread) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
-        _require(place not in coup.cards, f"a second card at {place} of {coup.id}")
+        require(place not in coup.cards, f"a second card at {place} of {coup.id}")
         coup.cards[place] = None
 
     def _face(self, event: CardDisclosed | CardEntered) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
-        _require(coup.cards.get(place) is None, f"{place} of {coup.id} has a face already")
+        require(coup.cards.get(place) is None, f"{place} of {coup.id} has a face already")
         coup.cards[place] = event.card
 
     def _doubted(self, event: CardMarkedUnreadable) -> None:
@@ -201,7 +164,7 @@ class Auditor:
 
     def _completed(self, event: DealCompleted) -> None:
         hands = Hands(event.player, event.banker)
-        _require(is_complete(hands), f"coup {event.coup} is no whole deal: {hands}")
+        require(is_complete(hands), f"coup {event.coup} is no whole deal: {hands}")
 
     def _misaligned(self, event: CoupMisaligned) -> None:
         self._open(event.coup).misaligned = True
@@ -219,14 +182,14 @@ class Auditor:
 
     def _placed(self, event: WagersPlaced) -> None:
         coup = self._open(event.coup)
-        _require(not coup.closed, f"a wager on {coup.id} after the close")
+        require(not coup.closed, f"a wager on {coup.id} after the close")
         for wager in event.wagers:
-            _require(not self._known(coup, wager.id), f"wager {wager.id} is laid twice")
+            require(not self._known(coup, wager.id), f"wager {wager.id} is laid twice")
             self._lay(coup, wager)
 
     def _withdrawn(self, event: WagersWithdrawn) -> None:
         coup = self._open(event.coup)
-        _require(not coup.closed, f"a wager of {coup.id} is taken back after the close")
+        require(not coup.closed, f"a wager of {coup.id} is taken back after the close")
         for name in event.wagers:
             self._lift(coup, name)
 
@@ -235,10 +198,10 @@ class Auditor:
         for refund in event.refunds:
             wager = coup.layout.get(refund.wager)
             said = Refund(wager=wager.id, seat=wager.seat, stake=wager.stake) if wager else None
-            _require(refund == said, f"{refund} goes back, and there lies {wager}")
+            require(refund == said, f"{refund} goes back, and there lies {wager}")
             self._lift(coup, refund.wager)
         if isinstance(event, CoupVoided):
-            _require(not coup.layout, f"coup {coup.id} is void, and wagers lie there")
+            require(not coup.layout, f"coup {coup.id} is void, and wagers lie there")
             coup.void = coup.over = True
 
     def _wager_corrected(self, event: WagerCorrected) -> None:
@@ -270,46 +233,46 @@ class Auditor:
         settlement, coup = event.settlement, self._at(event.coup)
         name = settlement.settlement_id
         expected = f"{self._table}/{coup.id}/{settlement.phase}/{settlement.revision}"
-        _require(name == expected, f"settlement {name} should be {expected}")
-        _require(name not in self._settlements, f"settlement {name} comes twice")
+        require(name == expected, f"settlement {name} should be {expected}")
+        require(name not in self._settlements, f"settlement {name} comes twice")
         self._settlements.add(name)
         before = coup.settled.get(settlement.phase)
         taken_back = before.settlement_id if before else None
-        _require(settlement.reverses == taken_back, f"{name} does not take back {taken_back}")
+        require(settlement.reverses == taken_back, f"{name} does not take back {taken_back}")
         self._require_vouched(coup, settlement)
         if before is not None:
             self._take_back(coup, settlement.phase)
         self._pay(coup, settlement)
         coup.settled[settlement.phase] = settlement
         if settlement.phase == _LAST:
-            _require(not coup.layout, f"coup {coup.id} is settled, and wagers lie there")
+            require(not coup.layout, f"coup {coup.id} is settled, and wagers lie there")
             coup.over = True
 
     def _require_vouched(self, coup: AuditedCoup, settlement: Settlement) -> None:
         """Nothing settles while nobody vouches for the cards; a paid first phase may be mended."""
         name = settlement.settlement_id
         if settlement.revision == 1 or settlement.phase == _LAST:
-            _require(not coup.misaligned, f"{name} settles while the coup is misaligned")
+            require(not coup.misaligned, f"{name} settles while the coup is misaligned")
         if settlement.phase == _LAST:
-            _require(not coup.held, f"{name} settles while a card too many lies there")
+            require(not coup.held, f"{name} settles while a card too many lies there")
         player, banker = coup.hand(Hand.PLAYER), coup.hand(Hand.BANKER)
         if settlement.phase == _INITIAL:
             player, banker = player[:2], banker[:2]
         if settlement.phase == _LAST or not coup.misaligned:
             said = (settlement.player, settlement.banker)
-            _require(said == (player, banker), f"{name} is of {said}, and {player, banker} came")
+            require(said == (player, banker), f"{name} is of {said}, and {player, banker} came")
         hands = Hands(settlement.player, settlement.banker)
         totals = (points(hands.player), points(hands.banker))
         said_totals = (settlement.player_total, settlement.banker_total)
-        _require(said_totals == totals, f"{name} has {said_totals}, and the cards come to {totals}")
+        require(said_totals == totals, f"{name} has {said_totals}, and the cards come to {totals}")
         if settlement.phase == _LAST:
-            _require(is_complete(hands), f"{name} settles what is no whole deal: {hands}")
+            require(is_complete(hands), f"{name} settles what is no whole deal: {hands}")
 
     def _pay(self, coup: AuditedCoup, settlement: Settlement) -> None:
         hands, name = Hands(settlement.player, settlement.banker), settlement.settlement_id
         wagers = [w for w in coup.layout.values() if phase_of(w.bet) == settlement.phase]
         said = sorted(line.wager for line in settlement.lines)
-        _require(said == sorted(w.id for w in wagers), f"{name} settles {said} of {wagers}")
+        require(said == sorted(w.id for w in wagers), f"{name} settles {said} of {wagers}")
         for line in settlement.lines:
             wager = coup.layout.pop(line.wager)
             self._require_right(coup, line, wager, hands, name)
@@ -322,20 +285,20 @@ class Auditor:
             for what in ("stake", "paid", "commission")
         )
         told = (settlement.staked, settlement.paid, settlement.commission)
-        _require(told == sums, f"{name} says {told}, and its lines come to {sums}")
+        require(told == sums, f"{name} says {told}, and its lines come to {sums}")
 
     def _require_right(
         self, coup: AuditedCoup, line: SettlementLine, wager: Wager, hands: Hands, name: str
     ) -> None:
-        _require(
+        require(
             (line.seat, line.bet, line.stake) == (wager.seat, wager.bet, wager.stake),
             f"{name} settles {line} for {wager}",
         )
         said = (line.result, line.winnings, line.commission, line.paid)
         right: Sequence[object] = ("void", 0, 0, wager.stake)
-        if not coup.void or settlement_stands(coup, name):
+        if not coup.void:
             right = settle_wager(self._rulebook, wager.bet, wager.stake, hands)
-        _require(said == tuple(right), f"{name}: {wager.bet} of {wager.stake}: {said}, not {right}")
+        require(said == tuple(right), f"{name}: {wager.bet} of {wager.stake}: {said}, not {right}")
 
     def _take_back(self, coup: AuditedCoup, phase: int) -> None:
         """The chips of a settlement go back to where they lay."""
@@ -358,18 +321,8 @@ class Auditor:
 
     def _open(self, coup: str) -> AuditedCoup:
         found = self._at(coup)
-        _require(not found.over, f"something happens in coup {coup}, which is over")
+        require(not found.over, f"something happens in coup {coup}, which is over")
         return found
-
-
-def settlement_stands(coup: AuditedCoup, name: str) -> bool:
-    """Of a void coup a first phase that was paid may stand, by the house's rule."""
-    return name.split("/")[-2] == str(_INITIAL) and not coup.over
-
-
-def _require(holds: bool, else_: str) -> None:
-    if not holds:
-        raise Violation(else_)
 
 
 _CARDS: Final = (CardDrawn, CardCarriedOver, CardUnreadable)

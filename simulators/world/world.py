@@ -5,7 +5,6 @@ next who will. Nothing else decides: not the machine, not its clock, not the ord
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -18,22 +17,22 @@ from events.commands import AssignDealer
 from events.errors import LogUnwritable, OurBug
 from events.log import Stored
 from events.topics import Topics
-from shoe_driver.decode import Decoder
 from shoe_driver.edge.catalogue import profile_text
 from shoe_driver.profile import parse_profile
-from shoe_driver.records import RecordReader
 from simulators.dealing import DealingShoe
 from simulators.device import Disclosure
 from simulators.faults import FAULTS, FaultPlan
 from simulators.script import Fallen
 from simulators.supervisor import SUPERVISOR
-from simulators.world.auditor import Auditor, Violation
+from simulators.world.audited_coup import Violation
+from simulators.world.auditor import Auditor
 from simulators.world.auditor_rules import RULEBOOKS, Hands
 from simulators.world.clock import MICROSECONDS, WorldClock
 from simulators.world.consumers import CageProcess, DisplayProcess, Ledger
 from simulators.world.courier import Courier
 from simulators.world.desk import Desk, WorldView
 from simulators.world.driver import DriverProcess
+from simulators.world.holding import hold_journals, hold_ledger, hold_replay
 from simulators.world.journal_disk import JournalDisk
 from simulators.world.log_disk import LogDisk
 from simulators.world.port import WorldPort
@@ -44,7 +43,6 @@ from simulators.world.table import PEOPLE, TableProcess
 from simulators.world.trouble import Killed, Trouble
 from simulators.world.troubles import Mischief
 from simulators.world.waiting import Person, Waiting
-from table_core.fold import fold
 from table_core.snapshot import encode_state
 from table_core.state import TableState
 from table_core.stores import load_rulebook
@@ -61,8 +59,6 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
     ("ref-crc", "deferred"),
 )
 """Profiles with a check and a number: a bad line of text may leave no trace, by its own page."""
-_CHIPS: Final = frozenset({"seat", "collected", "recovered"})
-"""The ledger's accounts of what patrons have handed over, and been handed."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
 _MOST_STEPS: Final = 60_000  # of a coup; beyond it nothing goes on
@@ -139,7 +135,7 @@ class World:
                 if self._steps > most:
                     raise Violation("nothing goes on any more")  # noqa: TRY301 - told like all others
             self._come_to_rest()
-            self._hold_together()
+            self._hold()
         except Exception as error:  # noqa: BLE001 - whatever it is breaks the world, and is told with its step
             kind = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
             self._violations.append(f"step {self._steps}: {kind}{error}")
@@ -350,50 +346,14 @@ class World:
         recorder = driver.recorder
         return recorder.outbox.acked == recorder.decoder.head
 
-    def _hold_together(self) -> None:
-        """Log, journals, ledger and live state against one another.
-
-        Raises:
-            Violation: they differ.
-        """
-        self._hold_ledger()
-        self._hold_journals()
-        state = TableState()
-        for stored in self._log_disk.stored(0):
-            state = fold(state, decode_entry(stored.stored).data)
+    def _hold(self) -> None:
+        """Log, journals, ledger and live state against one another."""
+        hold_ledger(self._ledger, self._auditor.purse)
+        hold_journals(self._journals, self._profile[1], self._auditor.reports)
         table = self._seats[1].process
         if not isinstance(table, TableProcess):
             raise OurBug("the table does not live, and all is at rest")
-        if encode_state(table.table.state) != encode_state(state):
-            raise Violation("the log replays to another state than is live")
-
-    def _hold_ledger(self) -> None:
-        seats: Counter[int] = Counter()
-        for entry in self._ledger.entries.values():
-            amount = sum(posting.amount for posting in entry.postings)
-            if amount:
-                raise Violation(f"entry {entry.ref} does not balance: {amount}")
-            for posting in entry.postings:
-                if posting.account in _CHIPS:
-                    seats[posting.seat] -= posting.amount
-        for seat in sorted({*seats, *self._auditor.purse}):
-            ledger, chips = seats[seat], self._auditor.purse[seat]
-            if ledger != chips:
-                raise Violation(f"seat {seat} has {ledger} by the ledger and {chips} in chips")
-
-    def _hold_journals(self) -> None:
-        """Each report in the log came of the journal's bytes, and none is missing."""
-        for journal in self._journals.journals:
-            decoder = Decoder(self._profile[1], journal)
-            events = [
-                event
-                for record in RecordReader().feed(self._journals.content(journal))
-                for event in decoder.feed(record)
-            ]
-            logged = self._auditor.reports.get(journal, [])
-            if events != logged:
-                said = f"{len(logged)} in the log, {len(events)} in the journal"
-                raise Violation(f"the reports of {journal} are not what its bytes say: {said}")
+        hold_replay(self._log_disk, table.table.state)
 
     def _digest(self) -> str:
         whole = self._hash.copy()
