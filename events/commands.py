@@ -23,6 +23,7 @@ __all__ = [
     "Answer",
     "AssignDealer",
     "Burn",
+    "ClearShoeError",
     "CloseBetting",
     "CollectCommission",
     "Command",
@@ -278,6 +279,13 @@ class AcknowledgeAlarm(Command, frozen=True, kw_only=True):
     """A person has seen an alarm that nothing else will clear."""
 
     alarm: str
+
+
+class ClearShoeError(Command, frozen=True, kw_only=True):
+    """An error of the shoe is over, and no report of it will say so."""
+
+    code: str
+    reason: str
 
 
 class AssignDealer(Command, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ __all__ = [
     "ExcessCardResolved",
     "ExcessOutcome",
     "IrregularityRecorded",
+    "ShoeErrorCleared",
 ]
 
 ExcessOutcome = Literal["carried", "dummy", "burned"]
@@ -115,3 +116,18 @@ class DealerAssigned(TableEvent, frozen=True, kw_only=True):
     TYPE = "dealer_assigned"
     dealer: str
     supervisor: str | None = None
+
+
+class ShoeErrorCleared(TableEvent, frozen=True, kw_only=True):
+    """A person has looked at the shoe, and an error that the line still counts as standing is over.
+
+    Not every shoe says so itself, and of one that does the report can be lost.
+
+    Args:
+        code: the error.
+        reason: the person's.
+    """
+
+    TYPE = "shoe_error_cleared"
+    code: str
+    reason: str

@@ -66,6 +66,7 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     irregularity.ExcessCardDrawn,
     irregularity.ExcessCardResolved,
     irregularity.IrregularityRecorded,
+    irregularity.ShoeErrorCleared,
     shoe_life.BurnRecorded,
     shoe_life.CutCardCame,
     shoe_life.ShoeAudited,

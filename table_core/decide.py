@@ -20,6 +20,7 @@ from events.commands import (
     AcknowledgeAlarm,
     AssignDealer,
     Burn,
+    ClearShoeError,
     CloseBetting,
     CollectCommission,
     Command,
@@ -86,6 +87,7 @@ from table_core.decide_correction import (
 )
 from table_core.decide_shoe import (
     burn,
+    clear_shoe_error,
     end_shoe,
     load_shoe,
     owes_before,
@@ -276,6 +278,7 @@ _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decisi
     ResolveIrregularity: resolve_irregularity,
     ReplaceShoe: replace_shoe,
     AcknowledgeAlarm: _acknowledge_alarm,
+    ClearShoeError: clear_shoe_error,
     AssignDealer: _assign_dealer,
     CollectCommission: collect_commission,
     MarkUncollected: mark_uncollected,

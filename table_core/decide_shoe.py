@@ -1,8 +1,9 @@
-"""Commands about the shoe: load, burn, cut card, end, replace. Pure."""
+"""Commands about the shoe: load, burn, cut card, end, replace, errors that are over. Pure."""
 
 from typing import Final
 
-from events.commands import Burn, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.irregularity import ShoeErrorCleared
 from events.shoe_life import BurnRecorded
 from events.table import AlarmCleared, ShoeLoaded
 from table_core.composition import DECKS
@@ -12,7 +13,15 @@ from table_core.rulebook import CommissionTiming
 from table_core.shoe_life import BURN_ALARM, burn_expected, cut_card
 from table_core.state import TableState
 
-__all__ = ["burn", "end_shoe", "load_shoe", "owes_before", "replace_shoe", "report_cut_card"]
+__all__ = [
+    "burn",
+    "clear_shoe_error",
+    "end_shoe",
+    "load_shoe",
+    "owes_before",
+    "replace_shoe",
+    "report_cut_card",
+]
 
 _MAX_BURN: Final = 52
 
@@ -99,6 +108,15 @@ def report_cut_card(state: TableState, command: CutCard, context: Context) -> De
         return refuse("wrong_place", f"{command.place}: {text}")
     procedure = context.rulebook.procedure
     return (cut_card(state.shoe, command.place, procedure, by="person"),)
+
+
+def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> Decision:
+    """A person has seen that the shoe stands in this error no more."""
+    if command.code not in state.link.errors:
+        return refuse("no_such_error", f"the shoe does not stand in an error {command.code!r}")
+    if not command.reason.strip():
+        return refuse("reason_required", "say how you know that the error is over")
+    return (ShoeErrorCleared(code=command.code, reason=command.reason),)
 
 
 def owes_before(state: TableState, context: Context, timing: CommissionTiming) -> bool:

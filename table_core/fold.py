@@ -40,6 +40,7 @@ from events.irregularity import (
     ExcessCardDrawn,
     ExcessCardResolved,
     IrregularityRecorded,
+    ShoeErrorCleared,
 )
 from events.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
 from events.table import (
@@ -97,6 +98,7 @@ from table_core.fold_shoes import (
     on_cut_card_came,
     on_shoe_audited,
     on_shoe_ended,
+    on_shoe_error_cleared,
     on_shoe_loaded,
     on_shoe_reported,
 )
@@ -327,6 +329,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     DropCounted: on_drop_counted,
     ChipsCorrected: on_chips_corrected,
     IrregularityRecorded: _on_nothing,
+    ShoeErrorCleared: on_shoe_error_cleared,
     DealerAssigned: _on_dealer_assigned,
     LimitsSet: _on_limits_set,
     AggregateCapped: _on_nothing,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from events.irregularity import ShoeErrorCleared
 from events.shoe import (
     CardOutOfGame,
     DeviceResult,
@@ -34,6 +35,7 @@ __all__ = [
     "on_cut_card_came",
     "on_shoe_audited",
     "on_shoe_ended",
+    "on_shoe_error_cleared",
     "on_shoe_loaded",
     "on_shoe_reported",
 ]
@@ -96,6 +98,12 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
         shoe = shoe_of_excess(state)
         state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
     return state
+
+
+def on_shoe_error_cleared(state: TableState, event: ShoeErrorCleared) -> TableState:
+    """A person has seen that it is over. Reported once more, it stands again."""
+    link = replace(state.link, errors=state.link.errors - {event.code})
+    return replace(state, link=link)
 
 
 def _round_over(coup: Coup, _: object) -> Coup:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from events.books import BooksClosed
 from events.integrity import CheckpointKeyChanged
-from events.irregularity import DealerAssigned, IrregularityRecorded
+from events.irregularity import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
 from events.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
 from table_core.replay import Moment
 from table_core.tell_cards import CARD_WORDS
@@ -102,6 +102,11 @@ def _recorded(event: IrregularityRecorded, _: Moment, __: str) -> Told:
     return Told(says, (f"reason: {event.reason}",), "decision")
 
 
+def _error_cleared(event: ShoeErrorCleared, _: Moment, __: str) -> Told:
+    says = f"The shoe's error is over, a person says: {event.code.replace('_', ' ')}."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
 def _assigned(event: DealerAssigned, _: Moment, __: str) -> Told:
     under = f", under supervisor {event.supervisor}" if event.supervisor else ""
     return Told(f"From here on {event.dealer} deals{under}.")
@@ -118,4 +123,5 @@ _WORDS: Final[dict[type[TableEvent], Words]] = {
     AlarmCleared: plain(lambda e: f"The alarm {e.alarm} is over."),
     IrregularityRecorded: _recorded,
     DealerAssigned: _assigned,
+    ShoeErrorCleared: _error_cleared,
 }

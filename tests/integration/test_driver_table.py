@@ -5,6 +5,7 @@ from pathlib import Path
 
 from events.bus import BusSettings
 from events.clock import SystemClock
+from events.commands import ClearShoeError, LoadShoe, OpenBetting
 from shoe_driver.edge.journal import read_records
 from shoe_driver.edge.service import DriverConfig, DriverService
 from shoe_driver.records import MAGIC, encode_record
@@ -26,8 +27,8 @@ async def test_what_a_coup_in_progress_may_need_is_not_settled(
     assert all(settled[seq] == 2 for seq in settled if 2 < seq < 7), settled
 
 
-def driver(port: int, shoe: ShoePort, journals: Path) -> DriverService:
-    config = DriverConfig(topics=TOPICS, url=shoe.url, profile="enq-bcc", journal_dir=journals)
+def driver(port: int, shoe: ShoePort, journals: Path, profile: str = "enq-bcc") -> DriverService:
+    config = DriverConfig(topics=TOPICS, url=shoe.url, profile=profile, journal_dir=journals)
     settings = BusSettings("127.0.0.1", port, "driver")
     return DriverService(config, settings, SystemClock(), random.Random(SEED))
 
@@ -67,3 +68,30 @@ async def test_a_disk_that_has_lost_what_the_table_has_is_an_alarm_and_a_new_jou
             await until(
                 lambda: table.states[-1].link.errors == ("overdraw",), "what is new is heard"
             )
+
+
+async def test_an_alarm_after_the_last_card_shuts_betting_until_a_named_person_says_it_is_over(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """No line says that it is over, and no card comes that would show it."""
+    async with (
+        connected(mosquitto.port) as table,
+        service(mosquitto.port, tmp_path),
+        running(driver(mosquitto.port, shoe, journals, "text-line")),
+    ):
+        await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
+        assert loaded.result == "accepted"
+        shoe.say(b"<Alarm:E5 Door Open>\r\n")
+        await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands")
+        refused = await table.ask("dealer", OpenBetting(transaction="o1"))
+        assert (refused.code, refused.text) == ("shoe_error", "the shoe reports alarm_e5")
+        over = ClearShoeError(transaction="c1", code="alarm_e5", reason="the door is shut")
+        assert (await table.ask("dealer", over)).code == "not_allowed"
+        assert (await table.ask("supervisor", over)).result == "accepted"
+        opened = await table.ask("dealer", OpenBetting(transaction="o2"))
+        assert opened.result == "accepted"
+        shoe.say(b"<Alarm:E5 Door Open>\r\n")
+        await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands again")
+        shoe.say(b"[Game]<Card:4S>\r\n")  # the reader works: the card itself ends it
+        await until(lambda: table.states[-1].link.errors == (), "it is over")

@@ -23,6 +23,7 @@ from events.chips import Pieces
 from events.commands import (
     AssignDealer,
     Burn,
+    ClearShoeError,
     CloseBetting,
     CollectCommission,
     Command,
@@ -366,6 +367,11 @@ def _whatever_the_shoe_says(game: _Game) -> None:
     game.say(
         ErrorRaised(code="cannot_read", latched=False),
         ErrorCleared(code="cannot_read"),
+        ErrorRaised(code="alarm_e5", latched=True),
+    )
+    reason = "its lid was open; it is shut"
+    game.ask("supervisor", ClearShoeError(transaction="", code="alarm_e5", reason=reason))
+    game.say(
         LockChanged(locked=True),
         ModeChanged(mode="free"),
         UnknownReport(raw="00"),

@@ -20,6 +20,7 @@ from events.commands import (
     AcknowledgeAlarm,
     AssignDealer,
     Burn,
+    ClearShoeError,
     CloseBetting,
     Command,
     ConfirmResult,
@@ -44,6 +45,7 @@ from events.commands import (
     WagerRequest,
     WithdrawWager,
 )
+from events.irregularity import ShoeErrorCleared
 from events.queries import Query
 from events.requests import COMMANDS as ALL_COMMANDS
 from events.shoe import ErrorCleared, ErrorRaised, LinkDown, LinkOpen, LockChanged
@@ -51,6 +53,7 @@ from events.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
 from table_core.coup import Phase
 from table_core.decide import decide, result_overdue
 from table_core.state import TableState
+from table_core.view import active_alarms
 from tests.support.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -97,6 +100,7 @@ COMMANDS: dict[str, Command] = {
     "replace_shoe": ReplaceShoe(transaction="x", shoe="20261127-02", reason="broken"),
     "set_limits": SetLimits(transaction="x", table_maximum=100_000),
     "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
+    "clear_shoe_error": ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
     "open_float": OpenFloat(
         transaction="x", float_id="20261127-01", currency="AUD", chips=CHIPS, signed=SIGNED
@@ -149,6 +153,7 @@ resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve no
 replace_shoe         + + + + + + + + + +
 set_limits           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
 acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm
+clear_shoe_error     no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error
 assign_dealer        + + + + + + + + + +
 open_float           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
 fill                 no_float no_float no_float no_float no_float no_float no_float no_float no_float no_float
@@ -226,6 +231,35 @@ def test_two_errors_can_stand_and_one_be_cleared() -> None:
     assert isinstance(refusal, Refusal)
     assert "overdraw" in refusal.text
     world.say(ErrorCleared(code="overdraw"))
+    world.open()
+
+
+def test_an_error_that_no_report_ends_is_ended_by_a_person_with_a_reason_and_no_other() -> None:
+    world = world_in(Phase.NONE)
+    world.say(
+        ErrorRaised(code="alarm_e5", latched=True), ErrorRaised(code="overdraw", latched=False)
+    )
+
+    def cleared(code: str, reason: str = "its door was open; it is shut") -> object:
+        made = world.ask(ClearShoeError(transaction="c", code=code, reason=reason))
+        return made.code if isinstance(made, Refusal) else made
+
+    assert cleared("alarm_e7") == "no_such_error"
+    assert cleared("alarm_e5", " ") == "reason_required"
+    [said] = world.must(ClearShoeError(transaction="c", code="alarm_e5", reason="door shut"))
+    assert said == ShoeErrorCleared(code="alarm_e5", reason="door shut")
+    assert [alarm.name for alarm in active_alarms(world.state)] == ["shoe_error_overdraw"]
+    refusal = world.ask(OpenBetting(transaction="o"))
+    assert isinstance(refusal, Refusal)
+    assert (refusal.code, refusal.text) == ("shoe_error", "the shoe reports overdraw")
+    world.say(ErrorRaised(code="alarm_e5", latched=True))  # it stands again
+    assert cleared("overdraw") == [
+        ShoeErrorCleared(code="overdraw", reason="its door was open; it is shut")
+    ]
+    refusal = world.ask(OpenBetting(transaction="o"))
+    assert isinstance(refusal, Refusal)
+    assert refusal.text == "the shoe reports alarm_e5"
+    world.must(ClearShoeError(transaction="c", code="alarm_e5", reason="door shut again"))
     world.open()
 
 
