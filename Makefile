@@ -36,6 +36,7 @@ test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k s
 	@sh tests/tools/need-mosquitto.sh
 	@sh tests/tools/need-postgresql.sh
 	@sh tests/tools/need-chromium.sh
+	@sh tests/tools/need-paho.sh
 	@sh tests/tools/need-systemd.sh
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
@@ -47,6 +48,7 @@ check: $(STAMP) ## lint, format, types and the house style
 
 soak: $(STAMP) ## the long tests, which `make test` leaves out
 	@sh tests/tools/need-mosquitto.sh
+	@sh tests/tools/need-postgresql.sh
 	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
 	@exec $(BIN)/python -m pytest -m soak --timeout 3600 $(ARGS)

@@ -4,17 +4,7 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from events.cards import Card, Hand
-from events.commands import (
-    CloseBetting,
-    CorrectCard,
-    OpenBetting,
-    PlaceWager,
-    VoidCoup,
-    WagerRequest,
-)
 from events.log import EventLog
-from events.shoe import DeviceResult
 from table_core.shell.publishers import public_bytes
 from tests.support.consumers import (
     KEEP_EVENTS,
@@ -24,42 +14,11 @@ from tests.support.consumers import (
     settlements_of,
     shown,
 )
-from tests.support.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
+from tests.support.integrators import acknowledged, correct, coup
 from tests.support.table_service import TOPICS, Table1, play, service
 from tests.support.waiting import until
 
 ORIGIN = "site/t1"
-
-
-async def coup(table: Table1, number: int) -> None:
-    """One more like the first, with two seats; its number begins at 2."""
-    await table.ask("dealer", OpenBetting(transaction=f"o{number}"))
-    wagers = (
-        WagerRequest(seat=1, bet="player", stake=1000 * number),
-        WagerRequest(seat=number, bet="banker", stake=500 * number),
-    )
-    await table.ask("wagers", PlaceWager(transaction=f"w{number}", wagers=wagers))
-    await table.ask("dealer", CloseBetting(transaction=f"c{number}"))
-    first, before = 3 + 5 * (number - 1), len(table.settlements)
-    for seq, ((hand, place), face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True), start=first):
-        await table.say(shoe_event(seq, drawn(hand, place, face)))
-    await table.say(shoe_event(first + 4, DeviceResult(winner="player")))
-    await until(lambda: len(table.settlements) > before, f"coup {number} was not settled")
-
-
-async def correct(table: Table1) -> None:
-    """The first coup had another card, and the second does not count."""
-    face = CorrectCard(
-        transaction="f",
-        hand=Hand.BANKER,
-        number=1,
-        face=Card.D6,
-        reason="camera 4",
-        coup=f"{SHOE}/1",
-    )
-    assert (await table.ask("supervisor", face)).result == "accepted"
-    void = VoidCoup(transaction="v", reason="a wrong shoe", coup=f"{SHOE}/2")
-    assert (await table.ask("supervisor", void)).result == "accepted"
 
 
 def kept(book: Path) -> int:
@@ -73,21 +32,6 @@ def kept(book: Path) -> int:
         return 0
     read.close()
     return int(found[0]) if found else 0
-
-
-async def acknowledged(table: Table1, path: Path, consumer: str) -> None:
-    """The newest settlement is acknowledged in the log."""
-    newest = table.settlements[-1].position
-
-    def told() -> bool:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as read:
-            row = read.execute(
-                "SELECT position FROM cursor WHERE name = ?", (f"consumer/cage/{consumer}",)
-            ).fetchone()
-        read.close()
-        return bool(row and row[0] >= newest)
-
-    await until(told, f"{consumer} has not acknowledged {newest}")
 
 
 async def test_the_python_example_keeps_the_right_book(table: Table1, tmp_path: Path) -> None:

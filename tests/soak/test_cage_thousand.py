@@ -32,6 +32,32 @@ FAULTS = {
 GAMES = {"nats": "au-commission", "mosquitto": "mini-lucky8"}
 
 
+A_DAY = 3_000  # more coups than a table deals in a day
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+async def test_ledgers_that_were_off_for_a_day_catch_up_by_themselves(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    seed = int(os.environ.get("CAGE_SEED") or random.randrange(2**32))
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
+    with running("mosquitto", tmp_path / "broker") as broker:
+        game = await play_cage_game(
+            tmp_path,
+            broker,
+            postgres,
+            seed=seed,
+            coups=A_DAY,
+            faults={"broker": 1, "table": 1},
+            rulebook="nz-scale-one",
+            away_from=10,
+        )
+    for user, ledger in game.ledgers.items():
+        assert len(proved(ledger, game.log, user)) > A_DAY
+    print(json.dumps(msgspec.to_builtins(game, enc_hook=str)))  # noqa: T201 - the figures
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", GAMES)

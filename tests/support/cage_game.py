@@ -96,6 +96,7 @@ async def play_cage_game(
     coups: int,
     faults: Mapping[str, int],
     rulebook: str,
+    away_from: int | None = None,
 ) -> CageGame:
     """Play it, and wait until both ledgers have read all of the log.
 
@@ -107,6 +108,7 @@ async def play_cage_game(
         coups: to play.
         faults: how often: `cage`, `auditor`, `table`, `broker`, `wiped`, `postgres`, `cut`.
         rulebook: its id.
+        away_from: behind this coup both ledgers are off until the last has been played.
     """
     rng = random.Random(seed)
     config = folder / "table.toml"
@@ -120,7 +122,12 @@ async def play_cage_game(
         async with rough_road(rng, broker.port) as road:
             table = _Table(config, broker, postgres, road, ledgers, game)
             try:
-                await table.play(port, rng, coups, _drawn(rng, coups, faults), rulebook)
+                schedule = _drawn(rng, coups, faults)
+                if away_from is not None:
+                    schedule = sorted(
+                        [*schedule, *((away_from, f"{user} away") for user in ledgers)]
+                    )
+                await table.play(port, rng, coups, schedule, rulebook)
             finally:
                 table.stop()
             game.road = road.counts
@@ -156,6 +163,7 @@ class _Table:
             self._commands[user] = [sys.executable, "-m", "baccarat", "cage", "run", *options]
         self._children = {name: self._start(name) for name in self._commands}
         self._newest = 0
+        self._away: set[str] = set()
 
     async def play(
         self,
@@ -198,6 +206,8 @@ class _Table:
         self._game.looks, self._game.refused = looks.done, looks.refused
         self._road.smooth = True
         began = loop.time()
+        for user in self._away:
+            self._children[user] = self._start(user)
         self._newest = newest_settlement(self._game.log)
         async with asyncio.timeout(_CATCH_UP_S):
             for user in self._game.ledgers:
@@ -221,6 +231,10 @@ class _Table:
             case "postgres":
                 self._postgres.kill()
                 self._postgres.start()
+            case "cage away" | "auditor away":
+                user = what.partition(" ")[0]
+                self._children[user].stop()
+                self._away.add(user)
             case _:
                 self._children[what].kill()
                 self._children[what] = self._start(what)
