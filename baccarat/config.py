@@ -256,6 +256,7 @@ def _secrets(config: TableConfig) -> Iterator[Fault]:
         "displays": config.displays,
         "scoreboard": config.scoreboard,
         "cage": config.cage,
+        "metrics": config.metrics,
     }
     for name, section in sections.items():
         given = section.password_file if section else None

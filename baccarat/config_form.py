@@ -28,6 +28,7 @@ __all__ = [
     "DataConfig",
     "DisplaysConfig",
     "KeepConfig",
+    "MetricsConfig",
     "ScoreboardConfig",
     "ShoeConfig",
     "TableConfig",
@@ -197,6 +198,20 @@ class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     password_file: str | None = None
 
 
+class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Metrics for Prometheus. They tell what is going on at a table, so loopback only.
+
+    Args:
+        port: of loopback, where `/metrics` is served.
+        username: our login at the broker, where it is not that of `[bus]`.
+        password_file: with its password.
+    """
+
+    port: _Port = 9180
+    username: str | None = None
+    password_file: str | None = None
+
+
 class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table.
 
@@ -211,6 +226,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         displays: the screens' web server; None where there is none.
         scoreboard: another one, for the scoreboard alone; None where there is none.
         cage: the reference ledger; None where the table keeps none.
+        metrics: what Prometheus collects; None where nothing is.
         users: user to roles.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
     """
@@ -225,6 +241,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     displays: DisplaysConfig | None = None
     scoreboard: ScoreboardConfig | None = None
     cage: CageConfig | None = None
+    metrics: MetricsConfig | None = None
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
     pay_scale: str | None = None
     base: str = ""
@@ -298,6 +315,13 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if given.username is None:
             return self.bus_settings("shoe")
         return self._login("shoe", given.username, self.beside(given.password_file))
+
+    def metrics_bus(self) -> BusSettings:
+        """How metrics are read off the broker, by a login of their own where there is one."""
+        given = self.metrics
+        if given is None or given.username is None:
+            return self.bus_settings("metrics")
+        return self._login("metrics", given.username, self.beside(given.password_file))
 
     def cage_bus(self) -> BusSettings:
         """How the cage reaches the broker, by its own login where it has one."""

@@ -32,6 +32,7 @@ TABLES: Final[dict[str, tuple[str, bool]]] = {
     "displays": ("The screens' web server: the scoreboard, and the people's screens.", True),
     "scoreboard": ("Another one, for the scoreboard alone: nobody can log in at it.", False),
     "cage": ("The reference ledger, where this table keeps one.", True),
+    "metrics": ("Metrics for Prometheus, on loopback.", True),
     "users": ("Logins at the broker, and what each may do.", True),
 }
 
@@ -100,6 +101,9 @@ KEYS: Final[dict[str, Key]] = {
     "cage.consumer": Key("The name by which the table remembers what it took.", '"cage"'),
     "cage.username": Key("Its login at the broker, if of its own.", '"b7-cage"'),
     "cage.password_file": Key("The file that holds its password.", '"secrets/b7-cage"'),
+    "metrics.port": Key("Where /metrics is served.", "9180", given=True),
+    "metrics.username": Key("The login at the broker, if of its own.", '"b7-metrics"'),
+    "metrics.password_file": Key("The file that holds its password.", '"secrets/b7-metrics"'),
     "users": Key("A user and the roles it has.", '["supervisor"]'),
 }
 

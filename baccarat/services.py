@@ -45,6 +45,7 @@ __all__ = [
     "run_service",
     "serve_cage",
     "serve_displays",
+    "serve_metrics",
     "serve_scoreboard",
     "serve_shoe",
     "serve_table",
@@ -198,9 +199,31 @@ async def serve_cage(config: TableConfig, stop: asyncio.Event, probe: Probe = no
     await serve(place_of(config), stop, probe, patient=True)
 
 
+async def serve_metrics(
+    config: TableConfig,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,  # noqa: ARG001 - the same
+) -> None:
+    """Serve the table's metrics until `stop` is set.
+
+    Raises:
+        ConfigError: none are configured, or the port is in use.
+    """
+    # Its package is for this service alone.
+    from baccarat.site import metrics  # noqa: PLC0415 - as said above
+
+    given = config.metrics
+    if given is None:
+        raise ConfigError("metrics: the configuration has no [metrics]")
+    disks = {"log": config.log_path.parent, "journal": config.journal_path}
+    health = metrics.Health(config.table, disks, SystemClock())
+    await metrics.serve(health, config.topics, config.metrics_bus(), given.port, stop)
+
+
 SERVICES: Final[dict[str, Service]] = {
     "cage": serve_cage,
     "displays": serve_displays,
+    "metrics": serve_metrics,
     "scoreboard": serve_scoreboard,
     "shoe": serve_shoe,
     "table": serve_table,

@@ -73,9 +73,9 @@ systemctl daemon-reload
 udevadm control --reload || say "udev does not run here: its rules hold from the next start"
 [ -n "$table" ] || { say "done; write /etc/baccarat/TABLE.toml, then run this with --table TABLE"; exit 0; }
 /opt/baccarat/bin/baccarat config check "/etc/baccarat/$table.toml"
-for service in table shoe displays cage; do
+for service in table shoe displays scoreboard cage metrics; do
     case $service in
-        displays | cage) grep -q "^\[$service\]" "/etc/baccarat/$table.toml" || continue ;;
+        displays | scoreboard | cage | metrics) grep -q "^\[$service\]" "/etc/baccarat/$table.toml" || continue ;;
     esac
     systemctl enable --now "baccarat-$service@$table"
 done

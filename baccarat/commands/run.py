@@ -23,7 +23,7 @@ from shoe_driver.edge.transport import try_port
 __all__ = ["run", "service_command"]
 
 # They may be left out of a configuration; where they are in it, the table does not wait for them.
-_BESIDE: Final = ("cage", "displays", "scoreboard")
+_BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
 
 
 @click.command()

@@ -21,7 +21,7 @@ from tests.support.waiting import until_blocking
 
 _ROOT: Final = "bac/v1/harbour/"
 _PEOPLE: Final = ("dealer", "supervisor", "engineer", "wagers", "cage", "console")
-_NAMES: Final = ("core", "shoe", "witness", "display", *_PEOPLE)
+_NAMES: Final = ("core", "shoe", "metrics", "witness", "display", *_PEOPLE)
 _PAGE: Final = Path("docs/access.md")
 
 

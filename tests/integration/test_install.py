@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 _DEPLOY: Final = Path("deploy").absolute()
-_UNITS: Final = ("shoe", "table", "displays", "cage", "backup")
+_UNITS: Final = ("shoe", "table", "displays", "scoreboard", "cage", "metrics", "backup")
 # By `systemd-analyze security`, where 10 is a program with everything and 0 one with nothing.
 _EXPOSED_MOST: Final = 1.6
 _DIALOUT: Final = 20
@@ -51,11 +51,16 @@ journal = "/var/lib/baccarat/b7/journal"
 key = "credential:signing"
 [displays]
 port = {page}
+users = "people.toml"
 username = "b7-console"
 password_file = "credential:broker"
 [cage]
 ledger = "/var/lib/baccarat/b7/cage/cage.sqlite"
 username = "b7-cage"
+password_file = "credential:broker"
+[metrics]
+port = {metrics}
+username = "b7-metrics"
 password_file = "credential:broker"
 [users]
 supervisor = ["supervisor"]
@@ -127,23 +132,25 @@ def test_installing_again_changes_nothing_that_is_a_sites_own(root: Path) -> Non
 def test_a_table_comes_up_by_its_units_commands_and_again_after_a_power_cut(
     root: Path, tmp_path: Path
 ) -> None:
-    port, page = free_port(), free_port()
-    prepare(root, port, page)
+    port, page, metrics = free_port(), free_port(), free_port()
+    prepare(root, port, page, metrics)
     shoe = ShoePort(root / "run/shoe")
     line = shoe.link.readlink()
     os.chown(line, 0, _DIALOUT)
     line.chmod(0o660)
     address = f"http://127.0.0.1:{page}/health"
+    collected = f"http://127.0.0.1:{metrics}/metrics"
     for boot in ("first", "second"):
         with ExitStack() as stack:
             broker = in_root(root, "root:root", "", ["mosquitto", "-c", _CONF])
             log = tmp_path / f"{boot}-broker.log"
             children = [stack.enter_context(Child.start(broker, name="broker", output=log))]
-            for name in ("shoe", "table", "displays", "cage"):
+            for name in ("shoe", "table", "displays", "cage", "metrics"):
                 output = tmp_path / f"{boot}-{name}.log"
                 unit = Unit(root, f"baccarat-{name}", "b7")
                 children.append(stack.enter_context(unit.running(output)))
             until_blocking(lambda: healthy(address), f"the {boot} start is live")
+            until_blocking(lambda: told(collected), "the metrics tell of the table")
             for child in children:  # the power is cut
                 child.kill()
     shoe.unplug()
@@ -171,16 +178,19 @@ def test_removal_leaves_what_is_evidence(root: Path) -> None:
     assert not list((root / "etc/systemd/system").glob("baccarat*"))
 
 
-def prepare(root: Path, port: int, page: int) -> None:
+def prepare(root: Path, port: int, page: int, metrics: int) -> None:
     """What the guide has a technician do: authority, certificates, broker, secrets, the table."""
     etc = root / "etc/baccarat"
-    (etc / "b7.toml").write_text(_CONFIG.format(port=port, page=page))
+    (etc / "b7.toml").write_text(_CONFIG.format(port=port, page=page, metrics=metrics))
     pki, broker = "/etc/baccarat/pki", "/etc/baccarat/broker"
     within(root, "pki", "init", pki, "--site", "harbour")
     within(root, "pki", "issue", pki, "broker", "--host", "localhost")
     within(root, "pki", "issue", pki, "b7")
     for name in ("ca.pem", "b7.pem"):
         (etc / "pki" / name).chmod(0o644)
+    people = "/etc/baccarat/people.toml"
+    within(root, "user", "add", people, "mary", "--role", "supervisor", told="eight decks of cards")
+    (etc / "people.toml").chmod(0o644)
     within(root, "config", "check", "/etc/baccarat/b7.toml")
     options = ["--kind", "mosquitto", "--pki", pki, "-o", broker, "--port", str(port)]
     options += ["--websockets", str(free_port())]
@@ -188,16 +198,18 @@ def prepare(root: Path, port: int, page: int) -> None:
     with (etc / "broker/mosquitto.conf").open("a") as conf:
         conf.write("user root\n")  # this root has no user mosquitto
     store = root / "etc/credstore"
-    for service in ("core", "shoe", "console", "cage"):
+    for service in ("core", "shoe", "console", "cage", "metrics"):
         shutil.copy(etc / f"broker/secrets/b7-{service}", store / f"baccarat-b7-{service}")
     shutil.copy(etc / "pki/b7.key", store / "baccarat-b7-bus-key")
     within(root, "keys", "new", "/etc/credstore/baccarat-b7-signing", "--name", "harbour/b7")
 
 
-def within(root: Path, *command: str) -> None:
-    """The installed command, in its root."""
+def within(root: Path, *command: str, told: str = "") -> None:
+    """The installed command, in its root; `told` is its standard input."""
     whole = in_root(root, "root:root", "", ["/opt/baccarat/bin/baccarat", *command])
-    done = subprocess.run(whole, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        whole, input=told, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -207,6 +219,13 @@ def healthy(address: str) -> bool:
         return httpx.get(address, timeout=2).status_code == httpx.codes.OK
     except httpx.TransportError:
         return False
+
+
+def told(address: str) -> bool:
+    """What Prometheus would collect says that all is there."""
+    text = httpx.get(address, timeout=2).text
+    there = 'baccarat_service_online{service="%s",table="b7"} 1.0'
+    return all(there % name in text for name in ("table", "shoe", "cage", "console"))
 
 
 def pwd_name(root: Path, uid: int) -> str:

@@ -39,7 +39,7 @@ def in_root(root: Path, user: str, groups: str, command: list[str]) -> list[str 
     if not sys.base_prefix.startswith("/usr"):
         bound.append(sys.base_prefix.strip("/"))
     script = _ENTER.format(bound=" ".join(bound))
-    enter = ["unshare", "--mount", "sh", "-c", script, "sh", root]
+    enter: list[str | Path] = ["unshare", "--mount", "sh", "-c", script, "sh", root]
     who = [f"--userspec={user}", *([f"--groups={groups}"] if groups else [])]
     return [*enter, *who, root, *command]
 

@@ -1,0 +1,249 @@
+"""A table's health as Prometheus metrics, on a loopback port of this machine.
+
+Everything is read from what the services say of themselves on the bus (`state`, `link/shoe`,
+`status/...`) and from the disk. So nothing here can slow or stop a table, and a service that has
+died cannot hide it. Metrics come by `prometheus-client`, in the form that everybody collects.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import start_http_server
+from prometheus_client.registry import Collector
+
+from events.bus import Bus, BusSettings, Handler, Message
+from events.clock import Clock
+from events.errors import ConfigError
+from events.presence import read_status
+from events.topics import Topics
+
+__all__ = ["Health", "serve"]
+
+_US: Final = 1_000_000
+_LINK_STATES: Final = ("down", "open", "up", "stalled")
+_STATUS: Final = "+"
+_LOOPBACK: Final = "127.0.0.1"
+
+
+class Health(Struct):
+    """What is known of a table. It is written by the bus and read by whoever collects.
+
+    Args:
+        table: its id.
+        disks: name to a folder on the disk to watch.
+        clock: what time it is.
+    """
+
+    table: str
+    disks: Mapping[str, Path]
+    clock: Clock
+    connected: bool = False
+    state: dict[str, Any] = {}
+    state_at: float | None = None
+    link: dict[str, Any] = {}
+    link_at: float | None = None
+    beats: dict[str, tuple[bool, float]] = {}
+
+    def on_state(self, payload: bytes) -> None:
+        """The newest `state`."""
+        if found := _document(payload):
+            self.state, self.state_at = found, self._now()
+
+    def on_link(self, payload: bytes) -> None:
+        """The newest `link/shoe`."""
+        if found := _document(payload):
+            self.link, self.link_at = found, self._now()
+
+    async def on_status(self, message: Message) -> None:
+        """A service's birth, beat or Will."""
+        if found := read_status(message.payload):
+            service = message.topic.rpartition("/")[2]
+            self.beats[service] = (found.state == "online", self._now())
+
+    async def on_connect(self) -> None:
+        """The broker is there."""
+        self.connected = True
+
+    def on_disconnect(self) -> None:
+        """It is not."""
+        self.connected = False
+
+    def _now(self) -> float:
+        return self.clock.mono_us() / _US
+
+    def metrics(self) -> Iterator[Metric]:
+        """All of it, as it stands."""
+        now = self._now()
+        yield _gauge("baccarat_bus_connected", "The broker is there.", self.table, self.connected)
+        yield from self._of_services(now)
+        if self.state_at is not None:
+            age = now - self.state_at
+            yield _gauge("baccarat_state_age_seconds", "Since the last state.", self.table, age)
+            yield from _of_table(self.table, self.state)
+        if self.link_at is not None:
+            yield from _of_link(self.table, self.link)
+        yield from self._of_disks()
+
+    def _of_services(self, now: float) -> Iterator[Metric]:
+        online = GaugeMetricFamily(
+            "baccarat_service_online", "The service says it is there.", labels=["table", "service"]
+        )
+        age = GaugeMetricFamily(
+            "baccarat_service_beat_age_seconds", "Since its beat.", labels=["table", "service"]
+        )
+        for service, (there, at) in sorted(self.beats.items()):
+            online.add_metric([self.table, service], there)
+            age.add_metric([self.table, service], now - at)
+        yield online
+        yield age
+
+    def _of_disks(self) -> Iterator[Metric]:
+        free = GaugeMetricFamily(
+            "baccarat_disk_free_bytes", "Free for its user.", labels=["table", "disk"]
+        )
+        for name, folder in self.disks.items():
+            try:
+                found = os.statvfs(folder)
+            except OSError:
+                continue  # absent in what is collected, for which there is an alert
+            free.add_metric([self.table, name], found.f_bavail * found.f_frsize)
+        yield free
+
+
+def _document(payload: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
+    totals = state.get("totals") or {}
+    yield _counter("baccarat_log_position", "Events in the log.", table, state.get("position", 0))
+    yield _counter("baccarat_coups", "Coups that count.", table, totals.get("coups", 0))
+    yield _counter("baccarat_voids", "Coups that were void.", table, totals.get("voids", 0))
+    yield _gauge("baccarat_catching_up", "No betting yet.", table, state.get("catching_up", False))
+    alarm = GaugeMetricFamily("baccarat_alarm", "An alarm that stands.", labels=["table", "alarm"])
+    for each in state.get("alarms") or ():
+        alarm.add_metric([table, str(each["name"])], 1)
+    yield alarm
+    waiting = GaugeMetricFamily(
+        "baccarat_consumer_waiting_seconds",
+        "Age of the oldest settlement that a consumer has not acknowledged.",
+        labels=["table", "consumer"],
+    )
+    behind = GaugeMetricFamily(
+        "baccarat_consumer_behind_events", "Events it has not.", labels=["table", "consumer"]
+    )
+    for each in state.get("consumers") or ():
+        labels = [table, str(each["name"])]
+        waiting.add_metric(labels, each["waiting_s"] or 0)
+        behind.add_metric(labels, max(0, state.get("position", 0) - each["position"]))
+    yield waiting
+    yield behind
+
+
+def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
+    state = GaugeMetricFamily(
+        "baccarat_link_state", "1 for the state the link is in.", labels=["table", "state"]
+    )
+    for each in _LINK_STATES:
+        state.add_metric([table, each], link.get("state") == each)
+    yield state
+    age = link.get("last_frame_age_ms")
+    if age is not None:
+        yield _gauge("baccarat_link_frame_age_seconds", "Since a frame.", table, age / 1000)
+    for key, says in (
+        ("reports", "Reports accepted."),
+        ("rejected", "Frames rejected."),
+        ("short_copies", "Reports of which copies were missing."),
+        ("resends", "Reports that came again."),
+        ("opened", "How often the port was opened."),
+    ):
+        yield _counter(f"baccarat_link_{key}", says, table, link.get(key, 0))
+
+
+def _gauge(name: str, says: str, table: str, value: float) -> Metric:
+    family = GaugeMetricFamily(name, says, labels=["table"])
+    family.add_metric([table], value)
+    return family
+
+
+def _counter(name: str, says: str, table: str, value: float) -> Metric:
+    family = CounterMetricFamily(name, says, labels=["table"])
+    family.add_metric([table], value)
+    return family
+
+
+class _Collected(Collector):
+    def __init__(self, health: Health) -> None:
+        self._health = health
+
+    def collect(self) -> Iterator[Metric]:
+        """What prometheus-client asks for at each scrape."""
+        return self._health.metrics()
+
+
+async def serve(
+    health: Health, topics: Topics, settings: BusSettings, port: int, stop: asyncio.Event
+) -> None:
+    """Serve `/metrics` on loopback until `stop` is set.
+
+    Args:
+        health: what is filled and served.
+        topics: the table's.
+        settings: how to reach the broker.
+        port: to listen at.
+        stop: ends it.
+
+    Raises:
+        ConfigError: the port is in use, or may not be used.
+        BusError: the broker refuses us.
+    """
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collected(health))
+    try:
+        server, thread = start_http_server(port, addr=_LOOPBACK, registry=registry)
+    except OSError as error:
+        raise ConfigError(f"metrics.port: {port}: {error.strerror}; choose another") from error
+    bus = Bus(
+        settings,
+        subscriptions={
+            topics.state: _taking(health.on_state),
+            topics.link_shoe: _taking(health.on_link),
+            topics.status(_STATUS): health.on_status,
+        },
+        on_connect=health.on_connect,
+        on_disconnect=health.on_disconnect,
+    )
+    running = asyncio.ensure_future(bus.run())
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            running.result()
+    finally:
+        running.cancel()
+        stopping.cancel()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _taking(take: Callable[[bytes], None]) -> Handler:
+    async def handler(message: Message) -> None:
+        take(message.payload)
+
+    return handler
