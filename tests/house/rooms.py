@@ -12,7 +12,9 @@ PURE_ROOMS = frozenset({"cage", "events", "shoe_driver", "table_core"})
 SHELLS = (
     "cage.asking",  # asks the table over the bus
     "cage.database*",  # SQLite and PostgreSQL
+    "cage.float*",  # reads the table's chips out of a ledger
     "cage.migrations*",  # the schema's steps
+    "cage.patrons",  # what each patron wagered, out of a ledger
     "cage.read*",  # reads a ledger
     "cage.reconcile",  # ... and a log beside it
     "cage.reports",  # ... and sums it up

@@ -1,8 +1,5 @@
 """The table's chips: each command's refusals as a line a case, and what the table remembers."""
 
-import re
-from typing import Any
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -22,18 +19,15 @@ from events.chips import (
     Pieces,
     amount_of,
 )
-from events.commands import Command, Refusal
-from events.requests import COMMANDS
+from events.commands import Refusal
 from events.table import CardDealt, TableEvent
 from table_core.coup import Phase
 from table_core.floats import KEPT_FLOATS, MOST_SLIPS
-from table_core.floats_view import FloatView
 from table_core.fold import fold_all
-from table_core.replay import Fact, Moment
+from table_core.offers import refusals_now
 from table_core.snapshot import decode_state, encode_state
 from table_core.state import TableState
-from table_core.story_lines import tell
-from table_core.view import view
+from tests.support.chip_games import chip_command, played
 from tests.support.coups import CONTEXT, World, world_in
 
 # name arguments > outcome; chips are denomination x pieces. `+` makes an event.
@@ -124,36 +118,7 @@ fill F-1 100x10 > slip_used
 close 100x190 > +
 correct 20261127-01 closing - 100x200 > +
 """
-SIGNED = ("s-1", "d-4")
-
-
-def _chips(words: list[str]) -> tuple[Pieces, ...]:
-    rows = (re.fullmatch(r"(-?\d+)x(-?\d+)", word) for word in words)
-    return tuple(Pieces(int(row[1]), int(row[2])) for row in rows if row)
-
-
-def _command(line: str, transaction: str, **more: Any) -> Command:
-    name, *words = line.split()
-    reason = "" if name in {"drop", "correct?"} else "a note stuck to the lid"
-    asked: dict[str, Any] = {"transaction": transaction, "signed": SIGNED}
-    match name.strip("!?"):
-        case "open":
-            asked |= {"float_id": words[0], "currency": "AUD", "chips": _chips(words[1:])}
-            full = "open_float"
-        case "fill" | "credit" as full:
-            asked |= {"slip": words[0].replace("_", ""), "chips": _chips(words[1:])}
-        case "drop":
-            full, box = "count_drop", words[1].replace("_", "")
-            asked |= {"float_id": words[0], "box": box, "notes": _chips(words[2:])}
-            asked["reason"] = reason
-        case "correct":
-            full, slip = "correct_chips", words[2].replace("-", "", words[2] == "-")
-            asked |= {"float_id": words[0], "move": words[1], "slip": slip}
-            asked |= {"chips": _chips(words[3:]), "reason": reason}
-        case other:
-            full = {"count": "count_chips", "close": "close_float"}[other]
-            asked["chips"] = _chips(words)
-    return msgspec.convert(msgspec.to_builtins(asked | more), COMMANDS[full])
+SLIPS = {"fill", "credit", "count_chips", "close_float"}
 
 
 def _games() -> list[tuple[str, list[str]]]:
@@ -161,25 +126,9 @@ def _games() -> list[tuple[str, list[str]]]:
     return [(title, lines) for title, *lines in blocks]
 
 
-def _played(lines: list[str]) -> World:
-    world = World()
-    for number, line in enumerate(lines):
-        said, _, outcome = line.partition(" > ")
-        before = world.state
-        made = world.ask(_command(said, f"t-{number}"))
-        if outcome == "+":
-            assert isinstance(made, list), (line, made)
-            assert len(made) == 1
-        else:
-            assert isinstance(made, Refusal), line
-            assert (made.code, bool(made.text)) == (outcome, True), line
-            assert world.state == before
-    return world
-
-
 @pytest.mark.parametrize(("title", "lines"), _games(), ids=[title for title, _ in _games()])
 def test_each_command_does_what_the_line_says(title: str, lines: list[str]) -> None:
-    world = _played(lines)
+    world = played(lines)
     assert decode_state(encode_state(world.state)) == world.state, title
     assert fold_all(TableState(), world.log) == world.state
 
@@ -190,18 +139,18 @@ def test_nobody_counts_alone(signed: tuple[str, ...]) -> None:
     lines = [line.partition(" > ")[0] for line in dict(_games())[_games()[0][0]]]
     world = World()
     for number, line in enumerate(lines):
-        refused = world.ask(_command(line, f"u-{number}", signed=signed))
+        refused = world.ask(chip_command(line, f"u-{number}", signed=signed))
         assert isinstance(refused, Refusal)
         assert refused.code == "signatures_required"
-        world.must(_command(line, f"t-{number}"))
-    correct = _command("correct 20261127-01 fill F-1 100x1", "t", signed=signed)
+        world.must(chip_command(line, f"t-{number}"))
+    correct = chip_command("correct 20261127-01 fill F-1 100x1", "t", signed=signed)
     refused = world.ask(correct)
     assert isinstance(refused, Refusal)
     assert refused.code == "signatures_required"
 
 
 def test_chips_of_another_currency_are_refused() -> None:
-    refused = World().ask(_command("open 20261127-01 100x1", "t-1", currency="USD"))
+    refused = World().ask(chip_command("open 20261127-01 100x1", "t-1", currency="USD"))
     assert isinstance(refused, Refusal)
     assert (refused.code, "played in AUD, not in 'USD'" in refused.text) == ("wrong_currency", True)
 
@@ -209,28 +158,49 @@ def test_chips_of_another_currency_are_refused() -> None:
 def test_a_denomination_is_a_multiple_of_the_smallest_chip() -> None:
     rulebook = msgspec.structs.replace(CONTEXT.rulebook, unit=250)
     world = World(msgspec.structs.replace(CONTEXT, rulebook=rulebook))
-    refused = world.ask(_command("open 20261127-01 100x1", "t-1"))
+    refused = world.ask(chip_command("open 20261127-01 100x1", "t-1"))
     assert isinstance(refused, Refusal)
     assert refused.code == "invalid_denomination"
-    world.must(_command("open 20261127-01 500x1", "t-1"))
-    world.must(_command("drop 20261127-01 B-1 100x7", "t-2"))  # notes are no chips
+    world.must(chip_command("open 20261127-01 500x1", "t-1"))
+    world.must(chip_command("drop 20261127-01 B-1 100x7", "t-2"))  # notes are no chips
+
+
+@pytest.mark.parametrize("phase", [Phase.NONE, Phase.SETTLED, Phase.VOIDED])
+def test_between_coups_a_float_is_opened_and_closed(phase: Phase) -> None:
+    world = world_in(phase)
+    assert refusals_now(world.state, CONTEXT).keys() >= SLIPS
+    world.must(chip_command("open 20261127-01 100x1", "t-1"))
+    offered = refusals_now(world.state, CONTEXT)
+    assert offered["open_float"].code == "float_open"
+    assert not offered.keys() & SLIPS
+    world.must(chip_command("close 100x1", "t-2"))
+    offered = refusals_now(world.state, CONTEXT)
+    assert {offered[name].code for name in SLIPS} == {"float_closed"}
+    assert "open_float" not in offered
 
 
 @pytest.mark.parametrize("phase", [Phase.BETTING, Phase.DEALING, Phase.HELD, Phase.MISALIGNED])
 def test_a_tray_is_counted_between_coups_and_filled_at_any_time(phase: Phase) -> None:
     world = world_in(Phase.NONE)
-    world.must(_command("open 20261127-01 100x200", "t-1"))
+    world.must(chip_command("open 20261127-01 100x200", "t-1"))
     opened = world_in(phase)
+    refused = opened.ask(chip_command("open 20261127-02 100x1", "t-1"))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "coup_in_progress"
+    assert refusals_now(opened.state, CONTEXT)["open_float"].code == "coup_in_progress"
     opened.state = msgspec.structs.replace(opened.state, floats=world.state.floats)
     for line in ("count 100x1", "close 100x1"):
-        refused = opened.ask(_command(line, "t-2"))
+        refused = opened.ask(chip_command(line, "t-2"))
         assert isinstance(refused, Refusal)
         assert refused.code == "coup_in_progress"
+    offered = refusals_now(opened.state, CONTEXT)
+    assert {offered[name].code for name in ("count_chips", "close_float")} == {"coup_in_progress"}
+    assert not offered.keys() & {"fill", "credit"}
     coup = opened.state.coup
-    opened.must(_command("fill F-1 100x1", "t-3"))
-    opened.must(_command("credit C-1 100x1", "t-4"))
-    opened.must(_command("correct 20261127-01 fill F-1 100x2", "t-5"))
-    opened.must(_command("drop 20261127-01 B-1 100x2", "t-6"))
+    opened.must(chip_command("fill F-1 100x1", "t-3"))
+    opened.must(chip_command("credit C-1 100x1", "t-4"))
+    opened.must(chip_command("correct 20261127-01 fill F-1 100x2", "t-5"))
+    opened.must(chip_command("drop 20261127-01 B-1 100x2", "t-6"))
     assert opened.state.coup == coup
 
 
@@ -238,21 +208,21 @@ def test_what_a_table_remembers_is_bounded() -> None:
     world = World()
     for number in range(1, KEPT_FLOATS + 4):
         float_id = f"20261127-{number:02}"
-        world.must(_command(f"open {float_id} 100x1", f"o-{number}"))
-        world.must(_command(f"fill F-{number} 100x1", f"f-{number}"))
-        world.must(_command("close 100x1", f"c-{number}"))
+        world.must(chip_command(f"open {float_id} 100x1", f"o-{number}"))
+        world.must(chip_command(f"fill F-{number} 100x1", f"f-{number}"))
+        world.must(chip_command("close 100x1", f"c-{number}"))
     kept = [each.id for each in world.state.floats]
     assert kept == [f"20261127-{number:02}" for number in range(4, KEPT_FLOATS + 4)]
-    refused = world.ask(_command("drop 20261127-03 B-1 100x1", "t"))
+    refused = world.ask(chip_command("drop 20261127-03 B-1 100x1", "t"))
     assert isinstance(refused, Refusal)
     assert refused.code == "unknown_float"
-    world.must(_command("open 20261128-01 100x1", "o"))
+    world.must(chip_command("open 20261128-01 100x1", "o"))
     for number in range(MOST_SLIPS):
-        world.must(_command(f"fill G-{number} 100x1", f"g-{number}"))
-    refused = world.ask(_command("credit C-1 100x1", "t"))
+        world.must(chip_command(f"fill G-{number} 100x1", f"g-{number}"))
+    refused = world.ask(chip_command("credit C-1 100x1", "t"))
     assert isinstance(refused, Refusal)
     assert refused.code == "too_many_slips"
-    world.must(_command("close 100x1", "c"))
+    world.must(chip_command("close 100x1", "c"))
 
 
 @settings(max_examples=60, deadline=None)
@@ -268,7 +238,7 @@ def test_whatever_comes_the_floats_hold_what_the_events_say(steps: list[str], se
             "drop": f"drop {last[0].id if last else '20261127-01'} B-1 100x{pieces}",
             "void": f"correct {last[0].id if last else '20261127-01'} fill F-{number - 1}",
         }.get(step, f"{step} {'' if step in {'count', 'close'} else f'F-{number} '}100x{pieces}")
-        made = world.ask(_command(line, f"t-{number}"))
+        made = world.ask(chip_command(line, f"t-{number}"))
         for event in () if isinstance(made, Refusal) else made:
             _audit(event, given_out, dropped)
     for each in world.state.floats:
@@ -301,80 +271,11 @@ def _audit(
     given_out[event.float_id] = given_out.get(event.float_id, 0) + moved
 
 
-def test_every_fact_is_told_with_its_amounts_and_its_people() -> None:
-    world = _played(
-        [
-            "open 20261127-01 100x200 2500x40 > +",
-            "fill F-1 2500x10 > +",
-            "credit C-1 100x50 > +",
-            "count 100x150 > +",
-            "correct 20261127-01 fill F-1 > +",
-            "close 100x150 > +",
-            "drop 20261127-01 B-1 5000x20 > +",
-            "drop! 20261127-01 B-1 5000x21 > +",
-        ]
-    )
-    facts = [event for event in world.log if isinstance(event, ChipFact)]
-    assert len(facts) == 8
-    told = []
-    for number, event in enumerate(facts):
-        fact = Fact(
-            position=number,
-            at="2026-11-27T21:40:07.000000000Z",
-            actor="supervisor",
-            cause=f"supervisor/t-{number}",
-            correlation="",
-            digest="",
-            event=event,
-        )
-        told.append(tell(Moment(TableState(), fact, TableState()), "AUD"))
-    assert [line.says for line in told] == [
-        "Float 20261127-01 was opened with 1,200.00.",
-        "The cage brought 250.00 in chips, fill slip F-1.",
-        "50.00 in chips went to the cage, credit slip C-1.",
-        "The tray was counted: 150.00.",
-        "The fill slip F-1 of float 20261127-01 was corrected: 0.00, not 250.00.",
-        "Float 20261127-01 was closed with 150.00.",
-        "Drop box B-1 of float 20261127-01 held 1,000.00.",
-        "Drop box B-1 of float 20261127-01 held 1,050.00.",
-    ]
-    assert all("signed: s-1, d-4" in line.details for line in told)
-    assert told[0].details[:2] == ("200 of 1.00", "40 of 25.00")
-    assert told[-1].details[0] == "counted before: 1,000.00; reason: a note stuck to the lid"
-
-
 def test_chips_of_a_void_table_leave_cards_alone() -> None:
     """No fact about chips is a move of a coup: the phase stays what it was."""
     world = world_in(Phase.SETTLED)
     phase, totals = world.state.phase, world.state.totals
     for number, line in enumerate(dict(_games())["a float that is opened, worked with and closed"]):
-        made = world.must(_command(line.partition(" > ")[0], f"chips-{number}"))
+        made = world.must(chip_command(line.partition(" > ")[0], f"chips-{number}"))
         assert not any(isinstance(event, CardDealt) for event in made)
     assert (world.state.phase, world.state.totals) == (phase, totals)
-
-
-def test_consoles_see_the_floats_in_sums() -> None:
-    world = _played(
-        [
-            "open 20261127-01 100x200 2500x40 > +",
-            "fill F-1 2500x10 > +",
-            "correct 20261127-01 fill F-1 > +",
-            "credit C-1 100x50 > +",
-        ]
-    )
-    (shown,) = _shown(world)
-    assert (shown.opening, shown.counted, shown.closing, shown.drop) == (120_000, None, None, None)
-    assert [(each.move, each.slip, each.amount) for each in shown.slips] == [
-        ("fill", "F-1", 0),
-        ("credit", "C-1", 5_000),
-    ]
-    for number, line in enumerate(("count 100x1", "close 100x2", "drop 20261127-01 B-1 5000x3")):
-        world.must(_command(line, f"late-{number}"))
-    world.must(_command("open 20261128-01 100x0", "next"))
-    shown, newest = _shown(world)
-    assert (shown.counted, shown.closing, shown.drop) == (100, 200, 15_000)
-    assert (newest.float_id, newest.opening, newest.closing) == ("20261128-01", 0, None)
-
-
-def _shown(world: World) -> tuple[FloatView, ...]:
-    return view(world.state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False).floats

@@ -13,9 +13,7 @@ from tests.unit.test_decide import TABLE
 # Of these only the whole command tells.
 WHOLE = {"acknowledge_alarm", "assign_dealer", "correct_hands", "correct_rulebook"} | {
     "clear_shoe_error",
-    "correct_chips",
     "correct_wager",
-    "count_drop",
     "set_limits",
 }
 
