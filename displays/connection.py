@@ -8,7 +8,6 @@ the screens from everybody, with no login and hardly any traffic.
 import asyncio
 from typing import Final
 
-import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
@@ -70,14 +69,15 @@ class Connection(H11Protocol):
         self._mind_head()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP: an answer under way is over, and none is begun behind this one."""
-        if self._is_answering():
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            super().send_400_response(msg)
-        else:
+        """What came is no HTTP: it is answered so, but never in the middle of another answer."""
+        cycle: RequestResponseCycle | None = self.cycle  # which uvicorn types as always there
+        if cycle is not None:
+            cycle.disconnected = True  # what would still be said is not
+            cycle.message_event.set()
+        if cycle is not None and cycle.response_started:
             self.transport.close()
+        else:
+            super().send_400_response(msg)
 
     def _mind_head(self) -> None:
         """The clock runs from the moment when the next request may begin until its head is here."""
@@ -102,7 +102,7 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def _is_answering(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle  # which uvicorn types as always there
+        cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
     @staticmethod
