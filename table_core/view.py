@@ -124,6 +124,7 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     unit: int
     sign: Sign
     bets: tuple[BetView, ...]
+    commission: str | None
     table_maximum: int | None
     differential: int | None
 
@@ -166,11 +167,12 @@ class ConsumerView(Struct, frozen=True, kw_only=True):
 
 
 class RulebookName(Struct, frozen=True, kw_only=True):
-    """A rulebook that this table knows; a settled coup can be judged again by it."""
+    """A rulebook that this table knows; `commission` says when it is taken, null where none is."""
 
     id: str
     hash: str
     title: str
+    commission: str | None
 
 
 class StateView(Struct, frozen=True, kw_only=True):
@@ -215,7 +217,9 @@ def view(
     """
     shoe, link, totals = state.shoe, state.link, state.totals
     owed = state.commission
-    context = Context(table=table, rulebook=rulebook, caught_up=not catching_up)
+    context = Context(
+        table=table, rulebook=rulebook, caught_up=not catching_up, library=tuple(library)
+    )
     return StateView(
         position=state.position,
         table=table,
@@ -251,7 +255,7 @@ def view(
         floats=tuple(map(view_float, state.floats)),
         refusals=refusals_now(state, context),
         consumers=consumers,
-        library=tuple(RulebookName(id=b.id, hash=b.hash, title=b.title) for b in library),
+        library=tuple(map(_name, library)),
     )
 
 
@@ -298,9 +302,24 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
             for bet in rulebook.bets.values()
             if bet.offered
         ),
+        commission=_commission(rulebook),
         table_maximum=rulebook.limits.table_maximum,
         differential=rulebook.limits.differential,
     )
+
+
+def _name(rulebook: Rulebook) -> RulebookName:
+    return RulebookName(
+        id=rulebook.id,
+        hash=rulebook.hash,
+        title=rulebook.title,
+        commission=_commission(rulebook),
+    )
+
+
+def _commission(rulebook: Rulebook) -> str | None:
+    """When commission is taken, as a word of the rulebook's file; None where none is."""
+    return rulebook.commission.timing.value if rulebook.commission else None
 
 
 def view_coup(coup: Coup) -> CoupView:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,13 @@ from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
 from baccarat.services import serve_displays, serve_shoe, serve_table
 from displays.accounts import Account, hash_password, save_accounts
+from events.clock import SystemClock
 from events.keys import make_signing_key
+from events.log import EventLog
+from table_core.rulebook import Rulebook
+from table_core.shell.service import TableService
+from table_core.shell.table import Table
+from table_core.stores import load_rulebook
 from tests.support.brokers import Broker, running
 from tests.support.shoe_bytes import frames
 from tests.support.shoe_line import ShoePort
@@ -72,6 +78,7 @@ class ConsoleTable(Struct, kw_only=True):
         address: of the pages, without a slash at its end.
         log: the log's file.
         loop: of the services.
+        power: of the table itself.
         key: the log's public key.
     """
 
@@ -80,6 +87,7 @@ class ConsoleTable(Struct, kw_only=True):
     address: str
     log: Path
     loop: asyncio.AbstractEventLoop
+    power: "_Power"
     key: str
     _said: int = 0
     _after: int = 0
@@ -97,6 +105,10 @@ class ConsoleTable(Struct, kw_only=True):
         topic = f"bac/v1/harbour/b7/request/{user}/{command}"
         publish.single(topic, body, qos=1, hostname="127.0.0.1", port=self.broker.port)
 
+    def turn(self, *, on: bool) -> None:
+        """The table's own service ends, or starts again; the others go on."""
+        self.loop.call_soon_threadsafe(partial(self.power.turn, on=on))
+
     def fall_silent(self, seconds: float) -> None:
         """Every service hangs, its connections open, for so long."""
         self.loop.call_soon_threadsafe(time.sleep, seconds)
@@ -111,20 +123,73 @@ class ConsoleTable(Struct, kw_only=True):
 
     def head(self) -> int:
         """The log's newest position."""
-        return self._ask("SELECT max(position) FROM event WHERE ? = '' AND position > ?", "")
+        with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT max(position) FROM event").fetchone()[0])
 
     def _ask(self, query: str, kind: str) -> int:
         with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:
             return int(connection.execute(query, (kind, self._after)).fetchone()[0])
 
 
+class _Power:
+    """Runs the table, and turns it off and on; of the services' own loop.
+
+    Args:
+        config: of the table.
+        rulebook: in place of the one that the configuration names.
+    """
+
+    def __init__(self, config: TableConfig, rulebook: Rulebook | None) -> None:
+        self._config = config
+        self._rulebook = rulebook
+        self._off, self._on = asyncio.Event(), asyncio.Event()
+        self._over = False
+        self._on.set()
+
+    async def run(self) -> None:
+        """The table, as often as it is turned on."""
+        while True:
+            await self._on.wait()
+            if self._over:
+                return
+            if self._rulebook is None:
+                await serve_table(self._config, self._off)
+            else:
+                await _serve_by(self._rulebook, self._config, self._off)
+            # What inspects a log that was closed is a child of the main thread, which this is not.
+            self._rulebook = self._rulebook or load_rulebook(self._config.rulebook)
+
+    def turn(self, *, on: bool) -> None:
+        """Off or on."""
+        (self._off.clear if on else self._off.set)()
+        (self._on.set if on else self._on.clear)()
+
+    def end(self) -> None:
+        """Off for good."""
+        self._over = True
+        self._off.set()
+        self._on.set()
+
+
+async def _serve_by(rulebook: Rulebook, config: TableConfig, stop: asyncio.Event) -> None:
+    """The table by a house's own rulebook, whose shoe always says a result."""
+    clock = SystemClock()
+    with EventLog.open(config.log_path, config.origin) as log:
+        table = Table(log, config.topics, rulebook, clock, roles=config.roles())
+        settings = config.bus_settings("table")
+        await TableService(table, log, config.topics, settings, clock).run(stop)
+
+
 @contextmanager
-def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[ConsoleTable]:
+def console_table(
+    folder: Path, rulebook: str = "au-commission", *, own: Rulebook | None = None
+) -> Iterator[ConsoleTable]:
     """The table, until the block ends.
 
     Args:
         folder: for everything that it keeps.
         rulebook: by which it plays.
+        own: by which it plays in place of that, where the house has another.
     """
     secret = _secret()
     save_accounts(
@@ -139,7 +204,7 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
             _CONFIG.format(rulebook=rulebook, shoe=shoe.url, port=broker.port, page=free_port())
         )
         config = load_config(path)
-        with _serving(config) as loop:
+        with _serving(config, own) as (loop, power):
             assert config.displays is not None
             address = f"http://127.0.0.1:{config.displays.port}"
             until_blocking(lambda: _live(address), "the pages are live")
@@ -149,6 +214,7 @@ def console_table(folder: Path, rulebook: str = "au-commission") -> Iterator[Con
                 address=address,
                 log=config.log_path,
                 loop=loop,
+                power=power,
                 key=key,
             )
     shoe.unplug()
@@ -161,13 +227,17 @@ def _secret() -> str:
 
 
 @contextmanager
-def _serving(config: TableConfig) -> Iterator[asyncio.AbstractEventLoop]:
+def _serving(
+    config: TableConfig, own: Rulebook | None
+) -> Iterator[tuple[asyncio.AbstractEventLoop, _Power]]:
     """The services in a loop of their own."""
     loop, stop, failed = asyncio.new_event_loop(), asyncio.Event(), []
+    power = _Power(config, own)
 
     async def serve() -> None:
         async with asyncio.TaskGroup() as group:
-            for service in (serve_table, serve_shoe, serve_displays):
+            group.create_task(power.run())
+            for service in (serve_shoe, serve_displays):
                 group.create_task(service(config, stop))
 
     def work() -> None:
@@ -179,8 +249,9 @@ def _serving(config: TableConfig) -> Iterator[asyncio.AbstractEventLoop]:
     thread = threading.Thread(target=work, name="services")
     thread.start()
     try:
-        yield loop
+        yield loop, power
     finally:
+        loop.call_soon_threadsafe(power.end)
         loop.call_soon_threadsafe(stop.set)
         thread.join()
         loop.close()

@@ -4,7 +4,7 @@ import { faceText } from "./cards.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney, typed } from "./money.js";
-import { betName, settlementTable } from "./wagers.js";
+import { betName, chipsOf, commissionTiming, settlementTable } from "./wagers.js";
 
 const reason = { name: "reason", kind: "reason" };
 
@@ -58,7 +58,7 @@ export class Record {
       el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook}`),
       el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
       coup.reason ? el("p", {}, coup.reason) : null,
-      settlements.length ? settlementTable(settlements, currency, word) : null,
+      settlements.length ? settlementTable(settlements, currency, word, this.#timing()) : null,
       ...unsettled.map((wager) => el("p", {}, this.#wagerText(wager))),
       el(
         "div.grid.small",
@@ -70,6 +70,10 @@ export class Record {
       ),
     );
     this.station.refresh();
+  }
+
+  #timing() {
+    return commissionTiming(this.station.state, this.found.rulebook_hash);
   }
 
   #hand(coup, hand) {
@@ -91,7 +95,7 @@ export class Record {
       fields,
       about: `${station.word("station.coup")} ${coup}`,
       build: (values) => ({ coup, ...build(values) }),
-      preview: (shown) => previewOf(shown, station),
+      preview: (shown) => previewOf(shown, station, this.#timing()),
       onDone: () => this.again(),
     });
   }
@@ -184,7 +188,7 @@ export class Record {
 }
 
 /** What a correction would do, in words: the result, and who gains or gives back what. */
-export function previewOf({ events }, { word, state }) {
+export function previewOf({ events }, { word, state }, timing) {
   const { currency } = state.rulebook;
   const of = (type) => events.filter((event) => event.type === type).map((event) => event.data);
   const completed = of("deal_completed").at(-1);
@@ -198,16 +202,17 @@ export function previewOf({ events }, { word, state }) {
     completed
       ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("side.player")} ${completed.player_total}, ${word("side.banker")} ${completed.banker_total}`)
       : null,
-    differences.length ? differenceTable(differences, currency, word) : null,
+    differences.length ? differenceTable(differences, currency, word, timing) : null,
     ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, currency) }))),
     differences.length || refunds.length ? null : el("p", {}, word("preview.no_money")),
     owes ? el("p", {}, word("preview.commission")) : null,
   );
 }
 
-function differenceTable(differences, currency, word) {
+function differenceTable(all, currency, word, timing) {
   const signed = (amount) => money(amount, currency, { signed: true });
-  const house = differences.reduce((sum, { staked, paid }) => sum + staked - paid, 0);
+  const differences = all.map((each) => ({ ...each, gets: chipsOf(each, timing) - each.staked }));
+  const house = differences.reduce((sum, { gets }) => sum - gets, 0);
   return el(
     "table.difference",
     {},
@@ -219,12 +224,12 @@ function differenceTable(differences, currency, word) {
     el(
       "tbody",
       {},
-      ...differences.map(({ seat, staked, paid, commission }) =>
+      ...differences.map(({ seat, gets, commission }) =>
         el(
           "tr",
-          { data: { seat, paid: paid - staked } },
+          { data: { seat, paid: gets } },
           el("td", {}, word("dealer.seat", { seat })),
-          el("td.amount", {}, `${signed(paid - staked)} ${word(paid - staked < 0 ? "preview.gives_back" : "preview.gets")}`),
+          el("td.amount", {}, `${signed(gets)} ${word(gets < 0 ? "preview.gives_back" : "preview.gets")}`),
           el("td.amount", {}, signed(commission)),
         ),
       ),

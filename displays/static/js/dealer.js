@@ -6,7 +6,7 @@ import { listenForShortcuts } from "./keys.js";
 import { money } from "./money.js";
 import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";
-import { drawStanding, Laying, settlementTable } from "./wagers.js";
+import { commissionTiming, drawStanding, Laying, settlementTable } from "./wagers.js";
 
 const SUPERVISOR = ["supervisor"];
 const ACTS = [
@@ -77,7 +77,8 @@ async function showPayments({ coup, rulebook, totals }) {
     shown = ""; // with the next state it is asked for again
     return;
   }
-  fill(byId("standing"), settlementTable(answer.shown.settlements, rulebook.currency, word));
+  const timing = commissionTiming(station.state, answer.shown.rulebook_hash);
+  fill(byId("standing"), settlementTable(answer.shown.settlements, rulebook.currency, word, timing));
 }
 
 station.watch(render);

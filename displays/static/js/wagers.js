@@ -161,12 +161,30 @@ export function betName(bet, word) {
   return word(key) === key ? bet.replaceAll("_", " ") : word(key);
 }
 
-/** What a coup came to, a line a wager: what the dealer pays and takes. */
-export function settlementTable(settlements, currency, word) {
+/**
+ * When a rulebook of this table takes commission: "deduct", "prepaid", "per_coup", "per_shoe", or null.
+ *
+ * @param {object} state of the table.
+ * @param {string} hash of the rulebook.
+ */
+export function commissionTiming({ rulebook, library }, hash) {
+  return [rulebook, ...library].find((each) => each.hash === hash)?.commission ?? null;
+}
+
+/** The chips that a seat gets: what it is paid is net of commission, which is not always held back. */
+export function chipsOf({ paid, commission }, timing) {
+  return timing === "deduct" || timing === null ? paid : paid + commission;
+}
+
+const COMMISSION = { prepaid: "commission_take", per_coup: "commission_mark", per_shoe: "commission_mark" };
+
+/** What a coup came to, a line a wager: what the dealer pays and takes, in chips. */
+export function settlementTable(settlements, currency, word, timing) {
   const lines = settlements.flatMap((settlement) => settlement.lines);
   if (!lines.length) return el("p", {}, word("settled.none"));
   const heads = ["seat", "bet", "result"].map((name) => ["th", name]);
-  heads.push(...["stake", "commission", "paid"].map((name) => ["th.amount", name]));
+  const owed = COMMISSION[timing] ?? "commission";
+  heads.push(...["stake", owed, "paid"].map((name) => ["th.amount", name]));
   return el(
     "table.settled",
     {},
@@ -182,7 +200,7 @@ export function settlementTable(settlements, currency, word) {
           el("td", {}, String(line.seat)),
           el("td", {}, betName(line.bet, word)),
           el("td", {}, word(`outcome.${line.result}`)),
-          ...[line.stake, line.commission, line.paid].map((amount) => el("td.amount", {}, money(amount, currency))),
+          ...[line.stake, line.commission, chipsOf(line, timing)].map((amount) => el("td.amount", {}, money(amount, currency))),
         ),
       ),
     ),

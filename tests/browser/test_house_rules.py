@@ -1,0 +1,125 @@
+"""Where the house plays otherwise: commission that is marked, betting until the reveal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.books import book
+from tests.support.console_table import ConsoleTable, console_table
+from tests.support.screens import Screen, chromium, screen
+
+MARKED = book("au-commission", "commission.timing=per_coup")
+SQUEEZED = book("mini-lucky8", "procedure.betting_closes=before_reveal")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
+    with console_table(tmp_path_factory.mktemp("marked"), own=MARKED) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def both(browser: Browser, marked: ConsoleTable) -> Iterator[Screen]:
+    """Somebody who is dealer and supervisor, where commission is marked and collected later."""
+    with screen(browser, marked) as opened:
+        opened.log_in("both", "/dealer")
+        opened.shoe_is_loaded()
+        yield opened
+        opened.is_clean()
+
+
+def banker_wins(both: Screen, suit: str) -> None:
+    """100.00 of seat 3 on Banker, whose 7 beats 6: 5.00 of commission is marked."""
+    both.page.goto(f"{both.table.address}/dealer")
+    both.act("open_betting")
+    both.phase("betting")
+    both.ask("place_wager", wagers=[{"seat": 3, "bet": "banker", "stake": 10_000}])
+    both.act("close_betting")
+    both.phase("closed")
+    both.table.say(f"D P1 6{suit}, D B1 7{suit}, D P2 K{suit}, D B2 Q{suit}, G banker")
+    both.phase("settled")
+    # It is paid in full and 5.00 is marked: the settlement's own 195.00 would take that twice.
+    row = both.page.locator("#standing tr[data-seat='3']")
+    expect(row.locator("td").last).to_have_text("200.00")
+    expect(both.page.locator("#standing th", has_text="Mark commission")).to_be_visible()
+    expect(both.page.locator("#commission")).to_contain_text("Seat 3 5.00")
+
+
+def test_marked_commission_is_collected_before_the_next_coup(both: Screen) -> None:
+    banker_wins(both, "S")
+    opening = both.page.locator("#acts [data-command=open_betting]")
+    expect(opening).to_be_disabled()
+    expect(opening).to_have_attribute(
+        "title", "Collect the commission, or give it up, first (commission_outstanding)"
+    )
+    both.act("collect_commission")
+    both.go("collect_commission")
+    expect(both.page.locator("#commission")).to_have_text("")
+    expect(opening).to_be_enabled()
+    assert both.table.events("commission_collected") == 1
+
+
+def test_commission_is_collected_from_one_seat_given_up_and_recovered_at_the_pit(
+    both: Screen,
+) -> None:
+    page, table = both.page, both.table
+    table.mark()
+    banker_wins(both, "H")
+    page.goto(f"{table.address}/pit")
+    page.locator("#commission [data-command=mark_uncollected]:enabled").click()
+    both.fill(reason="the patron has left")
+    both.go("mark_uncollected")
+    owed = page.locator("#commission li[data-seat='3']")
+    expect(owed).to_contain_text("given up 5.00")
+    owed.locator("[data-command=recover_commission]:enabled").click()
+    both.fill(amount="3.50")
+    both.go("recover_commission")
+    expect(owed).to_contain_text("given up 1.50")
+    banker_wins(both, "D")
+    page.goto(f"{table.address}/pit")
+    page.locator("#commission [data-command=collect_commission]:enabled").click()
+    both.answered("collect_commission")
+    expect(page.locator("#commission [data-command=collect_commission]")).to_have_count(0)
+    told = ("commission_uncollected", "commission_recovered", "commission_collected")
+    assert [table.events(kind) for kind in told] == [1, 1, 1]
+
+
+def test_wagers_come_while_cards_lie_face_down_and_the_first_face_ends_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with (
+        console_table(tmp_path, own=SQUEEZED) as table,
+        screen(browser, table) as dealer,
+        screen(browser, table) as board,
+    ):
+        dealer.log_in("both", "/dealer")
+        dealer.shoe_is_loaded()
+        board.page.goto(f"{table.address}/")
+        dealer.act("open_betting")
+        dealer.phase("betting")
+        table.say("D P1 --, D B1 --, D P2 --, D B2 --")
+        expect(dealer.page.locator("#hands .card.covered")).to_have_count(4)
+        expect(board.page.locator(".hand .card.covered")).to_have_count(0)
+        dealer.page.locator("#bets [data-bet=player]").click()
+        dealer.page.locator("#chips [data-chip='2500']").click()
+        dealer.page.locator("#place:enabled").click()
+        dealer.answered("place_wager")
+        table.say("I P1 9S")
+        dealer.phase("dealing")
+        expect(board.page.locator(".hand .card.covered")).to_have_count(3)
+        expect(board.page.locator("#player .card")).to_have_count(2)
+        expect(dealer.page.locator("#place")).to_be_disabled()
+        table.say("I P2 KD, I B1 5C, I B2 2H, G player")
+        dealer.phase("settled")
+        expect(dealer.page.locator("#standing tr td").last).to_have_text("50.00")
+        assert table.events("betting_closed") == 1
+        dealer.is_clean()
+        board.is_clean()
