@@ -8,6 +8,8 @@ never outlives the table.
 
 import asyncio
 import contextlib
+import os
+import signal
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -126,7 +128,7 @@ class ReaderProcess:
             process = self._process or await self._start()
             async with asyncio.timeout(_STUCK_S):
                 return await _exchange(process, msgspec.json.encode(question))
-        except (OSError, EOFError, TimeoutError) as error:
+        except (OSError, EOFError, TimeoutError, msgspec.MsgspecError) as error:
             await self._end()
             _log.error("past.reader_ended", asked=question.name, reason=repr(error))
             return refuse("past_unavailable", "the past could not be read; ask again")
@@ -151,7 +153,8 @@ class ReaderProcess:
         if process.stdin is not None:
             process.stdin.close()
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
+            # Not `process.kill`: of one that is dead already that reaps it behind asyncio's back.
+            os.kill(process.pid, signal.SIGKILL)
         await process.wait()
 
 
@@ -159,7 +162,7 @@ async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> byte
     """One question, one answer.
 
     Raises:
-        OSError, EOFError: the reader is gone, or says what no reader says.
+        OSError, EOFError, MsgspecError: the reader is gone, or says what no reader says.
     """
     writer, reader = process.stdin, process.stdout
     assert writer is not None and reader is not None  # noqa: PT018, S101 - both are pipes

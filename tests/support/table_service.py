@@ -34,6 +34,7 @@ from events.shoe import (
 from events.topics import Topics
 from table_core.shell.bell import AlarmNotice
 from table_core.shell.closing import NewFile
+from table_core.shell.looking_back import Reader
 from table_core.shell.service import TableService
 from table_core.shell.table import Table
 from table_core.stores import load_rulebook
@@ -172,6 +173,7 @@ async def service(
     *,
     inspection: Callable[[Path], Awaitable[str | None]] | None = None,
     new_file: NewFile = "never",
+    past: Reader | None = None,
 ) -> AsyncIterator[asyncio.Event]:
     """The service, until the block ends or the event that it yields is set.
 
@@ -180,6 +182,7 @@ async def service(
         folder: with the log, or for it.
         inspection: what looks at the log beside the table.
         new_file: when the log goes on in a new file.
+        past: reads the log's past beside the table.
     """
     stop = asyncio.Event()
     with EventLog.open(folder / "table.sqlite", "site/t1") as log:
@@ -188,7 +191,7 @@ async def service(
         table.close_files(new_file)
         settings = BusSettings("127.0.0.1", port, "table")
         look = partial(inspection, log.path) if inspection else None
-        made = TableService(table, log, TOPICS, settings, clock, inspection=look)
+        made = TableService(table, log, TOPICS, settings, clock, inspection=look, past=past)
         running = asyncio.create_task(made.run(stop))
         try:
             yield stop

@@ -3,6 +3,7 @@
 import { cardElement, cardPad, choose, faceName, faceText } from "./cards.js";
 import { el, fill } from "./dom.js";
 import { money } from "./money.js";
+import { betName } from "./wagers.js";
 
 // Events that tell the face of a card; the last one of a place is the one that counts.
 const FACED = ["card_dealt", "card_disclosed", "card_entered", "card_corrected"];
@@ -111,6 +112,7 @@ export class WhatIf {
     const { word } = this.station;
     const { currency } = this.told.story;
     const amount = (minor, signed = false) => (minor === null ? "–" : money(minor, currency, { signed }));
+    const bets = new Map(this.told.wagers.map(({ id, bet }) => [id, bet]));
     const known = wagers.filter(({ difference }) => difference !== null);
     const together = known.reduce((sum, { difference }) => sum + difference, 0);
     const heads = [word("field.seat"), word("field.bet"), word("replay.happened"), word("replay.instead"), word("field.gets")];
@@ -136,7 +138,7 @@ export class WhatIf {
                   "tr",
                   { data: { seat: wager.seat, difference: wager.difference ?? "" } },
                   el("td", {}, String(wager.seat)),
-                  el("td", { lang: "en" }, wager.name),
+                  el("td", {}, bets.has(wager.wager) ? betName(bets.get(wager.wager), word) : wager.name),
                   el("td.amount", {}, amount(wager.happened?.paid ?? null)),
                   el("td.amount", {}, amount(wager.instead?.paid ?? null)),
                   el("td.amount", {}, amount(wager.difference, true)),
