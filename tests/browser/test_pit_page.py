@@ -277,9 +277,24 @@ def test_the_cage_is_shown_as_the_table_knows_it(pit: Screen, table: ConsoleTabl
 
 
 def test_an_alarm_with_another_way_out_is_not_acknowledged_away(pit: Screen) -> None:
-    pit.table.say("E 2")
-    pit.page.locator("#alarm-list [data-alarm=shoe_error_overdraw] button").click()
+    pit.table.say("E 4")  # a card moved backwards: the coup is misaligned
+    pit.page.locator("#alarm-list [data-alarm=coup_misaligned] button").click()
     pit.answered("acknowledge_alarm", "refused")
     expect(pit.page.locator("#said li").first).to_contain_text("It clears by itself")
-    pit.table.say("e 2")
-    expect(pit.page.locator("#alarm-list [data-alarm]")).to_have_count(0)
+    pit.table.say("e 4")
+    expect(pit.page.locator("#alarm-list [data-alarm^=shoe_error]")).to_have_count(0)
+
+
+def test_an_error_of_the_shoe_is_ended_by_a_person_with_a_reason(pit: Screen) -> None:
+    pit.table.say("E 2")
+    alarm = pit.page.locator("#alarm-list [data-alarm=shoe_error_overdraw]")
+    expect(alarm).to_contain_text("if you have seen that it is over", ignore_case=True)
+    alarm.locator("button").click()
+    pit.page.locator("dialog .go").click()
+    assert pit.commands("clear_shoe_error") == []  # not without a reason
+    pit.fill(reason="its lamp is out")
+    pit.go("clear_shoe_error")
+    expect(alarm).to_have_count(0)
+    [sent] = pit.commands("clear_shoe_error")
+    assert (sent["code"], sent["reason"]) == ("overdraw", "its lamp is out")
+    pit.table.say("e 2")  # late, and no news

@@ -76,22 +76,32 @@ function drawAlarms({ alarms }) {
   fill(
     byId("alarm-list"),
     ...alarms.map((alarm) => {
-      const button = el("button", { type: "button", data: { key: alarm.name } }, word("command.acknowledge_alarm"));
-      station.bind(button, {
-        command: "",
-        act: () => station.send(button, "acknowledge_alarm", { alarm: alarm.name }),
-      });
       return el(
         "li.alarm",
         { data: { alarm: alarm.name } },
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
         el("p", {}, alarm.text),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
-        button,
+        wayOut(alarm),
       );
     }),
     alarms.length ? null : el("li", {}, `✓ ${word("pit.no_alarms")}`),
   );
+}
+
+/** An error of the shoe is ended by a named person who says why; any other alarm is acknowledged. */
+function wayOut({ name }) {
+  const code = name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
+  const command = code ? "clear_shoe_error" : "acknowledge_alarm";
+  const button = el("button", { type: "button", data: { key: name, command } }, word(`command.${command}`));
+  return station.bind(button, {
+    command: "",
+    roles: code ? ["supervisor", "technician"] : [],
+    act: () =>
+      code
+        ? askFor(station, { command, fields: [{ name: "reason", kind: "reason" }], build: (values) => ({ code, ...values }) })
+        : station.send(button, command, { alarm: name }),
+  });
 }
 
 /** What is alive: a mark, a word, and what it says. */
