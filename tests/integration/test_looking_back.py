@@ -236,7 +236,7 @@ async def test_play_is_as_quick_while_the_past_is_read(one: Table1, tmp_path: Pa
         took = []
         while not all(each.done() for each in asked):
             began = time.perf_counter()
-            answer = await one.ask("dealer", VoidCoup(transaction=f"v{began}", reason="x"))
+            answer = await one.ask("supervisor", VoidCoup(transaction=f"v{began}", reason="x"))
             assert answer.code == "nothing_to_void"
             took.append(time.perf_counter() - began)
         assert {(await each).result for each in asked} == {"accepted"}
