@@ -74,6 +74,16 @@ def _known(card: Card | None) -> str:
     return face(card) if card else "a card without a face"
 
 
+def _lost(report: ReportLost) -> str:
+    if report.expected.isdecimal():
+        return (
+            f"A report of the shoe never arrived: number {report.expected} was due, and "
+            f"{report.got} came."
+        )
+    got = report.got.replace("_", " ")
+    return f"A {report.expected} of the shoe could not be taken ({got}). It may have been a card."
+
+
 def _burned(report: BurnCard) -> str:
     left = "" if report.left is None else f"; {report.left} to go"
     return f"The shoe burned {_known(report.face)}{left}."
@@ -108,9 +118,7 @@ REPORT_WORDS: Final[dict[type[Report], Callable[[Any], str]]] = {
     FirstCard: lambda r: f"The first card of the shoe: {_known(r.face)}.",
     BurnCard: _burned,
     CutCard: lambda _: "The cut card came out.",
-    ReportLost: lambda r: (
-        f"A report of the shoe never arrived: number {r.expected} was due, and {r.got} came."
-    ),
+    ReportLost: _lost,
     CardOutOfGame: lambda r: (
         f"A card left the shoe for no hand ({r.reason.replace('_', ' ')}): {_known(r.face)}."
     ),

@@ -12,7 +12,7 @@ COBS: S. Cheshire, M. Baker, IEEE/ACM Transactions on Networking 7(2), 1999.
 
 from typing import Final
 
-from shoe_driver.framers.pieces import Check, Frame, Piece, Rejected, RejectedRun
+from shoe_driver.framers.pieces import Check, Frame, HoldingFramer, Piece, Rejected
 
 __all__ = ["HEADER_BYTES", "CobsFramer", "cobs_decode", "cobs_encode"]
 
@@ -24,7 +24,7 @@ _FULL: Final = 0xFF  # a code that says: 254 bytes, and no 00 after them
 _GROUP: Final = 254
 
 
-class CobsFramer:
+class CobsFramer(HoldingFramer):
     """Cuts at 00 and unstuffs.
 
     Args:
@@ -33,30 +33,17 @@ class CobsFramer:
     """
 
     def __init__(self, check: Check, data_limit: int) -> None:
+        super().__init__("broken_frame")
         longest = HEADER_BYTES + data_limit + _CHECK_BYTES
         self._limit = longest + 1 + longest // _GROUP
         self._check = check
-        self._held = b""
         self._skip = False  # the rest of this chunk is too long
-        self._fed = 0
-        self._run = RejectedRun()
-
-    @property
-    def pending(self) -> bool:
-        """See `Framer.pending`."""
-        return bool(self._held) or self._run.length > 0
-
-    @property
-    def offset(self) -> int:
-        """See `Framer.offset`."""
-        return self._fed
 
     def feed(self, data: bytes) -> list[Piece]:
         """See `Framer.feed`."""
-        at = self._fed - len(self._held)
-        self._fed += len(data)
+        at, buffer = self._take(data)
         out: list[Piece] = []
-        *chunks, rest = (self._held + data).split(b"\0")
+        *chunks, rest = buffer.split(b"\0")
         for chunk in chunks:
             if self._skip:
                 self._run.add(at, chunk + b"\0", out, "too_long")
@@ -71,14 +58,6 @@ class CobsFramer:
             self._run.add(at, rest, out, "too_long")
             rest = b""
         self._held = rest
-        return out
-
-    def flush(self) -> list[Piece]:
-        """See `Framer.flush`."""
-        out: list[Piece] = []
-        self._run.add(self._fed - len(self._held), self._held, out, "broken_frame")
-        self._run.end(out)
-        self._held = b""
         return out
 
     def _chunk(self, at: int, chunk: bytes, out: list[Piece]) -> None:

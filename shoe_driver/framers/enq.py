@@ -9,7 +9,7 @@ rest     all other bytes are gathered into runs: `noise`, or `broken_frame` with
 import re
 from typing import Final
 
-from shoe_driver.framers.pieces import Check, Frame, Piece, Rejected, RejectedRun
+from shoe_driver.framers.pieces import Check, Frame, HoldingFramer, Piece, Rejected
 
 __all__ = ["EnqFramer"]
 
@@ -17,7 +17,7 @@ _ENQ: Final = 0x05
 _REMEMBERED: Final = 4096  # frames whose check is known; a shoe sends some hundred, again and again
 
 
-class EnqFramer:
+class EnqFramer(HoldingFramer):
     """Cuts `05 seq kind data... 03 h h`.
 
     Args:
@@ -26,6 +26,7 @@ class EnqFramer:
     """
 
     def __init__(self, check: Check, data_limit: int) -> None:
+        super().__init__("noise", mark=bytes([_ENQ]))
         head, data = rb"[0-9]", rb"[\x80-\xff]{0,%d}" % data_limit
         self._frames = re.compile(rb"\x05" + head + rb"[ -~]" + data + rb"\x03[0-9A-F]{2}")
         self._begun = re.compile(
@@ -33,25 +34,10 @@ class EnqFramer:
         )
         self._check = check
         self._known: dict[bytes, bool] = {}
-        self._held = b""
-        self._fed = 0
-        self._run = RejectedRun(mark=bytes([_ENQ]))
-
-    @property
-    def pending(self) -> bool:
-        """See `Framer.pending`."""
-        return bool(self._held) or self._run.length > 0
-
-    @property
-    def offset(self) -> int:
-        """See `Framer.offset`."""
-        return self._fed
 
     def feed(self, data: bytes) -> list[Piece]:
         """See `Framer.feed`."""
-        buffer = self._held + data
-        base = self._fed - len(self._held)
-        self._fed += len(data)
+        base, buffer = self._take(data)
         out: list[Piece] = []
         done = 0
         for match in self._frames.finditer(buffer):
@@ -77,12 +63,4 @@ class EnqFramer:
             keep = len(buffer)
         self._run.add(base + done, buffer[done:keep], out)
         self._held = buffer[keep:]
-        return out
-
-    def flush(self) -> list[Piece]:
-        """See `Framer.flush`."""
-        out: list[Piece] = []
-        self._run.add(self._fed - len(self._held), self._held, out)
-        self._run.end(out)
-        self._held = b""
         return out

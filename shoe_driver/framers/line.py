@@ -15,7 +15,7 @@ There is no check: a flipped bit that leaves a line legible is not seen.
 import re
 from typing import Final
 
-from shoe_driver.framers.pieces import Frame, Piece, RejectedRun
+from shoe_driver.framers.pieces import Frame, HoldingFramer, Piece
 
 __all__ = ["LineFramer"]
 
@@ -24,7 +24,7 @@ _BROKEN: Final = "broken_line"
 _TOO_LONG: Final = "too_long"
 
 
-class LineFramer:
+class LineFramer(HoldingFramer):
     """Cuts lines.
 
     Args:
@@ -34,31 +34,17 @@ class LineFramer:
     """
 
     def __init__(self, line_limit: int, prefix: bytes = b"", suffix: bytes = b"") -> None:
+        super().__init__(_BROKEN)
         self._limit = line_limit
         self._prefix = prefix
         self._suffix = suffix
-        self._held = b""
         self._skip = ""  # why the rest of this line is rejected
-        self._fed = 0
-        self._run = RejectedRun()
-
-    @property
-    def pending(self) -> bool:
-        """See `Framer.pending`."""
-        return bool(self._held) or self._run.length > 0
-
-    @property
-    def offset(self) -> int:
-        """See `Framer.offset`."""
-        return self._fed
 
     def feed(self, data: bytes) -> list[Piece]:
         """See `Framer.feed`."""
-        buffer = self._held + data
-        at = self._fed - len(self._held)
-        self._fed += len(data)
+        base, buffer = self._take(data)
         out: list[Piece] = []
-        base = at
+        at = base
         *lines, rest = buffer.replace(b"\r", b"\n").split(b"\n")
         for line in lines:
             end = at + len(line) + 1
@@ -81,13 +67,9 @@ class LineFramer:
 
     def flush(self) -> list[Piece]:
         """See `Framer.flush`."""
-        out: list[Piece] = []
         if not self._prefix and _TEXT.fullmatch(self._held):
             self._skip = _BROKEN
-        self._run.add(self._fed - len(self._held), self._held, out, _BROKEN)
-        self._run.end(out)
-        self._held = b""
-        return out
+        return super().flush()
 
     def _fault(self, line: bytes) -> str:
         """Why this is no line, if so."""

@@ -14,7 +14,17 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["RAW_LIMIT", "RUN_LIMIT", "Check", "Frame", "Framer", "Piece", "Rejected", "RejectedRun"]
+__all__ = [
+    "RAW_LIMIT",
+    "RUN_LIMIT",
+    "Check",
+    "Frame",
+    "Framer",
+    "HoldingFramer",
+    "Piece",
+    "Rejected",
+    "RejectedRun",
+]
 
 RUN_LIMIT: Final = 4096  # rejected bytes told in one report
 RAW_LIMIT: Final = 64  # ... of which so many are shown; the journal has them all
@@ -115,3 +125,42 @@ class RejectedRun:
         if self.length:
             out.append(Rejected(self._offset, self._raw, self.length, self._reason))
             self.length, self._raw = 0, b""
+
+
+class HoldingFramer:
+    """What the framers have in common: they hold back what is no whole frame yet.
+
+    Args:
+        broken: what is said of bytes that were held back when the stream is broken off.
+        mark: see `RejectedRun`.
+    """
+
+    def __init__(self, broken: str, mark: bytes | None = None) -> None:
+        self._broken = broken
+        self._held = b""
+        self._fed = 0
+        self._run = RejectedRun(mark)
+
+    @property
+    def pending(self) -> bool:
+        """See `Framer.pending`."""
+        return bool(self._held) or self._run.length > 0
+
+    @property
+    def offset(self) -> int:
+        """See `Framer.offset`."""
+        return self._fed
+
+    def flush(self) -> list[Piece]:
+        """See `Framer.flush`."""
+        out: list[Piece] = []
+        self._run.add(self._fed - len(self._held), self._held, out, self._broken)
+        self._run.end(out)
+        self._held = b""
+        return out
+
+    def _take(self, data: bytes) -> tuple[int, bytes]:
+        """The bytes to be cut now, those held back before them, and where they begin."""
+        at, buffer = self._fed - len(self._held), self._held + data
+        self._fed += len(data)
+        return at, buffer

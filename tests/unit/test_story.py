@@ -258,6 +258,9 @@ def test_without_the_rulebooks_file_the_recorded_figures_are_told() -> None:
 def test_every_report_of_the_shoe_has_a_sentence() -> None:
     assert set(REPORT_WORDS) == set(get_args(AnyReport))
     assert report_words(ErrorRaised(code="card_jam", latched=True)).endswith("card jam.")
+    assert report_words(ReportLost(expected="line", got="broken_line")) == (
+        "A line of the shoe could not be taken (broken line). It may have been a card."
+    )
 
 
 def test_every_wager_and_every_category_has_words_and_a_source() -> None:
