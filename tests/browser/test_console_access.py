@@ -80,3 +80,21 @@ def test_a_correction_with_its_preview_breaks_no_rule(opened: Screen) -> None:
     page.locator("dialog .look").click()
     page.locator("dialog .preview h3").wait_for()
     check(page)
+
+
+def test_the_limits_of_a_table_between_coups_break_no_rule(opened: Screen) -> None:
+    page = opened.page
+    page.goto(f"{opened.table.address}/pit")
+    opened.act("confirm_result")
+    opened.fill(reason="seen on camera")
+    opened.go("confirm_result")
+    opened.phase("settled")
+    page.locator("#more [data-command=set_limits]:enabled").click()
+    check(page)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hant"])
+def test_the_scoreboard_breaks_no_rule(opened: Screen, language: str) -> None:
+    opened.page.goto(f"{opened.table.address}/?lang={language}")
+    opened.page.locator("#board[data-live=true]").wait_for()
+    check(opened.page)
