@@ -30,7 +30,14 @@ from simulators.faults import OF_PEOPLE, FaultPlan
 from simulators.script import Call
 from simulators.shoe import DealtCoup, ShoeSimulator
 from simulators.shoe_changes import DEALER, ShoeChanges
-from simulators.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally, needs_somebody
+from simulators.supervisor import (
+    SHOE_ERROR,
+    SUPERVISOR,
+    OnTheTable,
+    Supervisor,
+    Tally,
+    needs_somebody,
+)
 from simulators.view import OVER, TableSeen, TableView
 from table_core.rulebook import Rulebook
 from table_core.stores import load_rulebook
@@ -264,6 +271,8 @@ class Croupier:
         """What keeps betting shut: a coup that was left, an error at the device, or time."""
         if code == "shoe_error":
             await self._shoe.clear_errors()
+            if await self.view.within(lambda seen: not _in_error(seen), self._patience_s) is None:
+                await self._supervisor.end_errors()  # its word for it was lost on the line
         seen = await self.view.quiet(_QUIET_S)
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
@@ -326,4 +335,4 @@ class Croupier:
 
 
 def _in_error(seen: TableSeen) -> bool:
-    return any(alarm.name.startswith("shoe_error_") for alarm in seen.alarms)
+    return any(alarm.name.startswith(SHOE_ERROR) for alarm in seen.alarms)

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from events.commands import (
     AcknowledgeAlarm,
     Burn,
+    ClearShoeError,
     Command,
     ConfirmResult,
     CorrectCard,
@@ -31,9 +32,10 @@ from simulators.console import Console, refused
 from simulators.script import Fallen
 from simulators.view import OVER, AlarmSeen, CoupSeen, TableSeen, TableView
 
-__all__ = ["SUPERVISOR", "OnTheTable", "Supervisor", "Tally", "needs_somebody"]
+__all__ = ["SHOE_ERROR", "SUPERVISOR", "OnTheTable", "Supervisor", "Tally", "needs_somebody"]
 
 SUPERVISOR: Final = "supervisor"
+SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device; its code follows
 
 _QUIET_S: Final = 0.25  # a supervisor acts when nothing has happened for so long
 _TRIES: Final = 40  # steps to put one coup right; six cards entered and corrected are a dozen
@@ -45,7 +47,7 @@ _MARKS: Final = frozenset({"dealing", "complete", "disputed"})
 _HOPELESS: Final = frozenset({"too_many_copies"})
 _PATIENCE: Final = 3  # refusals of another kind: a report came meanwhile, and a new look helps
 # Alarms that the table clears by itself, with their cause.
-_CAUSED: Final = ("shoe_error_", "link_down", "log_unwritable")
+_CAUSED: Final = (SHOE_ERROR, "link_down", "log_unwritable")
 _BURN_MISSING: Final = "burn_missing"
 
 
@@ -164,6 +166,16 @@ class Supervisor:
     async def void(self, coup: str, reason: str, why: str) -> None:
         """The coup does not count."""
         await self._ask(VoidCoup(transaction=f"v-{_name(coup)}", reason=reason), why)
+
+    async def end_errors(self) -> None:
+        """The device shows no error any more, and the screen still does."""
+        for alarm in (await self._now()).alarms:
+            code = alarm.name.removeprefix(SHOE_ERROR)
+            if code != alarm.name:
+                transaction = self._transaction("e", code)
+                reason = "the shoe shows no error"
+                over = ClearShoeError(transaction=transaction, code=code, reason=reason)
+                await self._ask(over, alarm.name)
 
     async def mind_alarms(self) -> None:
         """Between coups: what was seen and has no other way out is acknowledged, or tried once."""
