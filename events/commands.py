@@ -231,7 +231,7 @@ class CorrectWager(Command, frozen=True, kw_only=True):
 
 
 class CorrectRulebook(Command, frozen=True, kw_only=True):
-    """A settled coup was played by this rulebook: it is judged again by it."""
+    """A coup was played by this rulebook: it is judged by it, again if it was settled."""
 
     coup: str
     rulebook: str

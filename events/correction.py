@@ -53,13 +53,13 @@ class WagerCorrected(TableEvent, frozen=True, kw_only=True):
 
 
 class RulebookCorrected(TableEvent, frozen=True, kw_only=True):
-    """A settled coup had been played by another rulebook than was in force on record.
+    """A coup was played by another rulebook than was in force on record.
 
     Args:
-        coup: the coup's id.
-        was: id of the rulebook it was settled by.
+        coup: the coup's id; in progress, or settled.
+        was: id of the rulebook that it was judged by.
         was_hash: SHA-256 of its file.
-        rulebook: id of the rulebook it is settled by from now on.
+        rulebook: id of the rulebook that it is judged by from now on.
         rulebook_hash: SHA-256 of its file.
         reason: the person's.
     """

@@ -29,6 +29,7 @@ __all__ = [
     "fold_commission",
     "laid_anew",
     "laid_for",
+    "more_and_less",
     "settlement_facts",
 ]
 
@@ -221,7 +222,13 @@ def laid_anew(
     rulebook: Rulebook, before: Iterable[Wager], after: Iterable[Wager]
 ) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
     """What wagers that were corrected need laid in advance: more, and less, by seat."""
-    was, now = laid_for(rulebook, before), laid_for(rulebook, after)
+    return more_and_less(laid_for(rulebook, before), laid_for(rulebook, after))
+
+
+def more_and_less(
+    was: Sequence[SeatAmount], now: Sequence[SeatAmount]
+) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
+    """By seat, what is to come and what is to go where `was` lies and `now` is to lie."""
     return _minus(now, was), _minus(was, now)
 
 

@@ -31,7 +31,7 @@ yet, and a first card that was lost shows by the position of the next.
 A face that a person enters, corrects or distrusts sends the coup back to ``dealing``, where it is
 judged again with what is known then; a first phase that was paid on other faces is taken back and
 settled again. A misaligned coup takes entered cards without being judged;
-only a person's realignment brings it back. A wager that is corrected moves no phase.
+only a person's realignment brings it back. A wager or a rulebook that is corrected moves no phase.
 
 A coup that is over stays so: what a correction after its settlement makes of it is no way from one
 phase to another, and is folded beside this table (`table_core.fold_correction`), whatever the coup
@@ -41,7 +41,7 @@ in progress is doing meanwhile.
 from enum import Enum
 from typing import Final
 
-from events.correction import HandsCorrected, WagerCorrected
+from events.correction import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.irregularity import (
     CardCorrected,
     CardEntered,
@@ -102,6 +102,7 @@ _CLOSED, _DEALT, _DISCLOSED = BettingClosed.TYPE, CardDealt.TYPE, CardDisclosed.
 _UNREAD, _MARKED, _ENTERED = CardUnread.TYPE, CardMarkedUnreadable.TYPE, CardEntered.TYPE
 _CORRECTED, _REALIGNED = CardCorrected.TYPE, CoupRealigned.TYPE
 _HANDS, _WAGER = HandsCorrected.TYPE, WagerCorrected.TYPE
+_RULEBOOK: Final = RulebookCorrected.TYPE
 _EXCESS, _RESOLVED = ExcessCardDrawn.TYPE, ExcessCardResolved.TYPE
 _UNSUPPORTED: Final = WagersVoided.TYPE
 _COMPLETED, _CONFIRMED = DealCompleted.TYPE, ResultConfirmed.TYPE
@@ -148,7 +149,8 @@ TRANSITIONS: Final[dict[tuple[Phase, str], Phase]] = {
         for phase in (Phase.DEALING, Phase.COMPLETE, Phase.DISPUTED, Phase.HELD)
     },
     **{
-        (phase, _WAGER): phase
+        (phase, what): phase
+        for what in (_WAGER, _RULEBOOK)
         for phase in (
             Phase.CLOSED,
             Phase.DEALING,

@@ -82,9 +82,9 @@ from table_core.decide_commission import (
 from table_core.decide_correction import (
     correct_hands,
     correct_past_card,
-    correct_rulebook,
     void_past_coup,
 )
+from table_core.decide_rulebook_correction import correct_rulebook
 from table_core.decide_shoe import (
     burn,
     clear_shoe_error,

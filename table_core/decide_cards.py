@@ -170,7 +170,8 @@ def resolve_irregularity(
 def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Context) -> Decision:
     if command.seen is None:
         return refuse("seen_required", "say whether the table has seen the card's face")
-    outcome = _OUTCOMES[context.rulebook.procedure.excess](command.seen)
+    procedure = context.rulebook_of(draft.coup).procedure
+    outcome = _OUTCOMES[procedure.excess](command.seen)
     if outcome is None:
         draft.void(context, command.reason)
         return tuple(draft.events)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from events.cards import Card, Hand
-from events.commands import CorrectCard, CorrectHands, CorrectRulebook, Refusal, VoidCoup
-from events.correction import HandsCorrected, RulebookCorrected
+from events.commands import CorrectCard, CorrectHands, Refusal, VoidCoup
+from events.correction import HandsCorrected
 from events.table import CoupVoided
 from table_core.audit import audit_shoe
 from table_core.correcting import corrected, hands_error, known_faces, voided_again
@@ -19,7 +19,7 @@ from table_core.dealing import completion
 from table_core.draft import Context, Draft, Hands
 from table_core.fold_correction import past_coup
 from table_core.judging import judge_cards
-from table_core.past_coups import Case, book, case_of, in_progress, issue, settle_again
+from table_core.past_coups import Case, case_of, in_progress, issue, settle_again
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.shoe_state import ShoeView, times_seen
@@ -28,7 +28,6 @@ from table_core.state import Coup, TableState
 __all__ = [
     "correct_hands",
     "correct_past_card",
-    "correct_rulebook",
     "void_past_coup",
 ]
 
@@ -170,34 +169,7 @@ def _faces(coup: Coup) -> Hands:
     return known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
 
 
-# ---- the rulebook, and a void ----
-
-
-def correct_rulebook(state: TableState, command: CorrectRulebook, context: Context) -> Decision:
-    """A settled coup judged again by another rulebook that this build has."""
-    if in_progress(state, command.coup) is not None:
-        return refuse("coup_in_progress", "a coup in progress is judged by the rulebook it opened")
-    case = case_of(state, command.coup, command.reason, context)
-    if isinstance(case, Refusal):
-        return case
-    coup, now = case.coup, book(context, command.rulebook_hash)
-    if now is None or now.id != command.rulebook:
-        text = f"no rulebook {command.rulebook!r} of hash {command.rulebook_hash[:12]!r} is known"
-        return refuse("unknown_rulebook", text)
-    if now.hash == coup.rulebook_hash:
-        return refuse("changes_nothing", f"coup {coup.id} was settled by that rulebook")
-    event = RulebookCorrected(
-        coup=coup.id,
-        was=coup.rulebook,
-        was_hash=coup.rulebook_hash,
-        rulebook=now.id,
-        rulebook_hash=now.hash,
-        reason=command.reason,
-    )
-    draft = Draft(state)
-    draft.emit(event)
-    settle_again(draft, context, corrected(coup, event), was=case.rulebook, now=now)
-    return tuple(draft.events)
+# ---- a void ----
 
 
 def void_past_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:

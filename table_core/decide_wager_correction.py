@@ -58,7 +58,7 @@ def correct_wager(state: TableState, command: CorrectWager, context: Context) ->
     refusal = _wager_phase_refusal(state) or first_of(
         (not command.reason.strip(), "reason_required", "say why")
     )
-    made = refusal or _wager_event(coup, context.rulebook, command, context)
+    made = refusal or _wager_event(coup, context.rulebook_of(coup), command, context)
     if isinstance(made, Refusal):
         return made
     return _wager_in_progress(state, coup, made, context)
@@ -83,7 +83,7 @@ def _wager_in_progress(
     state: TableState, coup: Coup, event: WagerCorrected, context: Context
 ) -> Decision:
     """Laid commission and a first phase that was paid follow at once."""
-    rulebook, draft = context.rulebook, Draft(state)
+    rulebook, draft = context.rulebook_of(coup), Draft(state)
     draft.emit(event)
     _record_breach(draft, coup, with_limits(rulebook, state.limits), event)
     more, less = laid_anew(rulebook, coup.wagers, draft.coup.wagers)

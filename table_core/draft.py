@@ -53,7 +53,7 @@ class Context(Struct, frozen=True, kw_only=True):
             transaction is one user's own.
         result_required: the wire profile brings the shoe's own result, and it is waited for.
         caught_up: everything the driver has numbered has been appended.
-        library: other rulebooks by which a settled coup can be judged again.
+        library: other rulebooks by which a coup can be judged once that is corrected.
         recalled: the table as it left a shoe of before, where a command is about a coup of that.
     """
 
@@ -64,6 +64,17 @@ class Context(Struct, frozen=True, kw_only=True):
     caught_up: bool = True
     library: tuple[Rulebook, ...] = ()
     recalled: TableState | None = None
+
+    def rulebook_of(self, coup: Coup) -> Rulebook:
+        """The rulebook that a coup in progress pins: the one in force, unless that was corrected.
+
+        Raises:
+            OurBug: it is not at hand; the shell must not have started.
+        """
+        for book in (self.rulebook, *self.library):
+            if book.hash == coup.rulebook_hash:
+                return book
+        raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, which is not at hand")
 
 
 class Draft:
@@ -121,9 +132,7 @@ class Draft:
             phase: which.
             hands: the faces of Player and Banker, where not those that are known now.
         """
-        coup, rulebook = self.coup, context.rulebook
-        if coup.rulebook_hash != rulebook.hash:
-            raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, not {rulebook.hash}")
+        coup, rulebook = self.coup, context.rulebook_of(self.coup)
         player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
         outcome = outcome_for(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
@@ -143,12 +152,13 @@ class Draft:
         before = self.coup.settlement(settlement.phase)
         self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
-        for fact in settlement_facts(context.rulebook, book, settlement, reversed_=before):
+        rulebook = context.rulebook_of(self.coup)
+        for fact in settlement_facts(rulebook, book, settlement, reversed_=before):
             self.emit(fact)
 
     def _take_back_first_phase(self, context: Context) -> None:
         """A void that leaves nothing: the paid phase's stakes go back as well."""
-        if context.rulebook.procedure.void_after_phase_one == "keep":
+        if context.rulebook_of(self.coup).procedure.void_after_phase_one == "keep":
             return
         settlement = voided_again(context.table, self.coup, INITIAL_PHASE)
         if settlement is not None:
@@ -177,7 +187,7 @@ class Draft:
     def void(self, context: Context, reason: str) -> None:
         """The coup does not count: stakes not yet settled go back, and what was laid."""
         self._take_back_first_phase(context)
-        coup, rulebook = self.coup, context.rulebook
+        coup, rulebook = self.coup, context.rulebook_of(self.coup)
         refunds = tuple(
             _refund(wager)
             for wager in coup.wagers

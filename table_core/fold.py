@@ -27,7 +27,7 @@ from events.commission import (
     CommissionReversed,
     CommissionUncollected,
 )
-from events.correction import HandsCorrected, WagerCorrected
+from events.correction import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.errors import OurBug
 from events.integrity import CheckpointKeyChanged
 from events.irregularity import (
@@ -90,6 +90,7 @@ from table_core.fold_correction import (
     fold_past,
     is_of_the_past,
     on_hands_corrected,
+    on_rulebook_corrected,
     on_wager_corrected,
     past_with,
 )
@@ -298,6 +299,7 @@ _COUP_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any, Phase], Tab
     CardCorrected: on_card_set_by_hand,
     HandsCorrected: on_hands_corrected,
     WagerCorrected: on_wager_corrected,
+    RulebookCorrected: on_rulebook_corrected,
     CoupRealigned: on_coup_realigned,
     ExcessCardDrawn: _on_excess_card_drawn,
     ExcessCardResolved: on_excess_card_resolved,

@@ -29,6 +29,7 @@ __all__ = [
     "fold_past",
     "is_of_the_past",
     "on_hands_corrected",
+    "on_rulebook_corrected",
     "on_wager_corrected",
     "past_coup",
     "past_with",
@@ -54,6 +55,12 @@ def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -
     coup = current_coup(state)
     wagers = with_wager(coup, event.was, event.wager).wagers
     return with_coup(state, phase, wagers=wagers, summed=summed_on(Standing(), wagers))
+
+
+def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Phase) -> TableState:
+    """The coup is judged by another rulebook from here on; the one in force stays."""
+    changes = {"rulebook": event.rulebook, "rulebook_hash": event.rulebook_hash}
+    return with_coup(state, phase, **changes)
 
 
 # ---- coups that are over ----

@@ -131,7 +131,8 @@ def settle_first_phase(draft: Draft, context: Context) -> None:
     if len(first_cards) < INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
         return
     paid = coup.settlement(INITIAL_PHASE) is not None
-    if paid or any(context.rulebook.phase_of(w.bet) == INITIAL_PHASE for w in coup.wagers):
+    rulebook = context.rulebook_of(coup)
+    if paid or any(rulebook.phase_of(w.bet) == INITIAL_PHASE for w in coup.wagers):
         draft.settle(context, INITIAL_PHASE)
 
 

@@ -277,14 +277,26 @@ class Table:
 
     def _adopt(self) -> None:
         state, rulebook = self.state, self.rulebook
-        if state.in_progress and state.coup and state.coup.rulebook_hash != rulebook.hash:
-            raise ConfigError(
-                f"coup {state.coup.id} is in progress under rulebook {state.coup.rulebook} "
-                f"({state.coup.rulebook_hash[:12]}), but the configuration says {rulebook.id} "
-                f"({rulebook.hash[:12]}); start with the old one, finish or void the coup first"
-            )
+        if state.in_progress and state.coup:
+            self._require_book_of(state.coup)
         cause = f"core/rulebook/{rulebook.hash}/{state.position + 1}"
         self._append(adopt_rulebook(state, rulebook), actor="core", cause=cause)
+
+    def _require_book_of(self, coup: Coup) -> None:
+        """The rulebook in force does not change in mid-coup, and that of the coup is at hand."""
+        state, rulebook = self.state, self.rulebook
+        if state.rulebook_hash != rulebook.hash:
+            raise ConfigError(
+                f"coup {coup.id} is in progress under rulebook {state.rulebook} "
+                f"({state.rulebook_hash[:12]}), but the configuration says {rulebook.id} "
+                f"({rulebook.hash[:12]}); start with the old one, finish or void the coup first"
+            )
+        if all(each.hash != coup.rulebook_hash for each in (rulebook, *self.library)):
+            raise ConfigError(
+                f"coup {coup.id} is in progress and was corrected to rulebook {coup.rulebook} "
+                f"({coup.rulebook_hash[:12]}), which is not at hand; start with the build and the "
+                "files that have it, and finish or void the coup first"
+            )
 
     def _append(
         self,

@@ -109,7 +109,12 @@ class Game:
     def __init__(self, rulebook: Rulebook, seed: int) -> None:
         self.rulebook = rulebook
         self.rng = random.Random(seed)
-        library = tuple(BOOKS[name]() for name in LIBRARY)
+        # A coup is never judged again by a rulebook of another currency.
+        library = tuple(
+            replace(BOOKS[name](), currency=rulebook.currency)
+            for name in LIBRARY
+            if BOOKS[name]().hash != rulebook.hash
+        )
         self.table = CardTable(Context(table="t1", rulebook=rulebook, library=library))
         self.world = self.table.world
         self.auditor = Auditor(rulebook, *library)

@@ -14,7 +14,7 @@ from tests.support.money_game import BOOKS, Game, random_coup
 @pytest.mark.parametrize("name", ["au-commission", "reverse_all", "prepaid pairs"])
 def test_a_cage_and_a_ledger_come_to_the_tables_own_totals(name: str) -> None:
     game, rng = Game(BOOKS[name](), seed=11), random.Random(f"books/{name}")
-    for _ in range(40):
+    for _ in range(50):
         game.play(random_coup(rng))
     told = [
         (position, event.settlement)

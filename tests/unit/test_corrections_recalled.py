@@ -151,7 +151,7 @@ def test_a_supervisor_corrects_a_coup_of_an_earlier_shoe_and_the_log_says_who(
 ) -> None:
     table = table_on(log)
     settled(table)
-    ez = load_rulebook("ez")
+    even = load_rulebook("au-even-money")
     commands = (
         CorrectCard(
             transaction="1", coup=COUP, hand=ORDER[0][0], number=1, face=cards("8S")[0], reason="a"
@@ -166,7 +166,7 @@ def test_a_supervisor_corrects_a_coup_of_an_earlier_shoe_and_the_log_says_who(
             reason="c",
         ),
         CorrectRulebook(
-            transaction="4", coup=COUP, rulebook=ez.id, rulebook_hash=ez.hash, reason="d"
+            transaction="4", coup=COUP, rulebook=even.id, rulebook_hash=even.hash, reason="d"
         ),
         VoidCoup(transaction="5", coup=COUP, reason="e"),
     )

@@ -117,8 +117,6 @@ def test_a_coup_void_before_its_settlement_is_not_corrected() -> None:
         assert code(world, command) == "coup_void"
 
 
-def test_the_coup_in_progress_keeps_its_rulebook() -> None:
-    world = World()
-    world.ready()
-    world.open()
-    assert code(world, other(load_rulebook("ez"))) == "coup_in_progress"
+def test_a_coup_is_not_judged_by_a_rulebook_of_anwrong_currency() -> None:
+    context = replace(CONTEXT, library=(load_rulebook("ez"),))
+    assert code(played(context), other(load_rulebook("ez"))) == "wrong_currency"
