@@ -26,10 +26,10 @@ from events.tree import inclusion_proofs, leaf_hash
 from table_core.past_index import BLOCK, PastIndex, Read, root_above
 from table_core.refusals import refuse
 
-__all__ = ["Proved", "proofs", "prove"]
+__all__ = ["CoupProved", "proofs", "prove"]
 
 
-class Proved(Struct, frozen=True, kw_only=True):
+class CoupProved(Struct, frozen=True, kw_only=True):
     """What `prove_coup` shows.
 
     Args:
@@ -43,7 +43,7 @@ class Proved(Struct, frozen=True, kw_only=True):
     evidence: str
 
 
-def prove(index: PastIndex, read: Read, log: LogReader, coup: str) -> Proved | Refusal:
+def prove(index: PastIndex, read: Read, log: LogReader, coup: str) -> CoupProved | Refusal:
     """The evidence for a coup of the index."""
     collector = Collector(coup)
     for (position, stored, _), _ in index.course(coup, read):
@@ -64,7 +64,7 @@ def prove(index: PastIndex, read: Read, log: LogReader, coup: str) -> Proved | R
     except InputError as error:
         return refuse("unknown_rulebook", str(error))
     name = f"coup-{log.origin.replace('/', '-')}-{coup.replace('/', '-')}.json"
-    return Proved(coup=coup, file=name, evidence=data.decode())
+    return CoupProved(coup=coup, file=name, evidence=data.decode())
 
 
 def proofs(

@@ -32,9 +32,9 @@ from table_core.what_if import WhatIf, what_if
 
 __all__ = [
     "FOUND_MOST",
+    "CoupFound",
     "CoupTold",
-    "Found",
-    "FoundCoup",
+    "CoupsFound",
     "Step",
     "find",
     "show_table",
@@ -49,7 +49,7 @@ _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 _NANOSECONDS: Final = 9
 
 
-class FoundCoup(Struct, frozen=True, kw_only=True):
+class CoupFound(Struct, frozen=True, kw_only=True):
     """A coup that was found; money in minor units, of the settlements in force.
 
     Args:
@@ -79,7 +79,7 @@ class FoundCoup(Struct, frozen=True, kw_only=True):
     troubles: tuple[str, ...]
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class CoupsFound(Struct, frozen=True, kw_only=True):
     """What `find_coups` shows: a page of coups, the newest first, and whether older ones fit too.
 
     Args:
@@ -88,7 +88,7 @@ class Found(Struct, frozen=True, kw_only=True):
         position: up to which the log was read.
     """
 
-    coups: tuple[FoundCoup, ...]
+    coups: tuple[CoupFound, ...]
     more: bool
     position: int
 
@@ -135,7 +135,7 @@ class CoupTold(Struct, frozen=True, kw_only=True):
     wagers: tuple[Wager, ...]
 
 
-def find(index: PastIndex, asked: FindCoups) -> Found | Refusal:
+def find(index: PastIndex, asked: FindCoups) -> CoupsFound | Refusal:
     """A page of the coups that fit."""
     if not 1 <= asked.limit <= FOUND_MOST:
         return refuse("invalid_limit", f"limit: 1 to {FOUND_MOST} coups at once")
@@ -155,7 +155,7 @@ def find(index: PastIndex, asked: FindCoups) -> Found | Refusal:
         if _fits(index, line, asked) and since <= line.opened_at and line.opened_at < (until or "~")
     )
     found = list(islice(fitting, asked.limit + 1))
-    return Found(
+    return CoupsFound(
         coups=tuple(_found(line) for line in found[: asked.limit]),
         more=len(found) > asked.limit,
         position=index.newest.position,
@@ -267,8 +267,8 @@ def _result(line: CoupLine) -> Literal["player", "banker", "tie", "void"] | None
     return line.result  # type: ignore[return-value]  # a winner's value, as `CoupList` took it
 
 
-def _found(line: CoupLine) -> FoundCoup:
-    return FoundCoup(
+def _found(line: CoupLine) -> CoupFound:
+    return CoupFound(
         coup=line.coup,
         position=line.first,
         at=line.opened_at,

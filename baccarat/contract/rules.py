@@ -173,6 +173,10 @@ RULES: Final[dict[str, Schema]] = {
     "FindCoups.since": _SINCE,
     "FindCoups.until": _SINCE,
     "FindCoups.before": _text(_COUP, "20261127-02/31"),
+    "CoupFound.position": _from(1, example=17),
+    "CoupFound.revision": _from(0, example=1),
+    "CoupsFound.position": _from(0, example=20),
+    "CoupProved.file": _text(r"[a-z0-9_.-]+\.json", "coup-harbour-b7-20261127-01-31.json"),
     "FindCoups.limit": _from(1, 50, example=20),
     "seq": _from(0, example=3),
     "ShoeEvent.seq": _from(1, example=3),
@@ -185,7 +189,7 @@ _FREE: Final = """
     reason text detail words title hint transport dealer supervisor patron device device_seq mode
     place by kind method timing expected got lines pay_scale game pays errors rule signed reference
     occasion
-    CardView.source LinkStatusView.state
+    CardView.source LinkStatusView.state troubles evidence
 """
 FREE_TEXT: Final = frozenset(_FREE.split())
 """Texts that may say anything."""

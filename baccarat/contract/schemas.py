@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, RULES, Schema
+from baccarat.past_proof import CoupProved
 from events.codec import Envelope
 from events.commands import Answer
 from events.presence import Status
@@ -20,6 +21,7 @@ from events.registry import KINDS
 from events.requests import COMMANDS
 from events.shoe import LinkStatus, ShoeAck, ShoeEvent
 from events.table import CoupSettled, TableEvent
+from table_core.past_look import CoupsFound
 from table_core.shell.bell import AlarmNotice
 from table_core.shell.looking import CoupOnRecord
 from table_core.shell.publishers import SEALED
@@ -49,6 +51,20 @@ _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "alarm": AlarmNotice,
     "answer": Answer,
 }
+_SHOWN: Final = (CoupOnRecord, CoupsFound, CoupProved)
+# Of what is told of a coup, the form is that of `baccarat replay --json`, for people to read.
+_TOLD: Final[tuple[Schema, ...]] = (
+    {
+        "description": "`tell_coup`: the coup's story, how it lay at each step, its wagers.",
+        "type": "object",
+        "required": ["story", "steps", "wagers"],
+    },
+    {
+        "description": "`what_if`: the coup beside what it would have been.",
+        "type": "object",
+        "required": ["coup", "changes", "happened", "instead", "sequence", "wagers"],
+    },
+)
 _CHECKPOINT: Final[Schema] = {
     "title": "Checkpoint",
     "description": "A signed checkpoint of the log, as text: C2SP tlog-checkpoint.",
@@ -122,7 +138,7 @@ def _references(node: object) -> Iterator[str]:
 
 def definitions() -> dict[str, Schema]:
     """Every definition by name: the messages' in small letters, the types' as in the source."""
-    types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), CoupOnRecord]
+    types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
     references, made = msgspec.json.schema_components(types, ref_template=REF + "{name}")
     names = {kind: _target(ref) for kind, ref in zip(types, references, strict=True)}
     found = {name: _finished(name, schema) for name, schema in made.items()}
@@ -197,10 +213,10 @@ def _shown(names: Mapping[object, str]) -> Schema:
         "required": ["events"],
         "additionalProperties": False,
     }
-    record = {"$ref": f"{REF}{names[CoupOnRecord]}"}
+    typed = [{"$ref": f"{REF}{names[kind]}"} for kind in (*_SHOWN, StateView)]
     return {
-        "description": "What `show_coup` or `preview` asked to see.",
-        "anyOf": [record, preview, {"type": "null"}],
+        "description": "What a command that changes nothing asked to see.",
+        "anyOf": [*typed, preview, *deepcopy(_TOLD), {"type": "null"}],
     }
 
 
