@@ -22,7 +22,7 @@ from displays.accounts import Account, hash_password, save_accounts
 from events.errors import InputError, TableError
 from events.keys import make_signing_key
 
-__all__ = ["PUBLIC_KEY", "DemoBroken", "DemoOptions", "Machine"]
+__all__ = ["LEDGER", "PUBLIC_KEY", "DemoBroken", "DemoOptions", "Machine"]
 
 _SITE: Final = "demo"
 _TABLE: Final = "t1"
@@ -49,6 +49,20 @@ host = "{host}"
 port = {page}
 users = "{users}"
 betting_s = {betting_s}
+
+[cage]
+ledger = "{ledger}"
+user = "ledger"
+consumer = "ledger"
+
+[users]
+dealer = ["dealer"]
+supervisor = ["supervisor"]
+wagers = ["wagers"]
+cage = ["cage"]
+ledger = ["cage"]
+display = ["display"]
+console = ["console"]
 """
 _KEY: Final = "table.key"
 _USERS: Final = "users.toml"
@@ -56,6 +70,7 @@ _PEOPLE: Final = ("dealer", "supervisor")
 # For how long the simulated dealer lets people wager, seconds at speed 1.
 _BETTING_S: Final = 10
 PUBLIC_KEY: Final = "table.pub"
+LEDGER: Final = "ledger.sqlite"
 # Lines of a service's log that are shown when it ends by itself.
 _LAST_WORDS: Final = 3
 
@@ -233,6 +248,7 @@ class Machine:
                 host=LOOPBACK,
                 port=port,
                 key=_KEY,
+                ledger=LEDGER,
                 page=self._options.port or free_port(),
                 users=_USERS,
                 betting_s=max(1, round(_BETTING_S / (self._options.speed or 1000))),

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Final, Protocol, cast
 
 from baccarat.demo.ledger import Ledger, Summary, audit
-from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
+from baccarat.demo.machine import LEDGER, DemoBroken, DemoOptions, Machine
 from events.codec import decode_data, decode_envelope
+from events.errors import InputError, LedgerError
 from events.log import EventLog
 from events.table import Settlement
 from simulators.cage import Cage, Receipt
@@ -26,6 +27,8 @@ __all__ = ["Onlooker", "Played", "play"]
 
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
+# Between two looks at the ledger, seconds.
+_LOOK_S: Final = 0.1
 # In how much of a short game the faults come, per cent.
 _EARLY_PERCENT: Final = 80
 
@@ -80,6 +83,7 @@ async def play(
         machine.start("shoe")
         machine.start("table")
         machine.start("displays")
+        machine.start("cage")
         acknowledged_to, tally = await _play(
             options, machine, ledger, onlooker, (port, dealing), stop
         )
@@ -126,7 +130,7 @@ async def _play(
         on_coup=on_coup,
     )
     cage = Cage(
-        config.bus_settings("cage"),
+        config.bus_settings("payer"),  # the ledger has the client id of a cage
         config.topics,
         path=machine.data / "cage.sqlite",
         on_receipt=on_receipt,
@@ -134,10 +138,12 @@ async def _play(
     background = [shoe.run(), croupier.run(), cage.run(), onlooker.run(), machine.watch()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in background]
+        await _booked(machine, 0)  # its start is not to take time from the first coups
         playing = group.create_task(_until(stop, croupier, options.rounds))
         await playing
         if croupier.view.seen is not None:
             await _acknowledged(cage, croupier.view.seen.position)
+            await _booked(machine, croupier.view.seen.position)
         for task in tasks:
             task.cancel()
     return cage.acknowledged, croupier.tally
@@ -172,6 +178,33 @@ async def _acknowledged(cage: Cage, position: int) -> None:
             f"the cage has acknowledged {cage.acknowledged}, not {position}, "
             f"within {_CAGE_PATIENCE_S:g} s"
         ) from error
+
+
+async def _booked(machine: Machine, position: int) -> None:
+    """Wait until the ledger holds everything up to `position`."""
+    ledger, origin = str(machine.data / LEDGER), machine.table.origin
+    try:
+        async with asyncio.timeout(_CAGE_PATIENCE_S):
+            while await asyncio.to_thread(_ledger_place, ledger, origin) < position:  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(_LOOK_S)
+    except TimeoutError as error:
+        raise DemoBroken(
+            f"the ledger has not booked {position} within {_CAGE_PATIENCE_S:g} s"
+        ) from error
+
+
+def _ledger_place(ledger: str, origin: str) -> int:
+    """How far it is; less than nothing while there is none."""
+    # Its packages take a third of a second, which the demo's start does without.
+    from cage.database import parse_ledger_url  # noqa: PLC0415 - as said above
+    from cage.reading import reading  # noqa: PLC0415 - the same
+
+    try:
+        with reading(parse_ledger_url(ledger)) as read:
+            place = read.cursor(origin)
+    except (InputError, LedgerError):  # it is being made
+        return -1
+    return place[0] if place else -1
 
 
 def _stopped_by_signals() -> asyncio.Event:

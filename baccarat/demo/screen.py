@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from baccarat.demo.ledger import Ledger, Summary
-from baccarat.demo.machine import PUBLIC_KEY
+from baccarat.demo.machine import LEDGER, PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
 from events.table import Settlement
@@ -142,6 +142,10 @@ def print_summary(console: Console, summary: Summary) -> None:
             console.print(f"{what:<12} {value}", soft_wrap=True, highlight=False)
     key = Path(summary.log).with_name(PUBLIC_KEY)
     console.print(f"Check it: baccarat log verify {summary.log} --key {key}", soft_wrap=True)
+    ledger = Path(summary.log).with_name(LEDGER)
+    console.print(
+        f"And the books: baccarat cage reconcile {summary.log} --ledger {ledger}", soft_wrap=True
+    )
 
 
 def _counts(counts: Mapping[str, int]) -> str:
