@@ -61,7 +61,7 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
 """Profiles with a check and a number: a bad line of text may leave no trace, by its own page."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
-_MOST_STEPS: Final = 60_000  # of a coup; beyond it nothing goes on
+_MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing goes on
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class World:
         self._hash = hashlib.sha256()
         self._live: TableState | None = None  # of the table's last life
         self._violations: list[str] = []
-        self._steps = 0
+        self._steps = self._over_at = 0
         self._seats = [
             self._seat("driver", self._make_driver),
             self._seat("table", self._make_table),
@@ -128,11 +128,10 @@ class World:
         self._person = Person(self._clock, self._life(coups))
         self._parts: list[Part] = [*self._seats, self._desk_seat, self._shoe, self._person]
         self._port.plug_in()
-        most = _MOST_STEPS * (coups + 1)
         try:
             while not self._person.over:
                 self._step()
-                if self._steps > most:
+                if self._steps - self._over_at > _MOST_STEPS:
                     raise Violation("nothing goes on any more")  # noqa: TRY301 - told like all others
             self._come_to_rest()
             self._hold()
@@ -301,6 +300,7 @@ class World:
 
     def _coup_over(self, played: PlayedCoup) -> None:
         self._audit()
+        self._over_at = self._steps
         lying = _hands(played.lying)
         self._auditor.at_the_end(played.coup, lying, broken_off=played.broken_off)
 

@@ -1,0 +1,145 @@
+"""Ten defects that a table must never have, each as a change of one place, and who catches it."""
+
+from typing import Final, NamedTuple
+
+__all__ = ["CATCHERS", "DEFECTS", "Defect"]
+
+
+class Defect(NamedTuple):
+    """One wrong build.
+
+    Args:
+        name: what is wrong with it.
+        path: the file.
+        right: the text as it is, which is there exactly once.
+        wrong: what stands there in the broken build.
+        catcher: the name of what must catch it.
+    """
+
+    name: str
+    path: str
+    right: str
+    wrong: str
+    catcher: str
+
+
+_WORLD: Final = ("-m", "baccarat", "sim", "world", "--coups", "25")
+_PYTEST: Final = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist")
+
+CATCHERS: Final[dict[str, tuple[str, ...]]] = {
+    "world": (*_WORLD, "--seeds", "1..16", "--faults", "all"),
+    "world without faults": (*_WORLD, "--seeds", "1..8"),
+    "world with full disks": (*_WORLD, "--seeds", "1..4", "--faults", "log_disk_full"),
+    "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
+    "world with bad lines": (*_WORLD, "--seeds", "1..6", "--faults", "missing_report,unplug"),
+    "test_publishers": (*_PYTEST, "tests/unit/test_publishers.py"),
+    "test_snapshot_trust": (*_PYTEST, "tests/unit/test_snapshot_trust.py"),
+    "test_roads": (*_PYTEST, "tests/unit/test_roads.py"),
+}
+"""Name to Python's arguments; each passes on the build as it is."""
+
+DEFECTS: Final = (
+    Defect(
+        "a wrong cell of the draw table",
+        "table_core/draw.py",
+        """\
+    _row(_B, True, "banker_3_draws_unless_8", banker=_points("3"), third=_points("012345679")),
+    _row(_B, False, "banker_3_stands_on_8", banker=_points("3"), third=_points("8")),
+""",
+        """\
+    _row(_B, True, "banker_3_draws_unless_8", banker=_points("3"), third=_points("012345678")),
+    _row(_B, False, "banker_3_stands_on_8", banker=_points("3"), third=_points("9")),
+""",
+        "world without faults",
+    ),
+    Defect(
+        "acknowledgement before the append",
+        "table_core/shell/table.py",
+        """\
+        self._probe("append.before")
+        self._log.append(self.state.position, pending, request)
+        self._probe("append.after")
+        self.state = state
+""",
+        """\
+        before, self.state = self.state.position, state
+        self._probe("append.before")
+        self._log.append(before, pending, request)
+        self._probe("append.after")
+""",
+        "world with full disks",
+    ),
+    Defect(
+        "a carried card that is lost",
+        "table_core/hear.py",
+        "        _take_card(draft, Place(report.hand, report.number), report.face, context)\n",
+        "        return\n",
+        "world with cards too many",
+    ),
+    Defect(
+        "commission rounded the other way",
+        "table_core/settlement.py",
+        "    rounding = rulebook.rounding.commission\n",
+        "    rounding = rulebook.rounding.payout\n",
+        "world without faults",
+    ),
+    Defect(
+        "a cursor moved before its publish",
+        "table_core/shell/publishers.py",
+        """\
+                if self._wanted(stored):
+                    await self._offer(public_bytes(stored))
+                self.position = stored.position
+""",
+        """\
+                self.position = stored.position
+                if self._wanted(stored):
+                    await self._offer(public_bytes(stored))
+""",
+        "test_publishers",
+    ),
+    Defect(
+        "a card dropped because its face came before",
+        "table_core/hear.py",
+        """\
+    place = Place(report.hand, report.number) if report.hand and report.number else None
+    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+""",
+        """\
+    place = Place(report.hand, report.number) if report.hand and report.number else None
+    if report.face and draft.state.coup and draft.coup.cards[-1:]:
+        if draft.coup.cards[-1].card is report.face:
+            return
+    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+""",
+        "world without faults",
+    ),
+    Defect(
+        "a stale snapshot that is believed",
+        "table_core/shell/books.py",
+        "        if state_hash(data) != books.state:\n",
+        "        if not data:\n",
+        "test_snapshot_trust",
+    ),
+    Defect(
+        "a settlement while misaligned",
+        "table_core/coup.py",
+        "    (Phase.MISALIGNED, _ENTERED): Phase.MISALIGNED,\n",
+        "    (Phase.MISALIGNED, _ENTERED): Phase.DEALING,\n",
+        "world with bad lines",
+    ),
+    Defect(
+        "a revision applied twice",
+        "cage/posting.py",
+        "        postings=tuple(sorted(reversed_postings(before))),\n",
+        "        postings=_merged((*reversed_postings(before), *reversed_postings(before))),\n",
+        "world",
+    ),
+    Defect(
+        "a derived road from the clipped grid",
+        "table_core/roads.py",
+        "    heights = [column.ties.length for column in last]\n",
+        "    heights = [min(column.ties.length, 6) for column in last]\n",
+        "test_roads",
+    ),
+)
