@@ -170,14 +170,26 @@ def withheld(index: PastIndex, coup: str) -> Refusal | None:
     if coup not in index.lines:
         return _unknown(coup)
     state = index.newest.state
-    if state.coup is None or state.coup.id != coup:
-        return None
-    if state.in_progress:
+    newest = state.coup is not None and state.coup.id == coup
+    if newest and state.in_progress:
         return refuse("coup_in_progress", f"coup {coup} is not over yet")
-    if state.coup.excess_open or state.link.carried or state.link.residue:
-        text = f"a card of coup {coup} is still to be played; it is told when the next coup is open"
+    if (newest and state.link.residue) or coup == _card_to_come_of(state):
+        text = f"a card of coup {coup} is still to be played; ask when the next coup is over"
         return refuse("face_withheld", text)
     return None
+
+
+def _card_to_come_of(state: TableState) -> str | None:
+    """The coup in whose record a face may stand that nobody has seen: its card in excess.
+
+    It waits to be the next coup's first, through coups that are void before a card; and once it is
+    dealt it may lie face down until that coup is over.
+    """
+    last = next((each for each in reversed(list(state.past)) if each.cards or each.excess), None)
+    if last is None:
+        return None
+    waits = last.excess_open or state.link.carried
+    return last.id if waits or (last.excess and state.in_progress) else None
 
 
 def tell(

@@ -14,11 +14,11 @@ from baccarat.bundle import gather
 from baccarat.past import Past
 from baccarat.past_proof import proofs
 from baccarat.replaying import replay, state_at, view_of
-from events.cards import Hand
-from events.commands import Refusal, VoidCoup
+from events.cards import Card, Hand
+from events.commands import OpenBetting, Refusal, ResolveIrregularity, VoidCoup
 from events.log import EventLog
 from events.log_read import reading
-from events.shoe import DeviceResult, LinkDown
+from events.shoe import CardCarriedOver, DeviceResult, LinkDown
 from events.tree import inclusion_proofs, leaf_hash
 from table_core.evidence import verify_evidence
 from table_core.past_index import BLOCK, PastIndex
@@ -213,6 +213,40 @@ def test_a_coup_is_not_told_while_cards_of_its_round_may_come(signed: Any, tmp_p
     assert asked.code("tell_coup", coup=f"{SHOE}/1") == "face_withheld"
     signed.say(drawn(Hand.PLAYER, 2, "KH"), DeviceResult(winner="player"))
     assert asked.shown("tell_coup", coup=f"{SHOE}/1")
+
+
+def test_a_coup_whose_card_is_the_next_coups_first_is_not_told_before_that_is_over(
+    signed: Any, tmp_path: Path
+) -> None:
+    """Else a supervisor could read it while betting is open."""
+    asked, coup = Asked(tmp_path / "table.sqlite"), f"{SHOE}/1"
+
+    def told() -> bool:
+        said = asked.said("tell_coup", asked.end, {"transaction": "t", "coup": coup})
+        assert isinstance(said, bytes) or said.code == "face_withheld"
+        return isinstance(said, bytes)
+
+    signed.open((1, "player", 1000))
+    signed.deal()
+    signed.say(drawn(Hand.PLAYER, 3, "8C"), DeviceResult(winner="player"))
+    signed.ask(
+        "supervisor",
+        ResolveIrregularity(transaction="r", kind="excess_card", seen=False, reason="face down"),
+    )
+    assert signed.table.state.link.carried
+    assert not told()
+    # Betting opens, and is void before a card; and opens again.
+    signed.ask("dealer", OpenBetting(transaction="o2"))
+    assert not told()
+    signed.ask("supervisor", VoidCoup(transaction="v2", reason="chips fell"))
+    assert not told()
+    signed.open((1, "player", 1000))
+    assert not told()
+    signed.say(CardCarriedOver(hand=Hand.PLAYER, number=1, face=Card.C8))
+    assert not told()
+    signed.say(drawn(Hand.BANKER, 1, "2D"), drawn(Hand.PLAYER, 2, "KH"))
+    signed.say(drawn(Hand.BANKER, 2, "3C"), DeviceResult(winner="player"))
+    assert told()
 
 
 def test_what_if_says_what_would_have_been_and_refuses_nonsense(
