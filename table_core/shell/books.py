@@ -30,7 +30,8 @@ from table_core.state import TableState
 
 __all__ = ["Opened", "inspect", "keep_snapshot", "open_books", "snapshot_of"]
 
-# A state at a shoe's end has some ten thousand bytes; nothing of ours is as long as this.
+# A state at a shoe's end has some hundred thousand bytes, its coups with their wagers for the most
+# part; nothing of ours is as long as this.
 _MOST_BYTES: Final = 16 * 1024 * 1024
 
 _log: Final = structlog.get_logger()

@@ -22,8 +22,6 @@ from events.commands import (
     CorrectHands,
     CorrectRulebook,
     CorrectWager,
-    OpenBetting,
-    PlaceWager,
     Refusal,
     VoidCoup,
 )
@@ -36,6 +34,7 @@ from events.table import ShoeEnded, TableEvent
 from events.topics import Topics
 from table_core.authority import authorise
 from table_core.decide import adopt_rulebook, decide, result_overdue
+from table_core.distrust import refusal_in_doubt
 from table_core.draft import Context
 from table_core.fold import fold_all
 from table_core.fold_correction import past_coup
@@ -51,10 +50,6 @@ from table_core.state import Coup, TableState
 __all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
 
 _NO_TRANSACTION: Final = ""
-
-# What brings new money to the table: none of it on a log that cannot be trusted.
-_NEW_MONEY: Final = (OpenBetting, PlaceWager)
-
 
 # Commands that may be about a coup of any shoe in the log.
 _OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
@@ -197,7 +192,9 @@ class Table:
         self, user: str, command: Command, recalled: Recalled | None, *, caught_up: bool
     ) -> Decision:
         of_actor = frozenset() if command.actor is None else self.roles(command.actor)
-        refusal = authorise(self.roles(user), command, of_actor) or self._refuse_on_fault(command)
+        refusal = authorise(self.roles(user), command, of_actor) or refusal_in_doubt(
+            self.state, command, self._fault
+        )
         if refusal is not None:
             return refusal
         context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
@@ -235,7 +232,7 @@ class Table:
         return self._fault
 
     def distrust(self, why: str) -> None:
-        """The log is not what it should be: no new money from here on, whatever else goes on."""
+        """The log is not what it should be: see `table_core.distrust` for what waits now."""
         self._fault = self._fault or why
 
     def close_books(self) -> None:
@@ -330,11 +327,6 @@ class Table:
         self.state = state
         ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
         self._owed = ended[-1] if ended else self._owed
-
-    def _refuse_on_fault(self, command: Command) -> Refusal | None:
-        if self._fault is None or not isinstance(command, _NEW_MONEY):
-            return None
-        return Refusal(code="log_unsound", text=f"no more bets: {self._fault}")
 
 
 def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:

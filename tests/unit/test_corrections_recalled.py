@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from events.clock import rfc3339
 from events.codec import decode_envelope, encode_envelope
 from events.commands import (
+    Answer,
     Command,
     CorrectCard,
     CorrectHands,
@@ -144,6 +145,46 @@ def settled(table: Table) -> None:
         LoadShoe(transaction="d-5", shoe=NEXT),
         OpenBetting(transaction="d-6"),
     )
+
+
+def test_out_of_a_log_that_is_not_trusted_nothing_is_paid_again(log: EventLog) -> None:
+    table = table_on(log)
+    settled(table)
+    table.distrust("position 3: it was changed")
+    even, here, before = load_rulebook("au-even-money"), f"{NEXT}/1", log.position
+    to = WagerRequest(seat=2, bet="banker", stake=1000)
+    face = CorrectCard(
+        transaction="1", coup=COUP, hand=ORDER[0][0], number=1, face=cards("8S")[0], reason="a"
+    )
+    lay = CorrectHands(
+        transaction="2", coup=COUP, player=cards("7S KH"), banker=cards("8D KC"), reason="b"
+    )
+    sign = CorrectRulebook(
+        transaction="4", coup=COUP, rulebook=even.id, rulebook_hash=even.hash, reason="d"
+    )
+    in_doubt: tuple[Command, ...] = (
+        face,
+        lay,
+        CorrectWager(transaction="3", coup=COUP, to=to, reason="c"),
+        sign,
+        VoidCoup(transaction="5", coup=COUP, reason="e"),
+        CorrectWager(transaction="6", coup=here, to=to, reason="f"),
+        replace(sign, transaction="7", coup=here),
+    )
+    for command in in_doubt:
+        answer = table.ask("supervisor", command, caught_up=True)
+        assert (answer.result, answer.code) == ("refused", "log_unsound")
+        assert "position 3: it was changed" in (answer.text or "")
+        assert isinstance(table.foresee("supervisor", command), Answer)
+    assert log.position == before
+    # The coup on the table is finished by what everybody sees, or void.
+    for command in (
+        replace(face, transaction="8", coup=None),
+        replace(lay, transaction="9", coup=here),
+    ):
+        assert table.ask("supervisor", command, caught_up=True).code == "nothing_to_correct"
+    void = VoidCoup(transaction="10", coup=here, reason="the log is in doubt")
+    assert table.ask("supervisor", void, caught_up=True).result == "accepted"
 
 
 def test_a_supervisor_corrects_a_coup_of_an_earlier_shoe_and_the_log_says_who(
