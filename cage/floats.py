@@ -24,7 +24,7 @@ from sqlalchemy import func, select
 from cage.chips import day_of
 from cage.float_facts import BoxLine, FloatFacts, MoveLine, MoveRow, floats_of, sum_of
 from cage.reading import Filter, Ledger
-from cage.tables import ENTRY, OF_ENTRY, POSTING
+from cage.tables import POSTING
 
 __all__ = ["DenominationLine", "FloatReport", "float_reports"]
 
@@ -169,7 +169,6 @@ def _won(ledger: Ledger, each: FloatFacts, last: MoveRow) -> int:
     """What the wagers brought to the tray between the opening and a count."""
     asked = (
         select(POSTING.c.account, func.sum(POSTING.c.amount))
-        .select_from(POSTING.join(ENTRY, OF_ENTRY))
         .where(
             POSTING.c.book == each.book,
             POSTING.c.account.in_(_WON),

@@ -20,7 +20,7 @@ from events.chips import ChipsCorrected, ChipsFilled, FloatOpened, Pieces
 from events.errors import LedgerError
 from events.table import TableEvent
 from tests.support.chip_day import FLOAT, chip_day
-from tests.support.ledgers import STREAM, agrees, facts_of, play_log, write_log
+from tests.support.ledgers import STREAM, agrees, facts_of, held_against, play_log, write_log
 from tests.support.money_game import BOOKS, Game, random_coup
 
 # Of all ordered deals from eight decks (docs/rules.md): the edges are worked here, not asked for.
@@ -231,6 +231,30 @@ def test_corrections_are_counted_and_named(ledger: str, tmp_path: Path) -> None:
 def _only(found: list[Report]) -> tuple[FloatReport, ...]:
     (one,) = found
     return one.floats
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE entry SET detail = replace(detail, 'F-101', 'F-102') WHERE kind = 'chips_filled'",
+         "detail"),
+        ("UPDATE posting SET amount = amount - 1 WHERE account = 'drop'", "account drop"),
+        ("UPDATE posting SET patron = 'p-4' WHERE patron = 'p-17'", "account pool, seat 3"),
+    ],
+)  # fmt: skip
+def test_reconcile_finds_what_was_changed_about_chips_and_patrons(
+    ledger: str, tmp_path: Path, statement: str, said: str
+) -> None:
+    log, postgres = tmp_path / "table.sqlite", "postgres" in ledger
+    booked(ledger, log, chip_day())
+    with engine_of(parse_ledger_url(ledger), create=True).begin() as connection:
+        for table in ("entry", "posting"):
+            seal = f"{table}_sealed ON {table}" if postgres else f"{table}_UPDATE"
+            connection.execute(text(f"DROP TRIGGER {seal}"))
+        connection.execute(text(statement))
+    difference = held_against(ledger, log).difference
+    assert difference is not None
+    assert said in difference.text
 
 
 def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
