@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "cage": ("baccarat.commands.cage:cage", "the reference ledger: run, read, reconcile it"),
     "config": ("baccarat.commands.config:config", "a table's TOML file: begin, check, read it"),
     "demo": ("baccarat.commands.demo:demo", "a whole table on this machine"),
+    "doctor": ("baccarat.commands.doctor:doctor", "what is wrong with a table, and what to do"),
     "evidence": ("baccarat.commands.evidence:evidence", "prove one coup, or verify its proof"),
     "keys": ("baccarat.commands.keys:keys", "make and show the keys of checkpoints"),
     "log": ("baccarat.commands.log:log", "verify, show, count, back up and restore event logs"),

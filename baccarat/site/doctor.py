@@ -1,0 +1,231 @@
+"""What can be told of a table from its machine: disk, keys, certificates, log, clock, port."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+
+from baccarat.config_form import CREDENTIAL, TableConfig
+from baccarat.site.findings import Finding, fails, passes, warns
+from events.errors import InputError, LinkError, TableError
+from events.keys import load_signing_key
+from events.log_read import reading
+from events.verify import verify
+from shoe_driver.edge.catalogue import load_profile
+from shoe_driver.edge.endpoint import parse_url
+from shoe_driver.edge.transport import try_port
+
+__all__ = ["examine", "examine_port"]
+
+_MEGABYTE: Final = 1024 * 1024
+_FREE_LEAST: Final = 200 * _MEGABYTE
+_FREE_WELL: Final = 2_000 * _MEGABYTE
+_CERTIFICATE_WELL: Final = timedelta(days=30)
+# Two machines' clocks, and the microseconds between an append and its commit.
+_AHEAD_MOST_S: Final = 2.0
+_SYNCHRONISED: Final = Path("/run/systemd/timesync/synchronized")
+_SAID_BY_CHRONY: Final = Path("/run/chrony/chronyd.sock")
+_BACKUP_OLD_S: Final = 3 * 3600
+_OTHERS: Final = 0o077
+
+
+def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
+    """Every check that needs neither broker nor shoe.
+
+    Args:
+        config: the table's.
+        backups: the folder of its log's copies; not looked at where it does not exist.
+    """
+    checks: tuple[Callable[[TableConfig], Iterator[Finding]], ...] = (
+        _disk,
+        _secrets,
+        _signing,
+        _certificates,
+        _log,
+        _clock,
+    )
+    for check in checks:
+        yield from check(config)
+    yield from _backups(config, backups)
+
+
+def examine_port(config: TableConfig) -> Finding:
+    """Open the shoe's port once. Not while the driver has it: then the driver is to be asked."""
+    profile = load_profile(config.shoe.profile)
+    try:
+        try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
+    except LinkError as error:
+        reason, hint = getattr(error, "reason", str(error)), getattr(error, "hint", "")
+        return fails("shoe port", reason, hint or "mend it, or change shoe.url")
+    return passes("shoe port", f"{config.shoe.url} can be opened")
+
+
+def _disk(config: TableConfig) -> Iterator[Finding]:
+    places = {"log": config.log_path.parent, "journal": config.journal_path}
+    for name, folder in places.items():
+        check = f"disk of the {name}"
+        there = next((each for each in (folder, *folder.parents) if each.exists()), folder)
+        try:
+            found = os.statvfs(there)
+        except OSError as error:
+            yield fails(check, f"{there}: {error.strerror}", "mount it, or change [data]")
+            continue
+        free = found.f_bavail * found.f_frsize
+        text = f"{there}: {free // _MEGABYTE} MB free"
+        if found.f_flag & os.ST_RDONLY:
+            yield fails(check, f"{there} is read-only", "mend the disk, and mount it writable")
+        elif not folder.parent.is_dir():
+            yield fails(check, f"{folder} is not there", f"make it, for the {name}'s service")
+        elif free < _FREE_LEAST:
+            yield fails(check, text, "make room: nothing is dealt once the disk is full")
+        elif free < _FREE_WELL:
+            yield warns(check, text, "make room, or let old raw journals go ([shoe.keep])")
+        else:
+            yield passes(check, text)
+
+
+def _secrets(config: TableConfig) -> Iterator[Finding]:
+    sections = {
+        "shoe": config.shoe,
+        "bus": config.bus,
+        "displays": config.displays,
+        "scoreboard": config.scoreboard,
+        "cage": config.cage,
+        "metrics": config.metrics,
+    }
+    for name, section in sections.items():
+        given = section.password_file if section else None
+        path = config.beside(given)
+        if path is None or given is None or given.startswith(CREDENTIAL):
+            continue
+        mode = path.stat().st_mode & 0o777
+        if mode & _OTHERS:
+            yield fails(
+                f"{name}.password_file",
+                f"{path} can be read by others (mode {mode:04o})",
+                f"chmod 600 {path}, and give that login another password",
+            )
+        elif not path.read_text("utf-8", "replace").strip():
+            yield fails(f"{name}.password_file", f"{path} is empty", "write the password into it")
+        else:
+            yield passes(f"{name}.password_file", f"{path} is its owner's alone")
+
+
+def _signing(config: TableConfig) -> Iterator[Finding]:
+    given = config.checkpoints.key
+    path = config.beside(given)
+    if path is None or given is None:
+        yield warns(
+            "signing key",
+            "no checkpoint is signed: nobody could prove that the log was cut",
+            "make a key with `baccarat keys new`, and name it in checkpoints.key",
+        )
+        return
+    if given.startswith(CREDENTIAL) and not path.exists():
+        yield passes("signing key", f"{given} is handed to the table's service alone")
+        return
+    try:
+        load_signing_key(path)
+    except InputError as error:
+        yield fails("signing key", str(error), "without it the table does not start")
+        return
+    yield passes("signing key", f"{path} can be used")
+
+
+def _certificates(config: TableConfig) -> Iterator[Finding]:
+    named = {"bus.ca": config.bus.ca, "bus.cert": config.bus.cert}
+    for name in ("displays", "scoreboard"):
+        section = getattr(config, name)
+        named[f"{name}.cert"] = section.cert if section else None
+    now = datetime.now(UTC)
+    for key, given in named.items():
+        path = config.beside(given)
+        if path is None:
+            continue
+        try:
+            ends = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
+        except (OSError, ValueError) as error:
+            yield fails(key, f"{path}: {error}", "issue it with `baccarat pki issue`")
+            continue
+        text = f"{path} holds until {ends.date()}"
+        if ends <= now:
+            yield fails(key, f"{path} has expired on {ends.date()}", "`baccarat pki renew`")
+        elif ends - now < _CERTIFICATE_WELL:
+            yield warns(key, text, "`baccarat pki renew`, and start the services again")
+        else:
+            yield passes(key, text)
+
+
+def _log(config: TableConfig) -> Iterator[Finding]:
+    path = config.log_path
+    if not path.exists():
+        yield passes("log", f"{path} is not there yet; the table will begin it")
+        return
+    try:
+        with reading(path) as reader:
+            origin = reader.origin
+        verdict = verify(path)
+    except (TableError, sqlite3.Error) as error:
+        yield fails(
+            "log",
+            str(error),
+            "leave the file as it is: run the build that wrote it, or restore a verified backup",
+        )
+        return
+    if origin != config.origin:
+        yield fails("log", f"{path} is the log of {origin}", f"it is not {config.origin}'s")
+    elif not verdict.ok:
+        where = f" at position {verdict.first_bad}" if verdict.first_bad else ""
+        yield fails(
+            "log",
+            f"{path}: {verdict.reason}{where}",
+            "keep it as it is, it is evidence; restore a verified backup",
+        )
+    else:
+        text = f"{path}: {verdict.events} events, {verdict.checkpoints} checkpoints, all sound"
+        yield passes("log", text)
+
+
+def _clock(config: TableConfig) -> Iterator[Finding]:
+    newest = _newest_event_s(config.log_path)
+    behind = newest - time.time() if newest is not None else 0.0
+    if behind > _AHEAD_MOST_S:
+        yield fails(
+            "clock",
+            f"the machine's clock is {behind:.0f} s behind the log's newest event",
+            "set it; order in the log never depends on it, but the times that people read do",
+        )
+    elif _SYNCHRONISED.exists() or _SAID_BY_CHRONY.exists():
+        yield passes("clock", "it is kept by the network's time")
+    else:
+        yield warns("clock", "nothing keeps the clock", "run systemd-timesyncd or chrony")
+
+
+def _newest_event_s(path: Path) -> float | None:
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as log:
+            row = log.execute("SELECT at FROM event ORDER BY position DESC LIMIT 1").fetchone()
+        return datetime.fromisoformat(f"{row[0][:26]}+00:00").timestamp() if row else None
+    except (sqlite3.Error, ValueError, TypeError):
+        return None  # which the check of the log says better
+
+
+def _backups(config: TableConfig, folder: Path) -> Iterator[Finding]:
+    if not folder.is_dir():
+        return
+    copies = sorted(folder.glob(f"{config.table}-*.sqlite"), key=lambda each: each.stat().st_mtime)
+    remedy = f"systemctl status baccarat-backup@{config.table}.timer"
+    if not copies:
+        yield fails("backup", f"{folder} holds no copy of {config.table}'s log", remedy)
+        return
+    age = time.time() - copies[-1].stat().st_mtime
+    text = f"the newest copy is {age / 3600:.1f} hours old"
+    yield fails("backup", text, remedy) if age > _BACKUP_OLD_S else passes("backup", text)

@@ -1,0 +1,244 @@
+"""What can be told of a table over its broker: that it answers, whom it lets in, and who is there.
+
+Each login that the configuration has is tried by itself, with a client id of its own, so that the
+services that run are not disturbed: what it must hear it is waited for, and those that may ask
+ask for a replay that cannot be, of which only the refusal matters.
+"""
+
+import asyncio
+import secrets
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from baccarat.config_form import TableConfig
+from baccarat.site.findings import Finding, fails, passes, warns
+from events.bus import Bus, BusSettings, Message
+from events.errors import BusError
+from events.presence import read_status
+
+__all__ = ["examine_broker"]
+
+_CONNECT_S: Final = 5.0
+# The state is sent again every five seconds, and a busy machine is slow.
+_HEAR_S: Final = 8.0
+_BEYOND: Final = 2**53 - 1
+
+
+class _Login(Struct, kw_only=True):
+    """A login under examination.
+
+    Args:
+        section: of the configuration that names it.
+        settings: how it connects.
+        hears: a topic that it must hear when the table runs.
+        awaits: another one, which it hears when the driver runs; empty where there is none.
+        user: by whose name it may ask; None where it may not.
+        heard: what it heard, the newest of each topic.
+        trouble: why it was not let in.
+        answered: its question was.
+        connected: it was let in.
+    """
+
+    section: str
+    settings: BusSettings
+    hears: str
+    awaits: str = ""
+    user: str | None = None
+    heard: dict[str, bytes] = {}
+    trouble: str = ""
+    answered: bool = False
+    connected: bool = False
+
+
+async def examine_broker(config: TableConfig) -> tuple[list[Finding], bool]:
+    """Every check that needs the broker.
+
+    Returns:
+        What was found, and whether a driver was heard, which then has the shoe's port.
+    """
+    refused = await asyncio.to_thread(_reached, config)
+    if refused is not None:
+        return [refused], False
+    found = [passes("broker", f"{config.bus.host}:{config.bus.port} answers")]
+    logins = list(_logins(config))
+    await asyncio.gather(*(_try(config, login) for login in logins))
+    heard: dict[str, bytes] = {}
+    for login in logins:
+        heard |= login.heard
+    found += [_of_login(config, login, heard) for login in logins]
+    found += _of_services(config, heard)
+    link = _document(heard.get(config.topics.link_shoe, b""))
+    if link:
+        found.append(_of_link(link))
+    found += _of_state(_document(heard.get(config.topics.state, b"")))
+    driver = read_status(heard.get(config.topics.status("shoe"), b""))
+    return found, driver is not None and driver.state == "online"
+
+
+def _reached(config: TableConfig) -> Finding | None:
+    """Why the broker cannot be reached; None where it can."""
+    bus = config.bus
+    where = f"{bus.host}:{bus.port}"
+    try:
+        with socket.create_connection((bus.host, bus.port), timeout=_CONNECT_S) as line:
+            if bus.ca is None:
+                return None
+            context = ssl.create_default_context(cafile=str(config.beside(bus.ca)))
+            if bus.cert is not None:
+                context.load_cert_chain(str(config.beside(bus.cert)), config.beside(bus.key))
+            with context.wrap_socket(line, server_hostname=bus.host):
+                return None
+    except ssl.SSLCertVerificationError as error:
+        text = f"{where}: its certificate is not believed: {error.verify_message}"
+        return fails("broker", text, "bus.ca must be the CA that issued it; look at its names")
+    except ssl.SSLError as error:
+        remedy = "is TLS spoken at that port, and is our certificate of the broker's CA?"
+        return fails("broker", f"{where}: no TLS: {error.reason or error}", remedy)
+    except OSError as error:
+        text = f"{where}: {error.strerror or error}"
+        return fails("broker", text, "start the broker, or change bus.host and bus.port")
+
+
+def _logins(config: TableConfig) -> Iterator[_Login]:
+    topics = config.topics
+    yield _Login(
+        section="bus",
+        settings=config.bus_settings("core"),
+        hears=topics.status("table"),
+        awaits=topics.link_shoe,
+    )
+    if config.shoe.username:
+        hears = topics.status("shoe")
+        yield _Login(section="shoe", settings=config.shoe_bus(), hears=hears)
+    if config.displays:
+        user = "console" if config.displays.users else None
+        settings = config.displays_bus()
+        yield _Login(section="displays", settings=settings, hears=topics.state, user=user)
+    if config.scoreboard:
+        settings = config.scoreboard_bus()
+        yield _Login(section="scoreboard", settings=settings, hears=topics.state)
+    if config.cage:
+        settings, user = config.cage_bus(), config.cage.user
+        yield _Login(section="cage", settings=settings, hears=topics.state, user=user)
+    if config.metrics:
+        yield _Login(section="metrics", settings=config.metrics_bus(), hears=topics.state)
+
+
+async def _try(config: TableConfig, login: _Login) -> None:
+    topics = config.topics
+    transaction = f"doctor-{secrets.token_hex(8)}"
+    content = asyncio.Event()
+
+    def look() -> None:
+        all_heard = {login.hears, login.awaits or login.hears} <= login.heard.keys()
+        if all_heard and (login.user is None or login.answered):
+            content.set()
+
+    async def on_message(message: Message) -> None:
+        login.heard[message.topic] = message.payload
+        look()
+
+    async def on_answer(message: Message) -> None:
+        login.answered |= transaction.encode() in message.payload
+        look()
+
+    async def on_connect() -> None:
+        login.connected = True
+        if login.user is not None:
+            ask = {"transaction": transaction, "from": _BEYOND, "actor": login.user}
+            topic = topics.request(login.user, "replay")
+            bus.post(topic, msgspec.json.encode(ask))
+
+    subscriptions = {login.hears: on_message}
+    if login.section == "bus":
+        # With the core's rights alone the driver can be heard.
+        subscriptions = {topics.status("+"): on_message, topics.link_shoe: on_message}
+    if login.user is not None:
+        subscriptions[topics.response(login.user)] = on_answer
+    name = f"{login.settings.client_id}-doctor-{secrets.token_hex(4)}"
+    settings = msgspec.structs.replace(login.settings, client_id=name)
+    bus = Bus(settings, subscriptions=subscriptions, on_connect=on_connect)
+    running = asyncio.ensure_future(bus.run())
+    waiting = asyncio.ensure_future(content.wait())
+    try:
+        # What has not come by then is what is told.
+        await asyncio.wait({running, waiting}, timeout=_HEAR_S, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        running.cancel()
+        waiting.cancel()
+        done = (await asyncio.gather(running, waiting, return_exceptions=True))[0]
+        if isinstance(done, BusError):
+            login.trouble = str(done)
+
+
+def _of_login(config: TableConfig, login: _Login, heard: dict[str, bytes]) -> Finding:
+    name = login.settings.username or "anonymous"
+    check = f"login of {login.section}"
+    rules = f"write the broker's rules anew: `baccarat config broker`; {name} is to hear it"
+    if login.trouble:
+        remedy = f"look at {login.section}.username and its password, and at the broker's own file"
+        return fails(check, f"{name}: {login.trouble}", remedy)
+    if not login.connected:
+        return fails(check, f"{name} gets no answer to its login", "look at the broker's log")
+    there = read_status(heard.get(config.topics.status("table"), b""))
+    if there is None or there.state != "online":
+        return passes(check, f"{name} is let in; the table is not there to tell it more")
+    if login.hears not in login.heard:
+        return fails(check, f"{name} does not hear {login.hears}", rules)
+    if login.user is not None and not login.answered:
+        text = f"{name} asks as {login.user}, and no answer comes"
+        return fails(check, text, f"{rules[:-11]} is to say request/{login.user}/+")
+    return passes(check, f"{name} is let in, and hears what it must")
+
+
+def _of_services(config: TableConfig, heard: dict[str, bytes]) -> Iterator[Finding]:
+    wanted = ["table", "shoe"]
+    wanted += ["cage"] if config.cage else []
+    if config.displays:
+        wanted.append("console" if config.displays.users else "display")
+    for service in wanted:
+        status = read_status(heard.get(config.topics.status(service), b""))
+        check = f"service {service}"
+        if status is None:
+            yield fails(check, "was never heard", f"start it: `baccarat run ... --only {service}`")
+        elif status.state != "online":
+            yield fails(check, f"is gone since {status.ts[:19]}Z", "look at its log; start it")
+        else:
+            yield passes(check, "is there")
+
+
+def _of_link(link: dict[str, Any]) -> Finding:
+    state, hint = link.get("state"), link.get("hint") or ""
+    text = f"{link.get('transport')}: {state}"
+    if link.get("reason"):
+        text += f": {link['reason']}"
+    if state in {"down", "stalled"}:
+        return fails("shoe link", text, hint or "look at cable, power and port")
+    if hint:
+        return warns("shoe link", text, hint)
+    return passes("shoe link", text)
+
+
+def _of_state(state: dict[str, Any]) -> Iterator[Finding]:
+    for alarm in state.get("alarms", ()):
+        yield fails(f"alarm {alarm['name']}", alarm["text"], "see the runbook's page of that name")
+    for each in state.get("consumers", ()):
+        check = f"consumer {each['name']}"
+        if each["overdue"]:
+            text = f"owes the acknowledgement of a settlement for {each['waiting_s']} s"
+            yield fails(check, text, "look at that consumer: it is down, or cannot book")
+        else:
+            yield passes(check, f"has position {each['position']} of {state['position']}")
+
+
+def _document(payload: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
