@@ -46,6 +46,8 @@ class ShoePort:
         os.close(slave)
 
     def unplug(self) -> None:
+        # First the name: the system gives the number to the next pseudo-terminal that is opened.
+        self.link.unlink(missing_ok=True)
         with suppress(OSError):
             os.close(self.master)
         self.master = -1
