@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from events.cards import Card
 from events.chain import origin_hash
 from events.codec import Entry, decode_entry
@@ -30,6 +32,7 @@ from table_core.coup_list import CoupLine, CoupList
 from table_core.fold import fold
 from table_core.replay import Fact, Moment
 from table_core.state import TableState
+from table_core.trail import Trail
 
 __all__ = ["BLOCK", "Mark", "PastIndex", "Read", "Row", "fact_of", "root_above"]
 
@@ -88,7 +91,8 @@ class PastIndex:
         fact = fact_of(row)
         before, event = self.newest, fact.event
         if isinstance(event, ShoeLoaded):
-            self._marks.append(before)
+            # Without the coups of the shoe before, which its loading forgets: they are most of it.
+            self._marks.append(before._replace(state=replace(before.state, past=Trail())))
         moment = Moment(before.state, fact, fold(before.state, event))
         self._coups.take(moment)
         self._note(moment)
