@@ -15,6 +15,10 @@ __all__ = ["MAX_REPLAYS", "Replays", "Spawn"]
 # More consumers than a table has; beyond it a request is refused.
 MAX_REPLAYS: Final = 32
 
+# On their way to the broker together: enough that its round trip is not the pace of a consumer that
+# has a day to catch up with, and few beside what the table itself says meanwhile.
+_IN_FLIGHT: Final = 16
+
 _log: Final = structlog.get_logger()
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
@@ -69,8 +73,13 @@ class Replays:
             except LogRefused as error:  # a closed file: the table itself does not need it
                 _log.error("replay.refused", user=user, reason=str(error))
                 return
-            for stored in batch:
-                if not await self._publish(user, public_bytes(stored)):
+            for begin in range(0, len(batch), _IN_FLIGHT):
+                some = batch[begin : begin + _IN_FLIGHT]
+                # Each is written to the socket as its turn comes: in order.
+                taken = await asyncio.gather(
+                    *(self._publish(user, public_bytes(stored)) for stored in some)
+                )
+                if not all(taken):
                     return  # the broker is gone; the consumer asks again when it is back
             first += BATCH
 
