@@ -155,7 +155,25 @@ def _photograph(studio: _Studio) -> None:
     hand.phase("settled")
     studio.pictures("settled", "scoreboard", "scoreboard/zh-Hans", "scoreboard-tablet")
     studio.pictures("settled", "scoreboard-tablet-upright", "dealer", "pit")
+    _dialogs(studio)
     _troubles(studio)
+
+
+def _dialogs(studio: _Studio) -> None:
+    """What the pit is asked before it puts a coup right, or sets limits."""
+    with studio.page("/pit") as pit:
+        pit.page.locator("#find-go").click()
+        pit.page.locator("#on-record [data-command=correct_hands]").click()
+        pit.page.locator("dialog .row.player .card").last.click()
+        pit.face("8S")
+        pit.fill(reason="seen on camera")
+        pit.page.locator("dialog .look").click()
+        expect(pit.page.locator("dialog .preview h3")).to_be_visible()
+        pit.page.locator("dialog .preview").scroll_into_view_if_needed()
+        studio.take("correction", pit)
+        pit.page.locator("dialog .cancel").click()
+        pit.page.locator("#more [data-command=set_limits]:enabled").click()
+        studio.take("limits", pit)
 
 
 def _troubles(studio: _Studio) -> None:
