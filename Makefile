@@ -20,7 +20,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check soak bench corpus lock clean
+.PHONY: help setup demo test check soak broken bench corpus lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -52,6 +52,9 @@ soak: $(STAMP) ## the long tests, which `make test` leaves out
 	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
 	@exec $(BIN)/python -m pytest -m soak --timeout 3600 $(ARGS)
+
+broken: $(STAMP) ## builds with a defect each: is every one caught? ARGS="commission"
+	@exec $(BIN)/python -m tests.tools.broken_builds $(ARGS)
 
 bench: $(STAMP) ## the measured figures, each beside its floor
 	@exec $(BIN)/baccarat bench $(ARGS)

@@ -32,7 +32,7 @@ CATCHERS: Final[dict[str, tuple[str, ...]]] = {
     "world with full disks": (*_WORLD, "--seeds", "1..4", "--faults", "log_disk_full"),
     "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
     "world with bad lines": (*_WORLD, "--seeds", "1..6", "--faults", "missing_report,unplug"),
-    "test_publishers": (*_PYTEST, "tests/unit/test_publishers.py"),
+    "test_publisher_cursor": (*_PYTEST, "tests/unit/test_publisher_cursor.py"),
     "test_snapshot_trust": (*_PYTEST, "tests/unit/test_snapshot_trust.py"),
     "test_roads": (*_PYTEST, "tests/unit/test_roads.py"),
 }
@@ -96,7 +96,7 @@ DEFECTS: Final = (
                 if self._wanted(stored):
                     await self._offer(public_bytes(stored))
 """,
-        "test_publishers",
+        "test_publisher_cursor",
     ),
     Defect(
         "a card dropped because its face came before",
