@@ -27,6 +27,7 @@ from events.commands import (
 )
 from events.errors import ConfigError, InputError
 from events.integrity import CheckpointKeyChanged
+from events.irregularity import IrregularityRecorded
 from events.log import EventLog, Pending, Recorded, Stored
 from events.requests import COMMAND_NAMES, COMMANDS
 from events.shoe import ShoeAck, ShoeEvent
@@ -42,6 +43,7 @@ from table_core.hear import hear
 from table_core.refusals import Decision
 from table_core.rulebook import Rulebook
 from table_core.shell.books import keep_snapshot, open_books
+from table_core.shell.clock_watch import ClockWatch
 from table_core.shell.closing import Closing, NewFile
 from table_core.shell.recall import Recalled, recall
 from table_core.snapshot import books_at, encode_state
@@ -110,6 +112,8 @@ class Table:
         opened = open_books(log)
         self.state = opened.state
         self._owed, self._fault = opened.owed, opened.fault
+        newest = [stored.at for stored in log.read(log.position, 1)] if log.position else []
+        self._watch = ClockWatch(clock, newest[0] if newest else "")
         self._adopt()
 
     def hear(self, event: ShoeEvent) -> Heard:
@@ -225,6 +229,17 @@ class Table:
         events = result_overdue(self.state, waited_s)
         if events and self.state.coup:
             self._append(events, actor="core", cause=f"core/result_overdue/{self.state.coup.id}")
+
+    def report_clock(self) -> None:
+        """Record that the machine's clock has gone back, where it has.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        if back_s := self._watch.went_back_s():
+            reason = f"the controller's clock went back by {back_s:.1f} s; order is the log's"
+            step = IrregularityRecorded(kind="clock_stepped_back", reason=reason)
+            self._append([step], actor="core", cause=f"core/clock/{self.state.position + 1}")
 
     @property
     def fault(self) -> str | None:
