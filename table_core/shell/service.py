@@ -133,17 +133,20 @@ class TableService:
         self._bell = AlarmBell(lambda notice: self._bus.post(topics.alarm, notice))
         self._consumers = Consumers(table, self._feed, self._replays)
         self._back = LookingBack(table, past)
-        self._requests = Requests(
-            topics,
-            table,
+        self._requests = self._answering()
+        self._tasks = asyncio.TaskGroup()
+
+    def _answering(self) -> Requests:
+        return Requests(
+            self._topics,
+            self._table,
             self._consumers,
             self._back,
             post=lambda topic, message, retain: self._bus.post(topic, message, retain=retain),
             caught_up=lambda: self.caught_up,
             told=Told(self._disk_refuses, self._disk_takes, self._unsound, self._changed),
-            probe=probe,
+            probe=self._probe,
         )
-        self._tasks = asyncio.TaskGroup()
 
     @property
     def caught_up(self) -> bool:

@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
 
 from baccarat.bundle import gather
+from baccarat.contract.schemas import bundle
 from baccarat.past import Past
 from baccarat.past_proof import proofs
 from baccarat.replaying import replay, state_at, view_of
@@ -288,6 +290,23 @@ def test_evidence_is_the_very_file_that_the_command_makes(signed: Any, tmp_path:
         assert shown["file"] == f"coup-site-t1-{coup.replace('/', '-')}.json"
 
 
+def test_what_is_shown_is_what_the_schemas_say(signed: Any, tmp_path: Path) -> None:
+    coup, asked = signed.coup(), Asked(tmp_path / "table.sqlite")
+    everything = bundle()
+    shown = {
+        "CoupsFound": asked.shown("find_coups"),
+        "CoupProved": asked.shown("prove_coup", coup=coup),
+        "StateView": asked.shown("show_table", position=asked.end),
+        "": asked.shown("tell_coup", coup=coup),
+    }
+    answers = Draft202012Validator(everything | {"$ref": "#/$defs/answer"})
+    for name, document in shown.items():
+        answers.validate({"transaction": "t", "result": "accepted", "shown": document})
+        assert not answers.is_valid({"transaction": "t", "result": "accepted", "shown": {"x": 1}})
+        if name:
+            Draft202012Validator(everything | {"$ref": f"#/$defs/{name}"}).validate(document)
+
+
 def test_without_a_checkpoint_there_is_no_evidence(signed: Any, tmp_path: Path) -> None:
     signed.open((1, "player", 1000))
     signed.deal()
@@ -330,6 +349,8 @@ def test_a_log_that_was_changed_behind_its_reader_is_not_told_from(
     asked = Asked(tmp_path / "table.sqlite")
     coup = signed.coup()
     assert names(asked) == [coup]
-    asked.past._index.newest = asked.past._index.newest._replace(head=bytes(32))  # type: ignore[union-attr]
+    index = asked.past._index
+    assert index is not None
+    index.newest = index.newest._replace(head=bytes(32))
     signed.say(LinkDown(reason="unplugged"))
     assert asked.code("find_coups") == "past_unavailable"

@@ -257,7 +257,7 @@ export class Told {
     const { word } = this.station;
     const { changes, currency } = this.story;
     if (!changes.length) return null;
-    const amount = (minor) => money(minor, currency || "XXX", { signed: true });
+    const amount = (minor) => (currency ? money(minor, currency, { signed: true }) : String(minor));
     return el(
       "div.changes",
       {},
