@@ -63,10 +63,10 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    _open_streams()
     try:
         result = _cli.main(args=args, prog_name="baccarat", standalone_mode=False)
-        if sys.stdout is not None:  # None where it was closed before we began
-            sys.stdout.flush()
+        sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -95,8 +95,24 @@ def _in_one_line(error: Exception) -> str:
 
 def _silence_stdout() -> None:
     """Keep the interpreter from complaining at exit about what it could not write."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Where a standard stream was closed before we began, put one in its place.
+
+    Its number would go to the next file that is opened, a log perhaps, and what is meant for the
+    stream would be written there. As with the GNU tools, results then meet an error, not silence.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _complain(*messages: str) -> int:

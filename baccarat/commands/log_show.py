@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from baccarat.cli import EXIT_DONE, EXIT_NO
 from events.codec import decode_envelope
 from events.errors import InputError
 from events.log import Stored
@@ -32,26 +33,34 @@ def show(
     kinds: tuple[str, ...],
     coup: str | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Show the events of LOG (table.sqlite), oldest first, a line each.
 
     The log stays as it is, and may be in use; every event is held against the hash chain on the
-    way. What is shown holds every card that the shoe has told of, sealed ones too.
+    way. What is shown holds every card that the shoe has told of, sealed ones too. Exit code 1:
+    there is no such coup or position; 2: no such log, type or range.
     """
-    if sys.stdout is None:  # python's way to say that it was closed before the start
-        raise InputError("standard output is closed; the events need somewhere to go")
     known = {name for name, _ in TABLE_EVENTS}
     for kind in kinds:
         if kind not in known:
             raise InputError(f"--type {kind}: no such type; there are {', '.join(sorted(known))}")
+    if first and last and first > last:
+        raise InputError(f"--from {first} --to {last}: no position lies between them")
     with reading(log) as reader:
-        chosen = _between(reader.read(), first or 1, last or reader.end)
-        for stored in chosen:
-            if kinds and stored.type not in kinds:
-                continue
+        if first and first > reader.end:
+            click.echo(f"{log}: it has {reader.end:,} events, none from {first:,} on", err=True)
+            return EXIT_NO
+        named = False  # whether any event looked at names the coup, shown or not
+        for stored in _between(reader.read(), first or 1, last or reader.end):
             line = _line(stored, coup, as_json=as_json)
-            if line is not None:
+            named = named or line is not None
+            if line is not None and (not kinds or stored.type in kinds):
                 sys.stdout.write(line)
+    if coup is not None and not named:
+        where = " between these positions" if first or last else ""
+        click.echo(f"{log}: no event{where} names a coup {coup}", err=True)
+        return EXIT_NO
+    return EXIT_DONE
 
 
 def _between(events: Iterator[Stored], first: int, last: int) -> Iterator[Stored]:
