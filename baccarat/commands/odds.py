@@ -17,6 +17,7 @@ from table_core.rulebook import Rulebook
 __all__ = ["odds"]
 
 _EDGE_PLACES: Final = 10
+_MAX_BYTES: Final = 1024 * 1024  # a whole shoe takes some five hundred
 
 
 @click.command()
@@ -29,7 +30,9 @@ _EDGE_PLACES: Final = 10
     help="The shoe's; else the rulebook's.",
 )
 @click.option(
-    "--composition", metavar="FILE", help='Cards left in it: {"9D": 8, ...}; else all are.'
+    "--composition",
+    metavar="FILE",
+    help='Cards left in it: {"9D": 8, ...}; - is standard input; else all are.',
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of a table.")
 def odds(*, rulebook: str, decks: str | None, composition: str | None, as_json: bool) -> None:
@@ -42,7 +45,7 @@ def odds(*, rulebook: str, decks: str | None, composition: str | None, as_json: 
     of = int(decks) if decks else book.decks
     shoe = full_shoe(of)
     if composition is not None:
-        shoe = read_composition(composition, read_file(composition), of)
+        shoe = read_composition(composition, _read(composition), of)
     if sys.stderr.isatty() and not as_json:
         click.echo("counting every deal ...", err=True)
     try:
@@ -53,6 +56,14 @@ def odds(*, rulebook: str, decks: str | None, composition: str | None, as_json: 
         click.echo(msgspec.json.encode(_document(book, of, found)))
     else:
         click.echo(_table(book, of, sum(shoe.values()), found))
+
+
+def _read(composition: str) -> bytes:
+    if composition != "-":
+        return read_file(composition)
+    if sys.stdin is None:
+        raise InputError("--composition -: standard input is closed")
+    return sys.stdin.buffer.read(_MAX_BYTES)
 
 
 def _document(book: Rulebook, decks: int, found: Mapping[str, BetOdds]) -> dict[str, object]:
