@@ -20,7 +20,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check soak broken bench corpus lock clean
+.PHONY: help setup demo test check sbom audit soak broken bench corpus lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -45,6 +45,16 @@ check: $(STAMP) ## lint, format, types and the house style
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/house
+	@$(MAKE) --no-print-directory sbom
+
+sbom: $(STAMP) ## dist/sbom.cdx.json: what an installation is made of, with hashes
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --output-reproducible --validate --output-format JSON \
+	    --output-file dist/sbom.cdx.json requirements/runtime.txt
+
+audit: $(STAMP) ## ask the public advisory database about the lock; needs the network
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/audit.txt
+	@$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements/runtime.txt
 
 soak: $(STAMP) ## the long tests, which `make test` leaves out
 	@sh tests/tools/need-mosquitto.sh
@@ -68,6 +78,7 @@ lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade"
 	$(UV) pip compile $(LOCK_OPTIONS) --extra dev -c requirements/runtime.txt pyproject.toml \
 	    -o requirements/dev.txt
 	$(UV) pip compile $(LOCK_OPTIONS) requirements/soak.in -o requirements/soak.txt
+	$(UV) pip compile $(LOCK_OPTIONS) requirements/audit.in -o requirements/audit.txt
 
 # One lock serves every Python and platform we support; it names no index, so a site's own one works.
 LOCK_OPTIONS := --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url \
