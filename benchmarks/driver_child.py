@@ -6,6 +6,7 @@ forces to disk, and reports that; `core` acknowledges what the driver sends, and
 """
 
 import asyncio
+import gc
 import os
 import random
 import sys
@@ -48,6 +49,7 @@ def _driver(broker: int, reporter: Reporter, line: str, folder: Path) -> None:
         probe,
     )
     reporter.ready("driver")
+    gc.freeze()  # as `baccarat.services` does
     asyncio.run(service.run())
 
 
