@@ -1,4 +1,4 @@
-"""`make screens [FOLDER]`: pictures of the screens in their main states, from a real table.
+"""`python -m tests.tools.screens [FOLDER]`: pictures of the screens in their main states.
 
 A shuffled shoe with a fixed seed is played for some coups, then each state is brought about and
 photographed. Nobody compares the pictures byte by byte: they are for people to look at.
@@ -169,7 +169,6 @@ def _dialogs(studio: _Studio) -> None:
         pit.fill(reason="seen on camera")
         pit.page.locator("dialog .look").click()
         expect(pit.page.locator("dialog .preview h3")).to_be_visible()
-        pit.page.locator("dialog .preview").scroll_into_view_if_needed()
         studio.take("correction", pit)
         pit.page.locator("dialog .cancel").click()
         pit.page.locator("#more [data-command=set_limits]:enabled").click()

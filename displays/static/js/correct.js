@@ -219,7 +219,12 @@ function differenceTable(all, currency, word, timing) {
     el(
       "thead",
       {},
-      el("tr", {}, ...["seat", "gets", "commission"].map((head) => el("th", { scope: "col" }, word(`field.${head}`)))),
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col" }, word("field.seat")),
+        ...["gets", "commission"].map((head) => el("th.amount", { scope: "col" }, word(`field.${head}`))),
+      ),
     ),
     el(
       "tbody",

@@ -60,6 +60,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
     const ok = answer.result === "accepted";
     said.textContent = ok ? "" : station.explain(answer);
     shown.replaceChildren(ok ? preview(answer.shown) : "");
+    (ok ? shown : said).scrollIntoView({ block: "end" });
     previewed = ok ? JSON.stringify(asked) : null;
     station.refresh();
   };

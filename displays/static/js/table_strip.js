@@ -46,7 +46,7 @@ export function drawHands(state, word) {
     const total = coup?.[`${name}_total`];
     return el(
       `div.hand.${name}`,
-      { data: { won: String(coup?.winner === name) } },
+      { data: { won: String(coup?.winner === name && coup.phase !== "voided") } },
       el("h3", {}, word(`side.${name}`), " ", el("b", {}, total ?? "–")),
       el("div.row", {}, ...cards.map((card) => cardElement(card, word))),
     );
@@ -67,7 +67,7 @@ export function drawNext(state, word) {
     return;
   }
   const phase = coup?.phase ?? "none";
-  const outcome = coup?.winner ? word(`winner.${coup.winner}`) : "";
+  const outcome = coup?.winner && phase !== "voided" ? word(`winner.${coup.winner}`) : "";
   const reason = coup?.reason ? ` (${coup.reason})` : "";
   fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, word(`next.${phase}`) + reason));
 }
