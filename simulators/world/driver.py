@@ -133,7 +133,7 @@ class DriverProcess:
 
     def _hear(self, message: Message) -> None:
         if message.topic != self._status:
-            done(self._teller.on_ack(message))
+            _run(self._teller.on_ack(message))
 
     def _open(self) -> None:
         self._reopen_us = self._clock.now_us + _REOPEN_US
@@ -212,7 +212,7 @@ class DriverProcess:
         return encode_status(Status(state=state, session=self._session, ts=ts))
 
 
-def done(waiting: Coroutine[Any, Any, None]) -> None:
+def _run(waiting: Coroutine[Any, Any, None]) -> None:
     """Run a handler of the product that waits for nothing."""
     try:
         waiting.send(None)

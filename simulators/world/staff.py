@@ -5,7 +5,7 @@ as `simulators.croupier` does, and does by whim what people do: forgets to close
 late, corrects a coup that was paid.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from random import Random
 from typing import Final, NamedTuple
@@ -324,8 +324,11 @@ def _in_error(seen: TableSeen) -> bool:
     return any(alarm.name.startswith("shoe_error_") for alarm in seen.alarms)
 
 
-def _hands(cards: object) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-    listed: list[tuple[Hand, Card | None]] = list(cards)  # type: ignore[call-overload]
-    player = tuple(card for hand, card in listed if hand is Hand.PLAYER and card is not None)
-    banker = tuple(card for hand, card in listed if hand is Hand.BANKER and card is not None)
+def _hands(
+    cards: Iterable[tuple[Hand, Card | None]],
+) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
+    listed = list(cards)
+    player, banker = (
+        tuple(card for of, card in listed if of is hand and card is not None) for hand in Hand
+    )
     return player, banker
