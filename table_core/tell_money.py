@@ -69,6 +69,7 @@ def _wagers_voided(event: WagersVoided, _: Moment, currency: str) -> Told:
     return Told(f"Wagers could not stand when betting closed ({why}).", lines, "money")
 
 
+_HASH: Final = 12  # letters of a file's hash that a person compares; the page names it whole
 _CLOSED_BY: Final = {
     "first_card": "by the first card",
     "reveal": "by the first face that was shown",
@@ -141,7 +142,8 @@ def _wager(wager: Wager, currency: str) -> str:
 
 def _rulebook_corrected(event: RulebookCorrected, _: Moment, __: str) -> Told:
     says = f"The coup is judged by rulebook {event.rulebook}, not {event.was}."
-    hashes = f"file {event.rulebook_hash}, not {event.was_hash}"
+    now, was = event.rulebook_hash[:_HASH], event.was_hash[:_HASH]
+    hashes = f"by its file, whose SHA-256 begins with {now}; the other's with {was}"
     return Told(says, (f"reason: {event.reason}", hashes), "decision")
 
 
