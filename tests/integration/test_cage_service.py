@@ -220,7 +220,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
     kills = 0
-    async with feed_table(broker, messages) as table, asyncio.timeout(LIMIT_S):
+    async with feed_table(broker, messages) as table, asyncio.timeout(3 * LIMIT_S):
         playing = asyncio.create_task(_play(table, rng))
         while not playing.done():
             child = await asyncio.create_subprocess_exec(
