@@ -188,8 +188,9 @@ def resident_bytes() -> int:
 
 
 async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPatch) -> None:
-    short.setattr(connection, "UNTAKEN_SECONDS", 2.0)
-    short.setattr(service, "_UNTAKEN_MS", 2_000)
+    patience_s = 5.0
+    short.setattr(connection, "UNTAKEN_SECONDS", patience_s)
+    short.setattr(service, "_UNTAKEN_MS", round(patience_s * 1_000))
     async with serving(short) as started:
         before = resident_bytes()
         stuck = [stuck_line(started) for _ in range(50)]
@@ -204,8 +205,8 @@ async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPa
                 await reader.readuntil(b"id: %d-" % position)
             late.append(time.monotonic() - began)
         # Far more was said than all buffers between us and them hold.
-        assert position * len(shown("BPTBBP" * 12, 1)) > 1_000_000
-        assert max(late) < 1
+        assert position * len(shown("BPTBBP" * 12, 1)) > 300_000
+        assert max(late) < patience_s / 2  # whoever waited for one of them would wait for so long
         assert (resident_bytes() - before) / len(stuck) < SCREEN_MOST_BYTES
         writer.close()
         for each in stuck:
