@@ -204,7 +204,7 @@ async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPa
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await reader.readuntil(b"id: %d-" % position)
             late.append(time.monotonic() - began)
-        # Far more was said than all buffers between us and them hold.
+        # More was said than all buffers between us and them hold.
         assert position * len(shown("BPTBBP" * 12, 1)) > 300_000
         assert max(late) < patience_s / 2  # whoever waited for one of them would wait for so long
         assert (resident_bytes() - before) / len(stuck) < SCREEN_MOST_BYTES
