@@ -58,6 +58,7 @@ _SINCE: Final = _text(
 _SETTLEMENT: Final = _text(f"[a-z0-9_-]+/{_COUP}/[12]/[1-9][0-9]*", "b7/20261127-02/1/2/1")
 _WAGER: Final = _said("wagers/w-901/0")
 _BET: Final = _said("banker")
+_TIMING: Final = _words("deduct", "prepaid", "per_coup", "per_shoe")
 
 RULES: Final[dict[str, Schema]] = {
     # Identities.
@@ -83,6 +84,13 @@ RULES: Final[dict[str, Schema]] = {
     "RulebookView.id": _said("nz-scale-one"),
     "transaction": _said("w-901", most=128),
     "consumer": _text("[a-z0-9_-]{1,64}", "cage"),
+    "ConsumerView.name": _text("[a-z0-9_-]+/[a-z0-9_-]{1,64}", "cage/main"),
+    "RulebookName.id": _said("nz-scale-one"),
+    "RulebookName.commission": _TIMING,
+    "RulebookView.commission": _TIMING,
+    "ConsumerView.position": _from(0),
+    "waiting_s": _from(0),
+    "heard_s": _from(0),
     "table": _text("[a-z0-9_-]+", "b7"),
     "stream": _text("[a-z0-9_-]+/[a-z0-9_-]+", "harbour/b7"),
     "event_id": _text("[0-9a-f]{32}", "0b076068e8395a576571984afe68a672"),
