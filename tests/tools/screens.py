@@ -13,6 +13,7 @@ from typing import Final
 
 from playwright.sync_api import Browser, expect
 
+from events.cards import Card
 from simulators.dealer import next_place, outcome
 from simulators.deck import Deck, shuffled
 from tests.support.console_table import ConsoleTable, console_table
@@ -86,7 +87,8 @@ class _Studio:
 
     def cards(self) -> list[str]:
         """The next coup's reports of cards, in dealing order; its winner last."""
-        dealt, said = [], []
+        dealt: list[Card] = []
+        said: list[str] = []
         while (place := next_place(dealt)) is not None:
             dealt.append(self._deck.draw())
             said.append(f"D {place.hand.value[0].upper()}{place.number} {dealt[-1]}")
