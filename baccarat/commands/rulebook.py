@@ -1,5 +1,6 @@
 """`baccarat rulebook`: the rules that ship, what they say, and whether a site's own are sound."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from table_core.wagers import KINDS
 __all__ = ["named_rulebook", "read_file", "rulebook"]
 
 _SUFFIX: Final = ".toml"
+_MAIN_WAGERS: Final = ("player", "banker", "tie")  # of every game of the seeds
 _MAX_BYTES: Final = 1024 * 1024  # hundreds of times the largest file that is shipped
 
 
@@ -64,6 +66,8 @@ def _check(*, file: str, as_json: bool) -> int:
         book = parse_rulebook(file, source)
     except ConfigError as error:
         reason = " ".join(str(error).removeprefix(f"{file}: ").split())
+    if book is not None and (lacking := list(_lacking(book))):
+        book, reason = None, "; ".join(lacking)
     if as_json:
         verdict = {
             "ok": book is not None,
@@ -77,6 +81,20 @@ def _check(*, file: str, as_json: bool) -> int:
     else:
         click.echo(f"{file}: NOT ok: {reason}")
     return EXIT_DONE if book else EXIT_NO
+
+
+def _lacking(book: Rulebook) -> Iterator[str]:
+    """What a rulebook that can be judged by still lacks for a table with patrons at it.
+
+    Evidence and logs are judged by whatever a coup was played by, so none of this is asked there.
+    """
+    for bet in _MAIN_WAGERS:
+        if bet not in book.bets:
+            yield f"bets.{bet}: missing; write offered = false where the table does not take it"
+    if not book.sign.game.strip():
+        yield "sign.game: write what the sign calls the game"
+    if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
+        yield "sign.lines: write what the sign must say, such as the site's own help line"
 
 
 def named_rulebook(name: str) -> Rulebook:

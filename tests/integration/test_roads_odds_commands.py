@@ -1,6 +1,7 @@
 """`baccarat roads`, `odds` and `rulebook` as scripts use them: real processes, exit codes, JSON."""
 
 import hashlib
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -255,6 +256,35 @@ def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
     }
     assert document("rulebook", "show", str(own), "--json")["id"] == "own"
     assert b": ok, own, " in baccarat("rulebook", "check", str(own)).stdout
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (r"\[sign\]\n[^\[]*\[[^\]]*\]\n", "sign.lines: "),
+        (r"\[bets\.tie\]\n[^\[]*", "bets.tie: missing"),
+    ],
+)
+def test_a_rulebook_without_a_sign_or_a_main_wager_is_not_played_by(
+    tmp_path: Path, section: str, said: str
+) -> None:
+    text = shipped_source("ez").decode().replace('"ez"', '"own"')
+    less = re.sub(section, "", text)
+    assert less != text
+    own = tmp_path / "own.toml"
+    own.write_text(less, encoding="utf-8")
+    done = baccarat("rulebook", "check", str(own))
+    assert done.returncode == 1
+    assert said in done.stdout.decode()
+    assert baccarat("rulebook", "show", str(own)).returncode == 0  # a coup can be judged by it
+
+
+def test_the_cards_left_may_come_on_standard_input() -> None:
+    command = [sys.executable, "-m", "baccarat", "odds", "--rulebook", "ez", "--composition", "-"]
+    left = msgspec.json.encode({"9D": 8, "AS": 8, "KH": 8, "2C": 4})
+    done = subprocess.run(command, capture_output=True, check=False, input=left)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"ez: 28 cards left of 8 decks")
 
 
 def test_a_bad_rulebook_is_refused_with_file_key_and_every_reason(tmp_path: Path) -> None:
