@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from baccarat.cli import main
 from events.verify import verify
 from tests.kill.game import read_log
 from tests.support.waiting import until_blocking
@@ -130,6 +131,10 @@ def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None
     )
     assert "the cage acknowledged 3" in ended.stdout
     assert f"baccarat log verify {tmp_path / 'table.sqlite'}" in ended.stdout
+    proof = ["cage", "reconcile", str(tmp_path / "table.sqlite")]
+    proof += ["--ledger", str(tmp_path / "ledger.sqlite")]
+    assert f"baccarat {' '.join(proof)}" in ended.stdout
+    assert main(proof) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
