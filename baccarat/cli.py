@@ -4,6 +4,7 @@ Exit codes: 0 done; 1 the answer is no; 2 bad usage or input, with one line on s
 what is wrong, where, and what would be right. Results go to stdout, everything else to stderr.
 """
 
+import errno
 import os
 import sqlite3
 import sys
@@ -87,6 +88,8 @@ def _in_one_line(error: Exception) -> str:
         return error.format_message()
     if isinstance(error, OSError):
         _silence_stdout()
+        if error.errno == errno.EBADF and error.filename is None:
+            return "standard output is closed; what is said needs somewhere to go"
         return f"{error.filename or 'standard output'}: {error.strerror}"
     if isinstance(error, sqlite3.Error):
         return f"a database file of this run: {error}"

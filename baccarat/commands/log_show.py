@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
+from baccarat.commands.written import require_stdout
 from events.codec import decode_envelope
 from events.errors import InputError
 from events.log import Stored
@@ -40,6 +41,7 @@ def show(
     way. What is shown holds every card that the shoe has told of, sealed ones too. Exit code 1:
     there is no such coup or position; 2: no such log, type or range.
     """
+    require_stdout("what is shown")
     known = {name for name, _ in TABLE_EVENTS}
     for kind in kinds:
         if kind not in known:

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
+from baccarat.commands.written import require_stdout
 from events.cards import Card, parse_card
 from events.errors import InputError
 from events.table import Wager
@@ -106,8 +107,7 @@ def _stdin() -> BinaryIO:
 
 
 def _stdout() -> BinaryIO:
-    if sys.stdout is None:
-        raise InputError("--batch answers on stdout, and that is closed")
+    require_stdout("what --batch answers")
     return sys.stdout.buffer
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from baccarat.commands.written import require_stdout
 from events.errors import InputError, LogRefused
 from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
@@ -42,6 +43,7 @@ def decode(profile: str, files: tuple[str, ...], as_json: bool) -> None:
     summary last, on stderr. Of a damaged journal, the events up to the damage, and exit code 2.
     """
     decoding = _Decoding(load_profile(profile))
+    require_stdout("what is decoded")
     line = json_line if as_json else human_line
     for file in files:
         for events in decoding.run(file, _blocks(file)):

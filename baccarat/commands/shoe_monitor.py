@@ -14,8 +14,8 @@ from rich.text import Text
 
 from baccarat.commands.shoe_decode import document_of, json_line
 from baccarat.commands.shoe_line import line_of, line_records, stopped
+from baccarat.commands.written import require_stdout
 from events.clock import Clock, SystemClock
-from events.errors import InputError
 from events.shoe import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.edge.catalogue import load_profile
@@ -39,8 +39,7 @@ def monitor(port: str, profile: str, as_json: bool) -> None:
     PORT is a serial port's path or a transport's URL; it is only read, and nobody else may have it:
     of a live table look at `link/shoe` instead.
     """
-    if sys.stdout is None:  # python's way to say that it was closed before the start
-        raise InputError("standard output is closed; what is seen needs somewhere to go")
+    require_stdout("what is seen")
     loaded = load_profile(profile)
     endpoint = line_of(port, baud=loaded.serial.baud)
     watched = Watched(Decoder(loaded), SystemClock())

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from baccarat.commands.shoe_line import stopped
+from baccarat.commands.written import require_stdout
 from events.errors import InputError
 from simulators.device import Disclosure
 from simulators.faults import FAULTS, OF_A_TABLE, parse_faults
@@ -51,8 +52,7 @@ def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None
         raise InputError("--link PATH is missing; name the path where the reader finds the port")
     if not math.isfinite(cast(float, given["speed"])):
         raise click.BadParameter("it is no number", param_hint="--speed")
-    if sys.stdout is None:  # python's way to say that it was closed before the start
-        raise InputError("standard output is closed; what is dealt needs somewhere to go")
+    require_stdout("what is dealt")
     seed = given["seed"]
     made = StandaloneShoe(
         link.absolute(),

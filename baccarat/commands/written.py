@@ -1,19 +1,36 @@
-"""A file that a command writes because somebody named it: whole or not at all, and over no other.
+"""Where a command writes: a file that somebody named, whole or not at all; or standard output.
 
 A name is mistyped easily, and beside evidence lie the log and its key. So a file that is there is
 replaced only by another of its kind. A device or a pipe is written to and never replaced.
 """
 
+import fcntl
 import os
 from pathlib import Path
 from typing import Final
 
 from events.errors import InputError
 
-__all__ = ["write_whole"]
+__all__ = ["require_stdout", "write_whole"]
 
 # As far as all files of one kind begin alike: evidence, and pages.
 _ALIKE: Final = 8
+_STDOUT: Final = 1
+
+
+def require_stdout(what: str) -> None:
+    """Refuse to begin where nothing can be written; `baccarat.cli` has put a stream in its place.
+
+    For a command that may take long before its first line, or that waits for input.
+
+    Args:
+        what: needs somewhere to go: `the events`.
+
+    Raises:
+        InputError: standard output was closed before the start.
+    """
+    if fcntl.fcntl(_STDOUT, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise InputError(f"standard output is closed; {what} needs somewhere to go")
 
 
 def write_whole(path: Path, data: bytes, option: str) -> None:

@@ -17,11 +17,13 @@ def shell(command: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("command", [f"log show {LOG}", f"log verify --json {LOG}"])
-def test_results_that_can_go_nowhere_are_an_error_in_one_line(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "what"), [(f"log show {LOG}", "shown"), (f"log verify --json {LOG}", "said")]
+)
+def test_results_that_can_go_nowhere_are_an_error_in_one_line(command: str, what: str) -> None:
     code, said = shell(f"{BACCARAT} {command} >&-")
     assert code == 2
-    assert said == "baccarat: standard output: Bad file descriptor\n"
+    assert said == f"baccarat: standard output is closed; what is {what} needs somewhere to go\n"
 
 
 def test_no_file_takes_the_place_of_a_closed_stream() -> None:
