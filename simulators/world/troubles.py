@@ -40,7 +40,7 @@ WORLD_FAULTS: Final[dict[str, str]] = {
 }
 """Name and meaning of each."""
 
-_EVERY_STEPS: Final = 350  # on average; a coup takes some hundred
+_EVERY_STEPS: Final = 450  # on average; a coup takes some hundred
 # Now and then nothing goes wrong for longer than people and services wait for one another: else a
 # table that fails twice a minute would, rightly, never get anywhere.
 _QUIET, _QUIET_US = 0.03, 90_000_000

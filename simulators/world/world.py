@@ -222,7 +222,7 @@ class World:
             self._rulebook,
             seed=self._seed,
             rng=self._rng,
-            plan=FaultPlan(self._seed, names, span=2 * len(names) + 1),
+            plan=FaultPlan(self._seed, names, span=3 * len(names) + 1),
             restart_driver=lambda: self._kill("driver"),
             over=self._coup_over,
         )
