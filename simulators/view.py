@@ -74,6 +74,9 @@ class TableSeen(Struct, frozen=True, kw_only=True):
     alarms: tuple[AlarmSeen, ...] = ()
 
 
+# A driver is back in a second or two; one that stays away must not hold up a game for ever.
+_CATCHING_UP_MOST_S: Final = 10.0
+
 _documents: Final = msgspec.json.Decoder(TableSeen)
 
 
@@ -120,12 +123,20 @@ class TableView:
             return None
 
     async def quiet(self, quiet_s: float) -> TableSeen:
-        """Wait until nothing has been added to the log for `quiet_s` seconds."""
+        """Wait until nothing has been added to the log for `quiet_s` seconds.
+
+        While the table still reads what the shoe has said, nothing is judged by what it shows; who
+        voided then would see the coup's cards come as another coup.
+        """
         seen = await self.until(lambda _: True)
         while True:
             later = await self.within(_past(seen.position), quiet_s)
-            if later is None:
+            if later is None and not seen.catching_up:
                 return seen
+            if later is None:
+                later = await self.within(lambda now: not now.catching_up, _CATCHING_UP_MOST_S)
+                if later is None:
+                    return await self.until(lambda _: True)
             seen = later
 
 
