@@ -55,8 +55,10 @@ def test_a_part_a_type_and_a_coup_are_shown_alone(
     of_coup = shown(capsys, path, "--coup", coup, "--json")
     assert len(of_coup) > 5
     assert {json.loads(line)["correlation"] for line in of_coup} == {coup}
-    assert shown(capsys, path, "--coup", "20300101-01/1") == []
-    assert shown(capsys, path, "--from", str(len(events) + 1)) == []
+    for option in (["--coup", "20300101-01/1"], ["--from", str(len(events) + 1)]):
+        assert main(["log", "show", path, *option]) == 1
+        answer = capsys.readouterr()
+        assert (answer.out, len(answer.err.splitlines())) == ("", 1)
 
 
 def test_a_line_for_people_names_position_time_who_and_what(
