@@ -19,11 +19,11 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from events.errors import ConfigError
+from events.form import read_table
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import Codes, CodeTable
 from shoe_driver.codes.ref import RefCodes, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
-from events.form import read_table
 from shoe_driver.framing import CHECKS, FRAMERS
 
 __all__ = [

@@ -8,8 +8,9 @@ from shoe_driver.edge.folder import JournalFolder
 from shoe_driver.edge.retention import Keep
 from shoe_driver.link import LinkState
 from shoe_driver.records import RecordKind
-from tests.integration.test_recorder import COUP, data, files, life, sent, small
+from tests.integration.test_recorder import COUP, files, small
 from tests.support.disk import disk_full_at
+from tests.support.recorder_life import data, life, sent
 from tests.support.shoe_bytes import stream
 
 

@@ -20,10 +20,13 @@ closed      card_disclosed>dealing
 closed      card_dealt>dealing card_unread>dealing coup_misaligned>misaligned coup_voided>voided
 dealing     card_dealt>dealing card_unread>dealing card_disclosed>dealing card_entered>dealing
 dealing     card_corrected>dealing card_marked_unreadable>dealing coup_settled/1>dealing
-dealing     coup_settled_again/1>dealing hands_corrected>dealing wager_corrected>dealing rulebook_corrected>dealing
+dealing     coup_settled_again/1>dealing hands_corrected>dealing wager_corrected>dealing
+dealing     rulebook_corrected>dealing
 closed      wager_corrected>closed rulebook_corrected>closed
-complete    hands_corrected>dealing wager_corrected>complete rulebook_corrected>complete coup_settled/1>complete
-disputed    hands_corrected>dealing wager_corrected>disputed rulebook_corrected>disputed coup_settled/1>disputed
+complete    hands_corrected>dealing wager_corrected>complete
+complete    rulebook_corrected>complete coup_settled/1>complete
+disputed    hands_corrected>dealing wager_corrected>disputed
+disputed    rulebook_corrected>disputed coup_settled/1>disputed
 held        hands_corrected>dealing wager_corrected>held rulebook_corrected>held coup_settled/1>held
 misaligned  hands_corrected>misaligned
 complete    coup_settled_again/1>complete
