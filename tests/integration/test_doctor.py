@@ -60,7 +60,7 @@ class Machine(NamedTuple):
 
 
 @pytest.fixture
-def machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Machine]:
+def machine(tmp_path: Path) -> Iterator[Machine]:
     shoe = ShoePort(tmp_path / "shoe")
     config = tmp_path / "b7.toml"
     config.write_text(_CONFIG.format(shoe=shoe.url, port=free_port()))
@@ -72,18 +72,16 @@ def machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Mach
     assert main(["keys", "new", str(tmp_path / "signing.key"), "--name", "harbour/b7"]) == 0
     with EventLog.open(tmp_path / "table.sqlite", "harbour/b7"):
         pass
-    capsys.readouterr()
     yield Machine(tmp_path, config, shoe)
     shoe.unplug()
 
 
-def examined(
-    config: Path, capsys: pytest.CaptureFixture[str], *options: str
-) -> dict[str, dict[str, str]]:
-    """What the doctor says, by check."""
-    code = main(["doctor", str(config), "--json", *options])
-    said = json.loads(capsys.readouterr().out)
-    assert code == (0 if said["ok"] else 1)
+def examined(config: Path, *options: str) -> dict[str, dict[str, str]]:
+    """What the doctor says, by check; a process of its own, as it sets up a process's logs."""
+    command = [sys.executable, "-m", "baccarat", "doctor", str(config), "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    said = json.loads(done.stdout)
+    assert done.returncode == (0 if said["ok"] else 1)
     assert all(each["remedy"] for each in said["checks"] if each["verdict"] != "ok")
     return {each["check"]: each for each in said["checks"]}
 
@@ -222,14 +220,13 @@ _FAULTS: Final[list[tuple[Callable[[Machine], None], str, str, str]]] = [
 )
 def test_a_fault_is_named(
     machine: Machine,
-    capsys: pytest.CaptureFixture[str],
     seed: Callable[[Machine], None],
     check: str,
     says: str,
     remedy: str,
 ) -> None:
     seed(machine)
-    found = examined(machine.config, capsys, "--backups", str(machine.folder / "copies"))
+    found = examined(machine.config, "--backups", str(machine.folder / "copies"))
     assert found[check]["verdict"] in {"fail", "warn"}
     assert says in found[check]["says"]
     assert remedy in found[check]["remedy"]
@@ -239,24 +236,20 @@ def test_a_fault_is_named(
 @pytest.mark.parametrize(
     ("options", "says"), [("size=1m", "1 MB free"), ("size=1m,ro", "read-only")]
 )
-def test_a_disk_that_takes_nothing_is_named(
-    machine: Machine, capsys: pytest.CaptureFixture[str], options: str, says: str
-) -> None:
+def test_a_disk_that_takes_nothing_is_named(machine: Machine, options: str, says: str) -> None:
     place = machine.folder / "small"
     place.mkdir()
     machine.change("[checkpoints]", '[data]\njournal = "small"\n[checkpoints]')
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True)
     try:
-        found = examined(machine.config, capsys)
+        found = examined(machine.config)
     finally:
         subprocess.run(["umount", place], check=True)
     assert found["disk of the journal"]["verdict"] == "fail"
     assert says in found["disk of the journal"]["says"]
 
 
-def test_a_port_that_another_program_has_is_named(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_port_that_another_program_has_is_named(machine: Machine) -> None:
     command = ["shoe", "capture", str(machine.shoe.link), str(machine.folder / "x.raw")]
     with subprocess.Popen(
         [sys.executable, "-m", "baccarat", *command],
@@ -264,9 +257,9 @@ def test_a_port_that_another_program_has_is_named(
     ) as other:
         try:
             until_blocking(
-                lambda: examined(machine.config, capsys)["shoe port"]["verdict"] == "fail", "held"
+                lambda: examined(machine.config)["shoe port"]["verdict"] == "fail", "held"
             )
-            said = examined(machine.config, capsys)["shoe port"]
+            said = examined(machine.config)["shoe port"]
         finally:
             other.terminate()
     assert f"in use by process {other.pid}" in said["says"]
@@ -284,10 +277,8 @@ def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SecuredT
         yield found
 
 
-def test_a_table_that_runs_is_examined_through_each_login(
-    running: SecuredTable, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = examined(running.config, capsys)
+def test_a_table_that_runs_is_examined_through_each_login(running: SecuredTable) -> None:
+    found = examined(running.config)
     well = {name for name, each in found.items() if each["verdict"] == "ok"}
     logins = {"login of bus", "login of shoe", "login of displays", "login of cage"}
     assert logins | {"broker", "service table", "service shoe", "shoe link"} <= well
@@ -296,43 +287,35 @@ def test_a_table_that_runs_is_examined_through_each_login(
     assert found["service display"]["verdict"] == "fail"
 
 
-def test_a_wrong_password_is_named(
-    running: SecuredTable, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_password_is_named(running: SecuredTable) -> None:
     (running.folder / "broker/secrets/b7-display").write_text("guessed\n")
-    found = examined(running.config, capsys)
+    found = examined(running.config)
     assert found["login of displays"]["verdict"] == "fail"
     assert "refused" in found["login of displays"]["says"]
 
 
-def test_a_missing_access_rule_is_named(
-    running: SecuredTable, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_access_rule_is_named(running: SecuredTable) -> None:
     """The login of metrics may hear the state, and ask for nothing: it is no console's."""
     text = running.config.read_text()
     wrong = text.replace("b7-cage", "b7-metrics")
     running.config.write_text(wrong)
-    found = examined(running.config, capsys)
+    found = examined(running.config)
     assert found["login of cage"]["verdict"] == "fail"
     assert "b7-metrics" in found["login of cage"]["says"]
 
 
-def test_a_ca_that_did_not_issue_the_brokers_certificate_is_named(
-    running: SecuredTable, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_ca_that_did_not_issue_the_brokers_certificate_is_named(running: SecuredTable) -> None:
     running.config.write_text(running.config.read_text().replace("pki/ca.pem", "foreign/ca.pem"))
-    found = examined(running.config, capsys)
+    found = examined(running.config)
     assert "not believed" in found["broker"]["says"]
 
 
-def test_noise_on_the_line_is_named(
-    running: SecuredTable, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_noise_on_the_line_is_named(running: SecuredTable) -> None:
     """As a wrong baud rate makes it."""
 
     def told() -> dict[str, Any]:
         running.shoe.say(bytes(range(128, 256)) * 4)
-        return examined(running.config, capsys)["shoe link"]
+        return examined(running.config)["shoe link"]
 
     until_blocking(lambda: told()["verdict"] != "ok", "the driver tells of noise")
     said = told()
