@@ -43,8 +43,11 @@ async def test_a_shoe_that_may_be_mute_is_missed_by_the_kernels_questions(
                 (f"{server.url}: connected, and no sign of life for 10 s", _LOOK),
                 (f"{server.url}: no answer within 2 s", _LOOK),
             ]
-            assert core.link is not None
-            assert (core.link.reason, core.link.hint) == said_down(process)[-1]
+            last = said_down(process)[-1]
+            await until(
+                lambda: core.link is not None and (core.link.reason, core.link.hint) == last,
+                "the bus tells it too",
+            )
             server.come_back()
             back = time.monotonic()
             await until(lambda: core.state() == "open", "it is back")

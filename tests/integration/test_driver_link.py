@@ -45,7 +45,6 @@ async def test_unplugged_and_back_under_another_name_it_is_found(
             shoe.say(stream("D P1 9H"))
             await until(lambda: core.faces == ["9H"], "the first card")
             shoe.unplug()
-            shoe.link.unlink()
             await until(lambda: "does not exist" in reason(core), "it is gone")
             assert "look at cable, power and adapter" in hint(core)
             shoe.link = tmp_path / "usb-shoe_A50285BI-port1"
