@@ -47,14 +47,13 @@ def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
     if seeds is None:
         raise InputError("--seeds A..B is missing; write --seeds 1..100, or a seed alone")
     chosen, names = _seeds(seeds), parse_world_faults(faults)
-    # What services would log is expected here by the thousand; what must not be is in the report.
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     broke = played = 0
     began = time.process_time()
-    for report in _reports(chosen, names, coups):
-        broke += bool(report.violations)
-        played += report.coups
-        click.echo(msgspec.json.encode(report) if as_json else _text(report, coups, faults))
+    with _silence():
+        for report in _reports(chosen, names, coups):
+            broke += bool(report.violations)
+            played += report.coups
+            click.echo(msgspec.json.encode(report) if as_json else _text(report, coups, faults))
     spent = max(time.process_time() - began, 1e-9)
     click.echo(
         f"{len(chosen)} worlds, {played} coups, {played / spent:.0f} a second of one core; "
@@ -62,6 +61,17 @@ def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
         err=True,
     )
     return EXIT_NO if broke else EXIT_DONE
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What services would log is expected by the thousand; what must not be is in the report."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
 
 
 def _reports(seeds: range, names: tuple[str, ...], coups: int) -> Iterator[Report]:

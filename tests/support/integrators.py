@@ -1,6 +1,7 @@
 """A running table as an integrator's program sees it: coups, corrections, acknowledgements."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from events.cards import Card, Hand
@@ -53,7 +54,10 @@ async def correct(table: Table1) -> None:
 
 async def acknowledged(table: Table1, path: Path, consumer: str) -> None:
     """The newest settlement is acknowledged in the log."""
-    newest = table.settlements[-1].position
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as read:
+        query = "SELECT max(position) FROM event WHERE type = 'coup_settled'"
+        (newest,) = read.execute(query).fetchone()
+    await until(lambda: table.settlements[-1].position >= newest, "it is heard here too")
 
     def told() -> bool:
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as read:
