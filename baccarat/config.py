@@ -250,16 +250,7 @@ def _half_a_pair(table: str, cert: str | None, key: str | None) -> Iterator[Faul
 
 
 def _secrets(config: TableConfig) -> Iterator[Fault]:
-    sections = {
-        "shoe": config.shoe,
-        "bus": config.bus,
-        "displays": config.displays,
-        "scoreboard": config.scoreboard,
-        "cage": config.cage,
-        "metrics": config.metrics,
-    }
-    for name, section in sections.items():
-        given = section.password_file if section else None
+    for name, given in config.password_files().items():
         yield from _unreadable(config, f"{name}.password_file", given, _opens)
 
 

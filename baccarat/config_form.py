@@ -212,6 +212,9 @@ class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     password_file: str | None = None
 
 
+_WithLogin = ShoeConfig | ScoreboardConfig | CageConfig | MetricsConfig
+
+
 class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table.
 
@@ -298,37 +301,39 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         own client ids, or the broker would drop the one for the other.
         """
         name = "displays" if self.displays and self.displays.users else "scoreboard"
-        return self._screens_bus(name, self.displays)
+        return self._own_bus(name, self.displays)
 
     def scoreboard_bus(self) -> BusSettings:
         """The same of the scoreboard's own server."""
-        return self._screens_bus("scoreboard", self.scoreboard)
-
-    def _screens_bus(self, name: str, given: ScoreboardConfig | None) -> BusSettings:
-        if given is None or given.username is None:
-            return self.bus_settings(name)
-        return self._login(name, given.username, self.beside(given.password_file))
+        return self._own_bus("scoreboard", self.scoreboard)
 
     def shoe_bus(self) -> BusSettings:
         """How the driver reaches the broker, by its own login where it has one."""
-        given = self.shoe
-        if given.username is None:
-            return self.bus_settings("shoe")
-        return self._login("shoe", given.username, self.beside(given.password_file))
+        return self._own_bus("shoe", self.shoe)
 
     def metrics_bus(self) -> BusSettings:
         """How metrics are read off the broker, by a login of their own where there is one."""
-        given = self.metrics
-        if given is None or given.username is None:
-            return self.bus_settings("metrics")
-        return self._login("metrics", given.username, self.beside(given.password_file))
+        return self._own_bus("metrics", self.metrics)
 
     def cage_bus(self) -> BusSettings:
         """How the cage reaches the broker, by its own login where it has one."""
-        given = self.cage
+        return self._own_bus("cage", self.cage)
+
+    def password_files(self) -> dict[str, str]:
+        """Section to what it names as its password's file, for those that name one."""
+        named = ("shoe", "bus", "displays", "scoreboard", "cage", "metrics")
+        sections = {name: getattr(self, name) for name in named}
+        return {
+            name: section.password_file
+            for name, section in sections.items()
+            if section is not None and section.password_file is not None
+        }
+
+    def _own_bus(self, service: str, given: _WithLogin | None) -> BusSettings:
+        """By a section's own login, else by that of the table's services."""
         if given is None or given.username is None:
-            return self.bus_settings("cage")
-        return self._login("cage", given.username, self.beside(given.password_file))
+            return self.bus_settings(service)
+        return self._login(service, given.username, self.beside(given.password_file))
 
     def _login(self, service: str, username: str | None, secret: Path | None) -> BusSettings:
         password = secret.read_text("utf-8").strip() if secret else None

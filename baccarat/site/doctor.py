@@ -91,18 +91,9 @@ def _disk(config: TableConfig) -> Iterator[Finding]:
 
 
 def _secrets(config: TableConfig) -> Iterator[Finding]:
-    sections = {
-        "shoe": config.shoe,
-        "bus": config.bus,
-        "displays": config.displays,
-        "scoreboard": config.scoreboard,
-        "cage": config.cage,
-        "metrics": config.metrics,
-    }
-    for name, section in sections.items():
-        given = section.password_file if section else None
+    for name, given in config.password_files().items():
         path = config.beside(given)
-        if path is None or given is None or given.startswith(CREDENTIAL):
+        if path is None or given.startswith(CREDENTIAL):
             continue
         mode = path.stat().st_mode & 0o777
         if mode & _OTHERS:

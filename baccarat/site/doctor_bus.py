@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.config_form import TableConfig
+from baccarat.site.documents import read_document
 from baccarat.site.findings import Finding, fails, passes, warns
 from events.bus import Bus, BusSettings, Message
 from events.errors import BusError
@@ -72,10 +73,10 @@ async def examine_broker(config: TableConfig) -> tuple[list[Finding], bool]:
         heard |= login.heard
     found += [_of_login(config, login, heard) for login in logins]
     found += _of_services(config, heard)
-    link = _document(heard.get(config.topics.link_shoe, b""))
+    link = read_document(heard.get(config.topics.link_shoe, b""))
     if link:
         found.append(_of_link(link))
-    found += _of_state(_document(heard.get(config.topics.state, b"")))
+    found += _of_state(read_document(heard.get(config.topics.state, b"")))
     driver = read_status(heard.get(config.topics.status("shoe"), b""))
     return found, driver is not None and driver.state == "online"
 
@@ -234,11 +235,3 @@ def _of_state(state: dict[str, Any]) -> Iterator[Finding]:
             yield fails(check, text, "look at that consumer: it is down, or cannot book")
         else:
             yield passes(check, f"has position {each['position']} of {state['position']}")
-
-
-def _document(payload: bytes) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
@@ -22,6 +21,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector
 
+from baccarat.site.documents import read_document
 from events.bus import Bus, BusSettings, Handler, Message
 from events.clock import Clock
 from events.errors import ConfigError
@@ -57,12 +57,12 @@ class Health(Struct):
 
     def on_state(self, payload: bytes) -> None:
         """The newest `state`."""
-        if found := _document(payload):
+        if found := read_document(payload):
             self.state, self.state_at = found, self._now()
 
     def on_link(self, payload: bytes) -> None:
         """The newest `link/shoe`."""
-        if found := _document(payload):
+        if found := read_document(payload):
             self.link, self.link_at = found, self._now()
 
     async def on_status(self, message: Message) -> None:
@@ -119,14 +119,6 @@ class Health(Struct):
                 continue  # absent in what is collected, for which there is an alert
             free.add_metric([self.table, name], found.f_bavail * found.f_frsize)
         yield free
-
-
-def _document(payload: bytes) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
