@@ -8,27 +8,19 @@ from msgspec import Struct
 
 from events.cards import Card
 from simulators.dealer import Outcome
-from simulators.dealing import DealingShoe, Happening, Step, next_shoe_id
-from simulators.deck import Burn
+from simulators.dealing import DealingShoe, Happening, Step
 from simulators.line import make_line
 from simulators.pty_port import PtyPort
-from simulators.script import Call, Fallen, Plug
+from simulators.script import Call, Plug
+from simulators.shoe_in_hand import ShoeInHand, nobody_comes
 
-__all__ = ["DealtCoup", "NewShoe", "ShoeSimulator"]
+__all__ = ["DealtCoup", "ShoeSimulator"]
 
 _HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
 _READER_BACK_S: Final = 10.0  # for the driver to open the line again; then play goes on anyway
 _STALL_S: Final = 0.3  # longer than copies of a report can be apart
 _BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwhile
 _SILENCE_S: Final = 61.0  # longer than any profile as shipped takes for life
-
-
-class NewShoe(Struct, frozen=True, kw_only=True):
-    """A shoe was begun: its id, its burn, and how many reports the device made of it."""
-
-    shoe: str
-    burn: Burn
-    reports: int
 
 
 class DealtCoup(Struct, frozen=True, kw_only=True):
@@ -60,16 +52,12 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
     result_comes: bool = True
 
 
-async def _nobody_comes(_: Call) -> None:
-    """The dealer calls, and deals on."""
-
-
 def _nobody_listens(_: Happening) -> None:
     """What happens is not noted."""
 
 
-class ShoeSimulator:
-    """A dealing shoe and its port. `next_shoe` is the id that the next shoe will have.
+class ShoeSimulator(ShoeInHand):
+    """A dealing shoe and its port.
 
     Args:
         port: where the bytes go.
@@ -79,10 +67,6 @@ class ShoeSimulator:
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
         silence_s: how long a device is silent that falls silent.
         told: called with every step as it begins, and with what is done to the cable.
-
-    Attributes:
-        lying: the cards of the coup in progress, as they lie on the table.
-        excess_is_seen: a card too many of this coup is shown to the table.
     """
 
     def __init__(
@@ -95,60 +79,23 @@ class ShoeSimulator:
         silence_s: float = _SILENCE_S,
         told: Callable[[Happening], None] = _nobody_listens,
     ) -> None:
+        super().__init__(dealing, first_shoe)
         self.port = port
         self._line = make_line(dealing.profile, port)
         self._link = port.link
         self._silence_s = silence_s
         self._told = told
-        self.lying: list[Fallen] = []
-        self.excess_is_seen = False
-        self._dealing = dealing
-        self.next_shoe = first_shoe
         self._speed = speed
 
     async def run(self) -> None:
         """Do what the device does by itself (resends, beats), until cancelled."""
         await self._line.run()
 
-    @property
-    def over(self) -> bool:
-        """A new shoe is needed before the next coup."""
-        return self._dealing.over
-
-    def can_have(self, fault: str) -> bool:
-        """Whether this may go wrong with the next coup."""
-        return self._dealing.can_have(fault)
-
-    @property
-    def cut_card_comes_first(self) -> bool:
-        """The cut card will come in place of the next coup's first card."""
-        return self._dealing.cut_card_comes_first
-
-    @property
-    def cut_card_is_out(self) -> bool:
-        """The cut card has come."""
-        return self._dealing.deck.cut_card_is_out
-
-    def take_next_id(self) -> str:
-        """The id of the shoe that comes now; the next one counts on."""
-        shoe = self.next_shoe
-        self.next_shoe = next_shoe_id(shoe)
-        return shoe
-
-    async def new_shoe(self) -> NewShoe:
-        """Power up with a freshly shuffled shoe, expose its first card and burn."""
-        shoe = self.take_next_id()
-        steps, burn = self._dealing.new_shoe(shoe)
-        await self._play(steps)
-        # Noise is told too, as what was rejected.
-        reports = len(steps) + sum(bool(step.noise) for step in steps)
-        return NewShoe(shoe=shoe, burn=burn, reports=reports)
-
     async def deal_coup(
         self,
         fault: str | None = None,
         *,
-        call: Callable[[Call], Awaitable[None]] = _nobody_comes,
+        call: Callable[[Call], Awaitable[None]] = nobody_comes,
     ) -> DealtCoup:
         """Deal one coup to its result, or as far as it comes.
 
@@ -159,9 +106,7 @@ class ShoeSimulator:
         Raises:
             OurBug: the shoe is over.
         """
-        happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
-        self.lying = []
-        self.excess_is_seen = coup.excess_seen
+        happenings, coup = self._begin_coup(fault)
         decided_ns = await self._play(happenings, call)
         return DealtCoup(
             shoe=coup.shoe,
@@ -176,22 +121,10 @@ class ShoeSimulator:
             result_comes=coup.result_comes,
         )
 
-    async def stacked_errors(self) -> None:
-        """Two errors come to stand, and one of them is cleared."""
-        await self._play(self._dealing.stacked_errors())
-
-    async def clear_errors(self) -> None:
-        """The dealer clears at the device whatever stands."""
-        await self._play(self._dealing.clear_errors())
-
-    async def two_power_ups(self) -> None:
-        """The device powers up twice in a row, between coups."""
-        await self._play(self._dealing.two_power_ups())
-
     async def _play(
         self,
         happenings: Iterable[Happening],
-        call: Callable[[Call], Awaitable[None]] = _nobody_comes,
+        call: Callable[[Call], Awaitable[None]] = nobody_comes,
     ) -> int:
         decided_ns = 0
         for happening in happenings:

@@ -7,7 +7,7 @@ from events.commands import Answer, CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.shoe_life import CutPlace
 from simulators.console import Console, refused
 from simulators.dealing import next_shoe_id
-from simulators.shoe import NewShoe
+from simulators.shoe_in_hand import NewShoe
 from simulators.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally
 from simulators.view import OVER, TableSeen, TableView
 

@@ -8,10 +8,10 @@ from random import Random
 from typing import Final
 
 from events.cards import Card
-from simulators.dealing import Coup, DealingShoe, Happening, Step, next_shoe_id
+from simulators.dealing import Coup, DealingShoe, Happening, Step
 from simulators.ref_link import BEAT_MS, RESEND_MS, RefLink
-from simulators.script import Call, Fallen, Plug
-from simulators.shoe import NewShoe
+from simulators.script import Call, Plug
+from simulators.shoe_in_hand import ShoeInHand, nobody_comes
 from simulators.world.clock import MICROSECONDS, WorldClock
 from simulators.world.port import WorldPort
 from simulators.world.waiting import FOREVER_US, Waiting
@@ -29,11 +29,7 @@ _MS: Final = 1_000
 _PAUSES: Final = (0, 200, 1_000, 1_000, 3_000, 3_000, 20_000)
 
 
-async def _nobody_comes(_: Call) -> None:
-    """The dealer calls, and deals on."""
-
-
-class WorldShoe:
+class WorldShoe(ShoeInHand):
     """A dealing shoe on the world's line.
 
     Args:
@@ -45,9 +41,6 @@ class WorldShoe:
         first_shoe: id of the first shoe.
 
     Attributes:
-        next_shoe: the id that the next shoe will have.
-        lying: the cards of the coup in progress, as they lie on the table.
-        excess_is_seen: a card too many of this coup is shown to the table.
         fell: every card that left the shoe on the table, in order.
     """
 
@@ -60,11 +53,9 @@ class WorldShoe:
         rng: Random,
         first_shoe: str,
     ) -> None:
-        self.next_shoe = first_shoe
-        self.lying: list[Fallen] = []
-        self.excess_is_seen = False
+        super().__init__(dealing, first_shoe)
         self.fell: list[Card] = []
-        self._port, self._dealing = port, dealing
+        self._port = port
         self._waiting, self._clock, self._rng = waiting, clock, rng
         self._link = RefLink() if dealing.profile.linked else None
         self._link_us = 0
@@ -94,63 +85,16 @@ class WorldShoe:
 
     # ---- what the dealer does with it ----
 
-    @property
-    def over(self) -> bool:
-        """A new shoe is needed before the next coup."""
-        return self._dealing.over
-
-    def can_have(self, fault: str) -> bool:
-        """Whether this may go wrong with the next coup."""
-        return self._dealing.can_have(fault)
-
-    @property
-    def cut_card_comes_first(self) -> bool:
-        """The cut card will come in place of the next coup's first card."""
-        return self._dealing.cut_card_comes_first
-
-    @property
-    def cut_card_is_out(self) -> bool:
-        """The cut card has come."""
-        return self._dealing.deck.cut_card_is_out
-
-    def take_next_id(self) -> str:
-        """The id of the shoe that comes now; the next one counts on."""
-        shoe = self.next_shoe
-        self.next_shoe = next_shoe_id(shoe)
-        return shoe
-
-    async def new_shoe(self) -> NewShoe:
-        """Power up with a freshly shuffled shoe, expose its first card and burn."""
-        shoe = self.take_next_id()
-        steps, burn = self._dealing.new_shoe(shoe)
-        await self._play(steps)
-        reports = len(steps) + sum(bool(step.noise) for step in steps)
-        return NewShoe(shoe=shoe, burn=burn, reports=reports)
-
     async def deal_coup(self, fault: str | None, call: Callable[[Call], Awaitable[None]]) -> Coup:
         """Deal one coup to its result, or as far as it comes."""
-        happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
-        self.lying = []
-        self.excess_is_seen = coup.excess_seen
+        happenings, coup = self._begin_coup(fault)
         await self._play(happenings, call)
         return coup
-
-    async def stacked_errors(self) -> None:
-        """Two errors come to stand, and one of them is cleared."""
-        await self._play(self._dealing.stacked_errors())
-
-    async def clear_errors(self) -> None:
-        """The dealer clears at the device whatever stands."""
-        await self._play(self._dealing.clear_errors())
-
-    async def two_power_ups(self) -> None:
-        """The device powers up twice in a row, between coups."""
-        await self._play(self._dealing.two_power_ups())
 
     async def _play(
         self,
         happenings: Iterable[Happening],
-        call: Callable[[Call], Awaitable[None]] = _nobody_comes,
+        call: Callable[[Call], Awaitable[None]] = nobody_comes,
     ) -> None:
         for happening in happenings:
             if isinstance(happening, Call):
