@@ -4,13 +4,13 @@ The template holds no script and asks the network for nothing. Every value is es
 reasons and references are typed by people.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
 
+from baccarat.printed import page_template
 from table_core.rulebook import LAST_PHASE
 from table_core.story import Story
 from table_core.story_lines import StoryLine
@@ -43,31 +43,20 @@ def coup_page(story: Story, what_if: WhatIf | None = None) -> str:
         story: the coup.
         what_if: put beside it, where somebody asked.
     """
-    return (
-        _environment()
-        .get_template(_TEMPLATE)
-        .render(
-            story=story,
-            lead=_lead(story),
-            settlements=sorted(story.settlements, key=lambda each: not each.in_force),
-            steps=tuple(_steps(story.lines)),
-            marks=_MARKS,
-            documents=_documents(story),
-            journals=tuple(_journals(story.lines)),
-            what_if=what_if,
-        )
+    return page_template(_TEMPLATE, _filters()).render(
+        story=story,
+        lead=_lead(story),
+        settlements=sorted(story.settlements, key=lambda each: not each.in_force),
+        steps=tuple(_steps(story.lines)),
+        marks=_MARKS,
+        documents=_documents(story),
+        journals=tuple(_journals(story.lines)),
+        what_if=what_if,
     )
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("baccarat", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {
+def _filters() -> dict[str, Callable[..., Any]]:
+    return {
         "money": amount,
         "face": face,
         "card_name": card_name,
@@ -78,7 +67,6 @@ def _environment() -> Environment:
         "signed": _signed,
         "outcome": lambda winner: "a tie" if winner == "tie" else winner.capitalize(),
     }
-    return made
 
 
 def _signed(minor: int, currency: str) -> str:

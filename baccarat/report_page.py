@@ -4,11 +4,10 @@ The template holds no script and asks the network for nothing. Every value is es
 references, occasions and reasons are typed by people.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from baccarat.printed import page_template
 from cage.floats import FloatReport
 from cage.reports import Report
 from table_core.words import amount
@@ -30,22 +29,13 @@ def report_page(
         by: `shoe` or `day`.
         currencies: (table, key) to an ISO 4217 code; empty where it is not known.
     """
-    return (
-        _environment()
-        .get_template(_TEMPLATE)
-        .render(reports=reports, by=by, currencies=currencies, lead=_lead, notes=_notes)
+    return page_template(_TEMPLATE, _filters()).render(
+        reports=reports, by=by, currencies=currencies, lead=_lead, notes=_notes
     )
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("baccarat", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {
+def _filters() -> dict[str, Callable[..., Any]]:
+    return {
         "money": _money,
         "signed": _signed,
         "percent": lambda ratio: _UNKNOWN if ratio is None else f"{ratio * 100:.2f} %",
@@ -53,7 +43,6 @@ def _environment() -> Environment:
         "count": lambda number: f"{number:,}",
         "minutes": lambda spent: f"{spent // 60}:{spent % 60:02}",
     }
-    return made
 
 
 def _money(minor: int | None, currency: str) -> str:

@@ -1,0 +1,21 @@
+"""Pages that are printed, by templates: every value is escaped, and none may be missing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+__all__ = ["page_template"]
+
+
+def page_template(name: str, filters: Mapping[str, Callable[..., Any]]) -> Template:
+    """A template of `baccarat/pages`, with the filters that its page needs."""
+    made = Environment(
+        loader=PackageLoader("baccarat", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= filters
+    return made.get_template(name)
