@@ -23,9 +23,10 @@ from events.errors import InputError, LogRefused
 from events.log_read import LogReader, reading
 from events.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
 from events.requests import COMMANDS
-from table_core.past_index import PastIndex, Row
+from table_core.past_index import PastIndex
 from table_core.past_look import find, show_table, tell, think, withheld
 from table_core.refusals import refuse
+from table_core.replay import Row
 from table_core.rulebook import Rulebook
 from table_core.shell.looking_back import RECALL
 from table_core.shell.looking_process import ANSWER_BYTES, HEAD_BYTES, REFUSED, SHOWN, Question

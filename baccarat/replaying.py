@@ -8,11 +8,10 @@ from typing import Final
 
 from baccarat.commands.rulebook import named_rulebook
 from events.clock import rfc3339
-from events.codec import Entry, decode_entry
-from events.errors import InputError, LogRefused, UnreadableEvent
+from events.errors import InputError
 from events.log_read import LogReader
 from table_core.fold import fold_all
-from table_core.replay import Fact, Moment, moments
+from table_core.replay import Fact, Moment, fact_of, moments
 from table_core.rulebook import Rulebook
 from table_core.state import TableState
 from table_core.stores import load_rulebook, shipped
@@ -45,17 +44,7 @@ def facts(log: LogReader) -> Iterator[Fact]:
     Raises:
         LogRefused: an event is missing, is not what was hashed, or cannot be read by this build.
     """
-    for position, stored, digest in log.bare():
-        entry = _entry(position, stored)
-        yield Fact(
-            position=position,
-            at=entry.at,
-            actor=entry.actor,
-            cause=entry.cause,
-            correlation=entry.correlation,
-            digest=digest.hex(),
-            event=entry.data,
-        )
+    return map(fact_of, log.bare())
 
 
 def replay(log: LogReader) -> Iterator[Moment]:
@@ -105,9 +94,7 @@ def state_at(log: LogReader, at: At) -> TableState:
         if at > log.end:
             raise InputError(f"--at {at}: the log ends at position {log.end}")
         rows = islice(log.bare(), at)
-        return fold_all(
-            TableState(), (_entry(position, stored).data for position, stored, _ in rows)
-        )
+        return fold_all(TableState(), (fact_of(row).event for row in rows))
     state, first = None, ""
     for moment in replay(log):
         first = first or moment.fact.at
@@ -140,10 +127,3 @@ def missing_rulebook(name: str, digest: str) -> str:
         f"rulebook {name or '(none)'} with hash {digest or '(none)'} is not shipped with this "
         "build; name the site's own file with --rulebook FILE.toml"
     )
-
-
-def _entry(position: int, stored: bytes) -> Entry:
-    try:
-        return decode_entry(stored)
-    except UnreadableEvent as error:
-        raise LogRefused(f"position {position}: {error}", position) from error

@@ -14,9 +14,7 @@ from msgspec.structs import replace
 
 from events.cards import Card
 from events.chain import origin_hash
-from events.codec import Entry, decode_entry
 from events.correction import HandsCorrected
-from events.errors import LogRefused, UnreadableEvent
 from events.integrity import CheckpointKeyChanged
 from events.irregularity import CardCorrected, CardEntered
 from events.table import (
@@ -30,13 +28,12 @@ from events.table import (
 from events.tree import leaf_hash, node_hash
 from table_core.coup_list import CoupLine, CoupList
 from table_core.fold import fold
-from table_core.replay import Fact, Moment
+from table_core.replay import Moment, Row, fact_of
 from table_core.state import TableState
 from table_core.trail import Trail
 
-__all__ = ["BLOCK", "Mark", "PastIndex", "Read", "Row", "fact_of", "root_above"]
+__all__ = ["BLOCK", "Mark", "PastIndex", "Read", "root_above"]
 
-Row = tuple[int, bytes, bytes]
 """Position, stored bytes, and the chain's hash up to and with them."""
 
 Read = Callable[[int, bytes], Iterator[Row]]
@@ -200,28 +197,6 @@ class PastIndex:
         last = self._begun[at + 1] if at + 1 < len(self._begun) else self.newest.position
         yield self._begun[at], last
         yield from ((late, late) for late in self._late.get(coup, ()) if late > last)
-
-
-def fact_of(row: Row) -> Fact:
-    """A row, decoded.
-
-    Raises:
-        LogRefused: this build cannot read it; names its position.
-    """
-    position, stored, digest = row
-    try:
-        entry: Entry = decode_entry(stored)
-    except UnreadableEvent as error:
-        raise LogRefused(f"position {position}: {error}", position) from error
-    return Fact(
-        position=position,
-        at=entry.at,
-        actor=entry.actor,
-        cause=entry.cause,
-        correlation=entry.correlation,
-        digest=digest.hex(),
-        event=entry.data,
-    )
 
 
 def root_above(level: list[bytes]) -> bytes:

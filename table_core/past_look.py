@@ -21,9 +21,9 @@ from table_core.correcting import with_hands
 from table_core.coup_list import CoupLine
 from table_core.fold import fold
 from table_core.fold_correction import past_coup
-from table_core.past_index import PastIndex, Read, fact_of
+from table_core.past_index import PastIndex, Read
 from table_core.refusals import refuse
-from table_core.replay import CoupCollector, CoupRecord, Moment
+from table_core.replay import CoupCollector, CoupRecord, Moment, fact_of
 from table_core.rulebook import Rulebook
 from table_core.state import Coup, TableState
 from table_core.story import Story, tell_coup

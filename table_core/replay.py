@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from events.cards import Hand
+from events.codec import Entry, decode_entry
 from events.correction import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.errors import OurBug
+from events.errors import LogRefused, OurBug, UnreadableEvent
 from events.table import (
     BettingOpened,
     CoupSettled,
@@ -21,7 +22,10 @@ from events.table import (
 from table_core.fold import fold
 from table_core.state import Coup, DealtCard, TableState
 
-__all__ = ["CoupCollector", "CoupRecord", "Fact", "Moment", "moments"]
+__all__ = ["CoupCollector", "CoupRecord", "Fact", "Moment", "Row", "fact_of", "moments"]
+
+# Position, stored bytes and the chain's hash of an event.
+Row = tuple[int, bytes, bytes]
 
 
 class Fact(Struct, frozen=True, gc=False, kw_only=True):
@@ -141,6 +145,28 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
             elif isinstance(event, HandsCorrected) and event.counts_again:
                 void = False
         return void
+
+
+def fact_of(row: Row) -> Fact:
+    """A row, decoded.
+
+    Raises:
+        LogRefused: this build cannot read it; names its position.
+    """
+    position, stored, digest = row
+    try:
+        entry: Entry = decode_entry(stored)
+    except UnreadableEvent as error:
+        raise LogRefused(f"position {position}: {error}", position) from error
+    return Fact(
+        position=position,
+        at=entry.at,
+        actor=entry.actor,
+        cause=entry.cause,
+        correlation=entry.correlation,
+        digest=digest.hex(),
+        event=entry.data,
+    )
 
 
 def moments(facts: Iterable[Fact], state: TableState | None = None) -> Iterator[Moment]:
