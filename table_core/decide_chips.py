@@ -93,28 +93,26 @@ def open_float(state: TableState, command: OpenFloat, context: Context) -> Decis
 
 def fill(state: TableState, command: Fill, context: Context) -> Decision:
     """The cage brought chips."""
-    found = _open(state)
-    if isinstance(found, Refusal):
-        return found
-    return _slip_faults(state, found, command, context) or (
-        ChipsFilled(
-            float_id=found.id,
-            slip=command.slip,
-            reference=command.reference,
-            chips=command.chips,
-            amount=amount_of(command.chips),
-            signed=command.signed,
-        ),
-    )
+    return _moved(state, command, context, ChipsFilled)
 
 
 def credit(state: TableState, command: Credit, context: Context) -> Decision:
     """Chips went back to the cage."""
+    return _moved(state, command, context, ChipsCredited)
+
+
+def _moved(
+    state: TableState,
+    command: Fill | Credit,
+    context: Context,
+    fact: type[ChipsFilled | ChipsCredited],
+) -> Decision:
+    """Chips went by a slip, one way or the other."""
     found = _open(state)
     if isinstance(found, Refusal):
         return found
     return _slip_faults(state, found, command, context) or (
-        ChipsCredited(
+        fact(
             float_id=found.id,
             slip=command.slip,
             reference=command.reference,
