@@ -11,7 +11,7 @@ from events.clock import rfc3339
 from events.errors import InputError
 from events.log_read import LogReader
 from table_core.fold import fold_all
-from table_core.replay import Fact, Moment, fact_of, moments
+from table_core.replay import Fact, Moment, entry_of, fact_of, moments
 from table_core.rulebook import Rulebook
 from table_core.state import TableState
 from table_core.stores import load_rulebook, shipped
@@ -94,7 +94,9 @@ def state_at(log: LogReader, at: At) -> TableState:
         if at > log.end:
             raise InputError(f"--at {at}: the log ends at position {log.end}")
         rows = islice(log.bare(), at)
-        return fold_all(TableState(), (fact_of(row).event for row in rows))
+        return fold_all(
+            TableState(), (entry_of(position, stored).data for position, stored, _ in rows)
+        )
     state, first = None, ""
     for moment in replay(log):
         first = first or moment.fact.at

@@ -23,7 +23,7 @@ from table_core.fold import fold
 from table_core.fold_correction import past_coup
 from table_core.past_index import PastIndex, Read
 from table_core.refusals import refuse
-from table_core.replay import CoupCollector, CoupRecord, Moment, fact_of
+from table_core.replay import CoupCollector, CoupRecord, Moment, entry_of
 from table_core.rulebook import Rulebook
 from table_core.state import Coup, TableState
 from table_core.story import Story, tell_coup
@@ -245,8 +245,8 @@ def show_table(
 def _state_at(index: PastIndex, read: Read, position: int) -> TableState:
     mark = index.mark_before(position)
     state = mark.state
-    for row in islice(read(mark.position, mark.head), position - mark.position):
-        state = fold(state, fact_of(row).event)
+    for at, stored, _ in islice(read(mark.position, mark.head), position - mark.position):
+        state = fold(state, entry_of(at, stored).data)
     return state
 
 

@@ -22,7 +22,7 @@ from events.table import (
 from table_core.fold import fold
 from table_core.state import Coup, DealtCard, TableState
 
-__all__ = ["CoupCollector", "CoupRecord", "Fact", "Moment", "Row", "fact_of", "moments"]
+__all__ = ["CoupCollector", "CoupRecord", "Fact", "Moment", "Row", "entry_of", "fact_of", "moments"]
 
 # Position, stored bytes and the chain's hash of an event.
 Row = tuple[int, bytes, bytes]
@@ -147,6 +147,18 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
         return void
 
 
+def entry_of(position: int, stored: bytes) -> Entry:
+    """Stored bytes, decoded: all that a fold wants, and half the work of a fact.
+
+    Raises:
+        LogRefused: this build cannot read them; names the position.
+    """
+    try:
+        return decode_entry(stored)
+    except UnreadableEvent as error:
+        raise LogRefused(f"position {position}: {error}", position) from error
+
+
 def fact_of(row: Row) -> Fact:
     """A row, decoded.
 
@@ -154,10 +166,7 @@ def fact_of(row: Row) -> Fact:
         LogRefused: this build cannot read it; names its position.
     """
     position, stored, digest = row
-    try:
-        entry: Entry = decode_entry(stored)
-    except UnreadableEvent as error:
-        raise LogRefused(f"position {position}: {error}", position) from error
+    entry = entry_of(position, stored)
     return Fact(
         position=position,
         at=entry.at,
