@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from tests.house.sources import MAY_IMPORT, Source
 
 # In these rooms a module is pure unless it is named here: whoever adds a shell says so.
-PURE_ROOMS = frozenset({"cage", "events", "shoe_driver", "table_core"})
+PURE_ROOMS = frozenset({"cage", "events", "property", "shoe_driver", "table_core"})
 SHELLS = (
     "cage.asking",  # asks the table over the bus
     "cage.database*",  # SQLite and PostgreSQL
@@ -27,6 +27,10 @@ SHELLS = (
     "events.bus*",  # MQTT
     "events.presence*",  # birth, heartbeat, Will
     "events.clock",  # where time comes from
+    "property.hub*",  # the hub's streams, and the files of its nodes
+    "property.migrations*",  # the archive's steps
+    "property.nats*",  # the connection to the hub
+    "property.uplink*",  # reads logs and says them to the hub
     "table_core.shell*",  # runs the core
     "table_core.stores*",  # what the shell keeps on disk
     "shoe_driver.edge*",  # the serial edge and what runs beside it
@@ -36,7 +40,7 @@ PURE_NAMES = frozenset({"events.clock.rfc3339"})
 
 _IMPURE_MODULES = """
     aiomqtt alembic asyncio atexit concurrent ctypes fcntl fileinput ftplib getpass glob http
-    importlib io logging mmap multiprocessing os paho pathlib pickle platform psycopg pty queue
+    importlib io logging mmap multiprocessing nats os paho pathlib pickle platform psycopg pty queue
     random runpy sched secrets select selectors serial shelve shutil signal smtplib socket
     socketserver sqlalchemy sqlite3 ssl structlog subprocess sys tempfile termios threading time tty
     urllib uuid webbrowser
