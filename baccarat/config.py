@@ -10,7 +10,7 @@ import ssl
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_origin
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,6 +25,7 @@ from events.topics import SEGMENT
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.endpoint import parse_url
 from table_core.authority import ROLES
+from table_core.limits import limit_faults
 from table_core.stores import load_rulebook
 
 __all__ = ["load_config"]
@@ -119,6 +120,8 @@ def _mended(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dic
 
 
 def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
+    if get_origin(kind) is dict:  # any number of entries: all of them are read, or none
+        return None
     options = getattr(kind, "__args__", (kind,))
     return next((o for o in options if isinstance(o, type) and issubclass(o, msgspec.Struct)), None)
 
@@ -133,7 +136,7 @@ def _reads(kind: Any, value: object) -> bool:
 
 def _senseless(config: TableConfig) -> Iterator[Fault]:
     """What is well formed, and cannot be."""
-    for look in (_names, _rules, _shoe, _users, _bus, _displays, _secrets, _no_password):
+    for look in (_names, _rules, _limits, _shoe, _users, _bus, _displays, _secrets, _no_password):
         yield from look(config)
 
 
@@ -157,6 +160,17 @@ def _rules(config: TableConfig) -> Iterator[Fault]:
             f"{config.pay_scale}: one scale holds for every table of a property"
         )
         yield Fault(key="rulebook", reason=reason)
+
+
+def _limits(config: TableConfig) -> Iterator[Fault]:
+    if config.limits is None:
+        return
+    try:
+        rulebook = load_rulebook(config.rulebook)
+    except InputError:
+        return  # which is a fault of its own
+    for line in limit_faults(rulebook, config.limits.as_event()):
+        yield Fault(key="limits", reason=line, example=example_of("limits.bets"))
 
 
 def _shoe(config: TableConfig) -> Iterator[Fault]:

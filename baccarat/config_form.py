@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from baccarat.config_limits import LimitsConfig
 from displays.accounts import load_accounts
 from events.bus import BusSettings
 from events.errors import ConfigError
@@ -231,6 +232,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         cage: the reference ledger; None where the table keeps none.
         metrics: what Prometheus collects; None where nothing is.
         users: user to roles.
+        limits: the table's own; None leaves them to the rulebook, and to people.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
     """
 
@@ -246,6 +248,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     cage: CageConfig | None = None
     metrics: MetricsConfig | None = None
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
+    limits: LimitsConfig | None = None
     pay_scale: str | None = None
     base: str = ""
 

@@ -24,6 +24,7 @@ class Key(NamedTuple):
 
 # What a table of keys is for, and whether a new configuration has it.
 TABLES: Final[dict[str, tuple[str, bool]]] = {
+    "limits": ("The table's own limits over the rulebook's, minor units.", False),
     "shoe": ("The shoe link.", True),
     "shoe.keep": ("How long raw journals stay; what is still needed stays in any case.", True),
     "bus": ("The MQTT broker.", True),
@@ -41,6 +42,12 @@ KEYS: Final[dict[str, Key]] = {
     "table": Key("The table's id on the bus.", '"b7"', given=True),
     "rulebook": Key("See `baccarat rulebook list`.", '"au-commission"', given=True),
     "pay_scale": Key("The property's scale, for rulebooks that pay by one.", '"one"'),
+    "limits.table_maximum": Key("All stakes of a coup together.", "10000000"),
+    "limits.differential": Key("Between all Player and all Banker stakes.", "5000000"),
+    "limits.bets": Key(
+        "By bet; what is left out is the rulebook's.",
+        "{ banker = { minimum = 2500, maximum = 1000000, step = 500 } }",
+    ),
     "shoe.url": Key(
         "serial:///dev/serial/by-id/..., tcp://host:port, pty:/path or file:capture.raw; "
         "`baccarat shoe list` shows the readers of this machine.",
@@ -112,5 +119,7 @@ def example_of(key: str) -> str:
     """A line of TOML that would be right for a key; empty where there is no such key."""
     if key.startswith("users."):
         return f"{key.removeprefix('users.')} = {KEYS['users'].example}"
+    if key.startswith("limits.bets."):
+        key = "limits.bets"
     found = KEYS.get(key)
     return f"{key.rpartition('.')[2]} = {found.example}" if found else ""

@@ -83,6 +83,7 @@ async def serve_table(config: TableConfig, stop: asyncio.Event, probe: Probe = n
             probe=probe,
         )
         table.close_files(config.data.new_file)
+        table.take_limits(config.limits.as_event() if config.limits else None)
         service = TableService(
             table,
             log,

@@ -29,7 +29,8 @@ from table_core.shell.catching_up import DriverHead
 from table_core.shell.driver_journal import DriverJournal
 from table_core.shell.publishers import public_bytes
 from table_core.shell.service import RESULT_OVERDUE_S
-from table_core.shell.table import Heard, Table, parse_command, refused
+from table_core.shell.table import Heard, Table, parse_command
+from table_core.shell.transactions import refused
 from table_core.state import Alarm
 from table_core.view import encode_view, view
 

@@ -10,7 +10,8 @@ from table_core.shell.feed_health import FeedHealth
 from table_core.shell.looking import look
 from table_core.shell.recall import Recalled
 from table_core.shell.replays import Replays, Spawn
-from table_core.shell.table import Table, refused
+from table_core.shell.table import Table
+from table_core.shell.transactions import refused
 
 __all__ = ["Ask", "Consumers"]
 

@@ -25,7 +25,8 @@ from events.table import Settlement, TableEvent
 from table_core.authority import authorise
 from table_core.shell.publishers import SEALED
 from table_core.shell.recall import Recalled
-from table_core.shell.table import Table, parse_command, refused
+from table_core.shell.table import Table, parse_command
+from table_core.shell.transactions import refused
 from table_core.view import CoupView, view_coup
 
 __all__ = ["PREVIEWED", "CoupOnRecord", "look"]

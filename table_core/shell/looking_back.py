@@ -32,7 +32,8 @@ from table_core.authority import authorise
 from table_core.fold_correction import past_coup
 from table_core.shell.looking_process import Question
 from table_core.shell.recall import Recalled
-from table_core.shell.table import Table, parse_command, refused
+from table_core.shell.table import Table, parse_command
+from table_core.shell.transactions import refused
 from table_core.snapshot import decode_state
 from table_core.state import TableState
 

@@ -16,7 +16,8 @@ from table_core.shell.looking_back import LookingBack
 from table_core.shell.looking_process import ANSWER_BYTES
 from table_core.shell.recall import Recalled
 from table_core.shell.replays import Spawn
-from table_core.shell.table import Table, parse_command, refused
+from table_core.shell.table import Table, parse_command
+from table_core.shell.transactions import refused
 
 __all__ = ["Requests", "Told"]
 

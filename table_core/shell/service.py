@@ -363,6 +363,7 @@ class TableService:
             self._tick(self._clock.mono_us())
             self._appending(self._table.close_books)
             self._appending(self._table.report_clock)
+            self._appending(self._table.mind_limits)
 
     def _tick(self, now_us: int) -> None:
         if self._table.state.phase is not Phase.COMPLETE:

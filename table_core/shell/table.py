@@ -15,7 +15,6 @@ from events.codec import encode_envelope
 from events.commands import (
     ANSWER_ACCEPTED,
     ANSWER_EXISTS,
-    ANSWER_REFUSED,
     Answer,
     Command,
     CorrectCard,
@@ -28,11 +27,12 @@ from events.commands import (
 from events.errors import ConfigError, InputError
 from events.integrity import CheckpointKeyChanged
 from events.irregularity import IrregularityRecorded
-from events.log import EventLog, Pending, Recorded, Stored
-from events.requests import COMMAND_NAMES, COMMANDS
+from events.log import EventLog, Pending, Stored
+from events.requests import COMMANDS
 from events.shoe import ShoeAck, ShoeEvent
 from events.table import ShoeEnded, TableEvent
 from events.topics import Topics
+from events.wagering import LimitsSet
 from table_core.authority import authorise
 from table_core.decide import adopt_rulebook, decide, result_overdue
 from table_core.distrust import refusal_in_doubt
@@ -46,10 +46,12 @@ from table_core.shell.books import keep_snapshot, open_books
 from table_core.shell.clock_watch import ClockWatch
 from table_core.shell.closing import Closing, NewFile
 from table_core.shell.recall import Recalled, recall
+from table_core.shell.site_limits import SiteLimits
+from table_core.shell.transactions import answer_again, body_of, refused
 from table_core.snapshot import books_at, encode_state
 from table_core.state import Coup, TableState
 
-__all__ = ["Heard", "Table", "no_probe", "parse_command", "refused"]
+__all__ = ["Heard", "Table", "no_probe", "parse_command"]
 
 _NO_TRANSACTION: Final = ""
 
@@ -108,6 +110,7 @@ class Table:
             library=tuple(library),
         )
         self._closing = Closing(log, "never", clock, probe)
+        self._site_limits = SiteLimits(log, None)
         self.rulebook, self.library = rulebook, tuple(library)
         opened = open_books(log)
         self.state = opened.state
@@ -155,10 +158,10 @@ class Table:
         Raises:
             LogUnwritable: nothing was stored, and the command is not done.
         """
-        key, body = f"{user}/{command.transaction}", _body(command)
+        key, body = f"{user}/{command.transaction}", body_of(command)
         known = self._log.recorded(key)
         if known is not None:
-            return _answer_again(command, body, known)
+            return answer_again(command, body, known)
         decision = self._decide(user, command, recalled, caught_up=caught_up)
         if isinstance(decision, Refusal):
             return refused(command.transaction, decision)
@@ -274,6 +277,26 @@ class Table:
         """From here on the log goes on in a new file `when` its books are closed."""
         self._closing = Closing(self._log, when, self._clock, self._probe)
 
+    def take_limits(self, limits: LimitsSet | None) -> None:
+        """From here on the limits are what the configuration says, where that is news.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        self._site_limits = SiteLimits(self._log, limits)
+        self.mind_limits()
+
+    def mind_limits(self) -> None:
+        """Append the configuration's limits, where they are due and no coup is in progress.
+
+        Raises:
+            LogUnwritable: nothing was stored, and it is still to be done.
+        """
+        due = self._site_limits.due(self.state)
+        if due and self._fault is None:
+            self._append(due, actor="core", cause=f"core/limits/{self.state.position + 1}")
+            self._site_limits.said(self.state.position)
+
     def announce_key(self, key: str) -> None:
         """From here on checkpoints are signed by `key`, a public key line.
 
@@ -344,14 +367,6 @@ class Table:
         self._owed = ended[-1] if ended else self._owed
 
 
-def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
-    """The answer that says no: for a refusal, or for a code and its text."""
-    refusal = why if isinstance(why, Refusal) else Refusal(code=why, text=text)
-    return Answer(
-        transaction=transaction, result=ANSWER_REFUSED, code=refusal.code, text=refusal.text
-    )
-
-
 def parse_command(name: str, body: bytes) -> Command | Answer:
     """Read a request's body strictly; a bad one is answered, never raised."""
     kind = COMMANDS.get(name)
@@ -371,24 +386,6 @@ def _transaction_of(body: bytes) -> str:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _NO_TRANSACTION
     return found if isinstance(found, str) else _NO_TRANSACTION
-
-
-def _body(command: Command) -> bytes:
-    """What must be the same again for the same transaction: the command's name and its fields."""
-    fields: dict[str, object] = msgspec.to_builtins(command)
-    return msgspec.json.encode({"command": COMMAND_NAMES[type(command)], **fields})
-
-
-def _answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
-    if body == known.body:
-        return Answer(
-            transaction=command.transaction, result=ANSWER_EXISTS, position=known.position
-        )
-    mine: dict[str, object] = msgspec.json.decode(body)
-    first: dict[str, object] = msgspec.json.decode(known.body)
-    field = next((key for key in {**first, **mine} if first.get(key) != mine.get(key)), "command")
-    text = f"transaction {command.transaction!r} was given before with another {field}"
-    return refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
 
 
 def _correlation(event: TableEvent) -> str:
