@@ -17,7 +17,7 @@ from simulators.shoe_in_hand import ShoeInHand, nobody_comes
 __all__ = ["DealtCoup", "ShoeSimulator"]
 
 _HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
-_READER_BACK_S: Final = 10.0  # for the driver to open the line again; then play goes on anyway
+_READER_BACK_S: Final = 30.0  # for the driver to open the line again; then play goes on anyway
 _STALL_S: Final = 0.3  # longer than copies of a report can be apart
 _BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwhile
 _SILENCE_S: Final = 61.0  # longer than any profile as shipped takes for life
@@ -143,7 +143,7 @@ class ShoeSimulator(ShoeInHand):
             await asyncio.sleep(_HAND_S)
         await call(what)
         if what is Call.RESTART:
-            await self.port.reader(_READER_BACK_S)
+            await self._driver_back()
 
     async def _plug(self, what: Plug) -> None:
         match what:
@@ -173,9 +173,14 @@ class ShoeSimulator(ShoeInHand):
             self.port.occupy()
             await asyncio.sleep(_BUSY_S)
             self.port.leave()
-        await self.port.reader(_READER_BACK_S)
+        await self._driver_back()
         if what is Plug.IN_STALE:
             await self.port.write(unheard)
+
+    async def _driver_back(self) -> None:
+        """The line is open again, and what opening it throws away has been thrown away."""
+        await self.port.reader(_READER_BACK_S)
+        await asyncio.sleep(_HAND_S)
 
     async def _say(self, step: Step, call: Callable[[Call], Awaitable[None]]) -> int:
         """Returns when the last byte of its first sending was handed over."""

@@ -98,10 +98,11 @@ def _by_number(item: tuple[tuple[Hand, int], Card | None]) -> int:
 
 @dataclass
 class Outcome:
-    """A coup as it fell, and as it was logged."""
+    """A coup as it fell, as it was logged, and the one before it."""
 
     played: PlayedCoup
     logged: Logged
+    behind: "Outcome | None" = None
 
     @property
     def last(self) -> Settlement | None:
@@ -116,6 +117,15 @@ class Outcome:
             return True
         hands = called and (called.player, called.banker)
         return (last.player, last.banker) == hands == self.logged.hands
+
+    def tells_an_older_loss(self) -> bool:
+        """Void since its first report says what was lost with the line in the coup before.
+
+        What a driver that opens the line throws away, a numbered device tells with its next report
+        alone; where those were the last of a coup, that report is another coup's.
+        """
+        lost = self.behind is not None and "link_lost" in self.behind.logged.breaks
+        return lost and self.logged.voided and self.logged.breaks == ["report_lost"]
 
 
 @dataclass
@@ -241,8 +251,9 @@ def _by_coup(events: Sequence[object]) -> dict[str, Logged]:
 
 def _sorted_out(played: Sequence[PlayedCoup], coups: dict[str, Logged]) -> FaultGame:
     game = FaultGame({}, [])
+    outcome: Outcome | None = None
     for each in played:
-        outcome = Outcome(each, coups[each.coup])
+        outcome = Outcome(each, coups[each.coup], outcome)
         if each.fault is None:
             game.clean.append(outcome)
         else:
