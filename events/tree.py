@@ -70,7 +70,11 @@ class Tree:
 
     def add(self, data: bytes) -> None:
         """Add a leaf behind the others."""
-        peak = leaf_hash(data)
+        self.add_leaf(leaf_hash(data))
+
+    def add_leaf(self, leaf: bytes) -> None:
+        """As `add`, by the leaf's hash, as `leaf_hash` makes it."""
+        peak = leaf
         # Adding one to the size carries over its trailing ones: each carry joins two equal peaks.
         carry = self._size
         while carry & 1:
