@@ -60,6 +60,22 @@ def test_checkpoints_of_all_files_agree_and_the_one_carried_on_counts_once(signe
     assert verify(signed.path, held=held, keys={KEY.verifier}).ok
 
 
+def test_a_checkpoint_made_just_behind_the_seam_is_of_the_file_before(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
+    with signed_table(path) as table:
+        table.ready()
+        table.coup()
+        table.ask("dealer", EndShoe(transaction=table.transaction(), reason="done"))
+        table.table.close_books()
+        assert table.log.new_file() is not None
+        table.checkpoints.look()  # it covers what the closed file holds, and lies in the new one
+        assert table.log.newest_checkpoint() == (table.log.base, table.checkpoints.newest)
+        table.ready("20261127-02")
+    assert verify(path).ok, verify(path)
+    assert verify(path, keys={KEY.verifier}).ok
+    assert verify(path, alone=True).ok
+
+
 def test_a_checkpoint_from_elsewhere_finds_a_change_in_a_closed_file(signed: Signed) -> None:
     (held,) = held_elsewhere("kept", signed.kept[0])
     (file,) = files_of(archive_of(signed.path), ORIGIN)
