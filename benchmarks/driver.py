@@ -22,9 +22,10 @@ from baccarat.broker import EmbeddedBroker
 from baccarat.children import Child
 from benchmarks.driver_child import EVENT, FORCED
 from benchmarks.figures import Figure, beside, percentiles
+from benchmarks.rows import Options
 from benchmarks.watcher import READY
 
-__all__ = ["FRAMES", "driver_figures"]
+__all__ = ["FRAMES", "driver_figures", "measure"]
 
 FRAMES: Final = 1_000_000
 ADDS_P99_MOST_MS: Final = 1.0
@@ -45,8 +46,15 @@ _NS_PER_MS: Final = 1_000_000
 _KB_PER_MB: Final = 1_000_000 / 1_024
 
 
+def measure(options: Options) -> list[Figure]:
+    """The row `driver`."""
+    frames = options.events or FRAMES
+    with options.folder() as folder, options.progress("reports", options.samples) as advance:
+        return driver_figures(folder, options.samples, frames, advance)
+
+
 def driver_figures(
-    folder: Path, samples: int, frames: int, advance: Callable[[int], None]
+    folder: Path, samples: int, frames: int, advance: Callable[[int], object]
 ) -> list[Figure]:
     """Measure.
 
@@ -90,7 +98,7 @@ class _Run:
             self._lines[role], self._pids[role] = master, child.pid
 
     async def figures(
-        self, samples: int, frames: int, advance: Callable[[int], None]
+        self, samples: int, frames: int, advance: Callable[[int], object]
     ) -> list[Figure]:
         async with asyncio.TaskGroup() as group:
             listening = group.create_task(self._listen())

@@ -1,5 +1,6 @@
 """What is said of the samples: percentiles, ratios to the floor, and whether the goal is met."""
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from statistics import quantiles
@@ -18,6 +19,7 @@ __all__ = [
     "latency",
     "memory",
     "percentiles",
+    "unmeasured",
 ]
 
 # The house's goals.
@@ -29,7 +31,7 @@ FLOOR_P50_MOST_MS: Final = 6.0
 
 
 class Sides(NamedTuple):
-    """The numbers of a figure; what they are says `Figure`."""
+    """The numbers of a figure; what they are says `Figure`. NaN is none, and null in JSON."""
 
     p50: float
     p99: float
@@ -167,6 +169,20 @@ def memory(samples: Samples) -> Figure:
         met=p99 <= MEMORY_MOST_MB,
         detail={"pss_p50": round(proportional, 1)}
         | {name: round(part.resident, 1) for name, part in samples.parts.items()},
+    )
+
+
+def unmeasured(name: str, why: str) -> Figure:
+    """The figure of a row that could not be measured here: void, with no number in it."""
+    return Figure.of(
+        Sides(*[math.nan] * len(Sides._fields)),
+        name=name,
+        unit="",
+        samples=0,
+        goal="",
+        met=False,
+        void=why,
+        detail={},
     )
 
 

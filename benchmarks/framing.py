@@ -14,20 +14,27 @@ from statistics import median
 from typing import Final
 
 from benchmarks.figures import Figure, beside
+from benchmarks.rows import Options
 from shoe_driver.decode import Decoder
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.framers.checks import crc_ccitt_false
 from shoe_driver.framers.cobs import cobs_encode
 from shoe_driver.framing import FramerOptions, make_framer
 
-__all__ = ["BURST_BYTES", "framing"]
+__all__ = ["BURST_BYTES", "framing", "measure"]
 
 BURST_BYTES: Final = 10_000_000
 _READ: Final = 4096
+_ROUNDS: Final = 5
 _MOST_MS_PER_MB: Final = 500.0  # the house's goal: 2 MB/s
 
 _PLACES: Final = tuple(hand << 4 | number for hand in (1, 2) for number in (1, 2, 3))
 _CARDS: Final = tuple(suit << 4 | rank for suit in (1, 2, 3, 4) for rank in range(1, 14))
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `framing`."""
+    return framing(min(options.samples, _ROUNDS), options.events or BURST_BYTES)
 
 
 def framing(rounds: int, size: int = BURST_BYTES) -> list[Figure]:

@@ -10,7 +10,7 @@ is the same, with fsync and synchronous_commit as they come (on); each pass has 
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +18,8 @@ import psycopg
 from psycopg import sql
 
 from benchmarks.figures import Figure, beside, percentiles
+from benchmarks.postgres import postgres_cluster
+from benchmarks.rows import Advance, Options
 from cage.database import parse_ledger_url
 from cage.feed import fact_of_message
 from cage.store import Store
@@ -33,7 +35,7 @@ from events.table import (
     WagersPlaced,
 )
 
-__all__ = ["PASSES", "SETTLEMENTS", "ledger_figures"]
+__all__ = ["PASSES", "SETTLEMENTS", "ledger_figures", "measure"]
 
 SETTLEMENTS: Final = 10_000
 """In one pass, unless said otherwise."""
@@ -48,9 +50,22 @@ _SEATS: Final = range(1, 8)
 _COUPS_A_SHOE: Final = 80
 
 
-def ledger_figures(
-    server: str, settlements: int, passes: int, advance: Callable[[int], object]
-) -> list[Figure]:
+def measure(options: Options) -> list[Figure]:
+    """The row `cage`.
+
+    Raises:
+        Unmeasurable: no server was named, and there is no PostgreSQL here to start one.
+    """
+    settlements, passes = options.events or SETTLEMENTS, min(options.samples, PASSES)
+    with ExitStack() as stack:
+        url = options.ledger
+        if url is None:
+            url = stack.enter_context(postgres_cluster(options.data)).database()
+        advance = stack.enter_context(options.progress("passes", passes))
+        return ledger_figures(url, settlements, passes, advance)
+
+
+def ledger_figures(server: str, settlements: int, passes: int, advance: Advance) -> list[Figure]:
     """The figures `cage_copy` and `cage_insert`: the product beside each of the floors.
 
     Args:

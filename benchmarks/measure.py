@@ -74,7 +74,7 @@ class Samples(Struct):
 
 
 async def measure(
-    machine: Machine, play: Play, samples: int, advance: Callable[[int], None]
+    machine: Machine, play: Play, samples: int, advance: Callable[[int], object]
 ) -> Samples:
     """Play so many settled coups at the machine's table, and send as many frames over the floor.
 

@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from benchmarks.figures import Figure, beside, percentiles
+from benchmarks.rows import Options
 from events.cards import Hand, parse_card
 from events.chain import next_hash, origin_hash
 from events.clock import SystemClock
@@ -47,7 +48,10 @@ from table_core.snapshot import books_at, encode_state
 from table_core.state import TableState
 from table_core.stores import load_rulebook
 
-__all__ = ["OPENS", "make_log", "opening"]
+__all__ = ["EVENTS", "OPENS", "make_log", "measure", "opening"]
+
+EVENTS: Final = 1_000_000
+"""Of the log, unless said otherwise."""
 
 OPENS: Final = 30
 """So many of product and floor each."""
@@ -66,6 +70,13 @@ _FACES: Final = ("92K3", "94QA", "85JT", "762K")
 _PLACES: Final = ((Hand.PLAYER, 1), (Hand.BANKER, 1), (Hand.PLAYER, 2), (Hand.BANKER, 2))
 _AT: Final = "2020-01-01T00:00:00.000000000Z"
 _MS: Final = 1_000
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `open`."""
+    events = options.events or EVENTS
+    with options.folder() as folder, options.progress("events", events) as advance:
+        return [opening(folder, events, min(options.samples, OPENS), advance)]
 
 
 def opening(folder: Path, events: int, opens: int, advance: Callable[[int], object]) -> Figure:

@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from baccarat.replaying import state_at
 from benchmarks.figures import Figure, beside, percentiles
+from benchmarks.rows import Advance, Options
 from events.chain import next_hash, origin_hash
 from events.codec import Envelope, event_id
 from events.errors import InputError
@@ -33,19 +34,18 @@ from events.log_read import reading
 from events.registry import TABLE_EVENTS
 from events.table import ShoeLoaded
 
-__all__ = ["EVENTS", "RATIO_P50_MOST", "Pass", "figure", "measure", "stretch"]
+__all__ = ["EVENTS", "RATIO_P50_MOST", "Pass", "figure", "measure", "passes", "stretch"]
 
 EVENTS: Final = 100_000
 RATIO_P50_MOST: Final = 2.0
 MEMORY_MOST_MB: Final = 100.0
 _PASSES: Final = 7
+_COUPS: Final = 60  # about as many as a shoe has
+_SEED: Final = 20261127
 _BATCH: Final = 5_000
 _US: Final = 1_000_000
 _MB_PER_KB: Final = 1_024 / 1_000_000
 _FLOOR_ROWS: Final = "SELECT position, bytes, hash FROM event ORDER BY position"
-
-Progress = Callable[[int, int], None]
-"""Told what is done and of how much."""
 
 
 class Pass(Struct, frozen=True, kw_only=True):
@@ -60,6 +60,17 @@ class Pass(Struct, frozen=True, kw_only=True):
     seconds: float
     events: int
     peak_mb: float
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `replay`: a table plays a while, and its log is made as long as was asked for."""
+    with options.folder() as folder, options.progress("passes", _PASSES) as advance:
+        played, log = folder / "demo", folder / "table.sqlite"
+        command = [sys.executable, "-m", "baccarat", "demo", "--rounds", str(_COUPS)]
+        command += ["--speed", "0", "--seed", str(_SEED), "--data", str(played), "--json"]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+        stretch(played / "table.sqlite", log, options.events or EVENTS)
+        return [figure(*passes(log, advance))]
 
 
 def stretch(source: Path, target: Path, events: int) -> None:
@@ -111,14 +122,14 @@ def _repeated(rows: list[Envelope], begin: int, events: int) -> Iterator[Envelop
                 return
 
 
-def measure(log: Path, progress: Progress) -> tuple[list[Pass], list[Pass]]:
+def passes(log: Path, advance: Advance) -> tuple[list[Pass], list[Pass]]:
     """Passes of product and floor over a log, by turns."""
     product: list[Pass] = []
     floor: list[Pass] = []
-    for done in range(_PASSES):
+    for done in range(1, _PASSES + 1):
         product.append(_pass("product", log))
         floor.append(_pass("floor", log))
-        progress(done + 1, _PASSES)
+        advance(done)
     return product, floor
 
 

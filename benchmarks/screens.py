@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,11 +30,11 @@ from benchmarks import bare
 from benchmarks.bare_screens import SERVER, TOPIC
 from benchmarks.figures import Figure, beside, percentiles
 from benchmarks.measure import BLOCK, Play
+from benchmarks.rows import Unmeasurable
 from benchmarks.watch import PATIENCE_S, Unseen, Watch
 from events.codec import Envelope
-from events.errors import InputError
 
-__all__ = ["SCREENS", "screens_figures"]
+__all__ = ["SCREENS", "require_browser", "screens_figures"]
 
 SCREENS: Final = 50
 PIXELS_P99_MOST_MS: Final = 100.0
@@ -134,8 +135,20 @@ class _Eye:
         return float(min(looks)[1])
 
 
+def require_browser() -> None:
+    """Before anything is started.
+
+    Raises:
+        Unmeasurable: there is no browser, or nothing to drive it with.
+    """
+    if shutil.which(_CHROMIUM) is None:
+        raise Unmeasurable(f"there is no browser at {_CHROMIUM}: apt-get install chromium")
+    if find_spec("playwright") is None:
+        raise Unmeasurable("the developers' packages are not installed: make setup")
+
+
 async def screens_figures(
-    machine: Machine, play: Play, samples: int, advance: Callable[[int], None]
+    machine: Machine, play: Play, samples: int, advance: Callable[[int], object]
 ) -> list[Figure]:
     """Measure.
 
@@ -146,12 +159,9 @@ async def screens_figures(
         advance: told how many samples there are.
 
     Raises:
-        InputError: there is no browser.
         Unseen: something was lost or took for ever.
         DemoBroken: a service has ended.
     """
-    if shutil.which(_CHROMIUM) is None:
-        raise InputError(f"bench screens: no browser at {_CHROMIUM}: apt-get install chromium")
     async with AsyncExitStack() as stack:
         bench = _Bench(machine, play, stack)
         async with asyncio.TaskGroup() as group:
@@ -171,7 +181,7 @@ class _Bench:
         self._floor_port = free_port()
         self._said = 0
 
-    async def run(self, samples: int, advance: Callable[[int], None]) -> _Run:
+    async def run(self, samples: int, advance: Callable[[int], object]) -> _Run:
         found, core = _Run(), self._machine.pids["table"]
         floor = self._start("bare_screens", self._machine.table.bus.port, self._floor_port)
         await self._watch.ready(SERVER)
@@ -251,11 +261,9 @@ class _Bench:
 
 
 async def _browser(stack: AsyncExitStack) -> Any:
-    try:
-        # Of the developers' packages, and half a second to import.
-        from playwright.async_api import async_playwright  # noqa: PLC0415 - as said above
-    except ImportError as error:
-        raise InputError("bench screens: install the developers' packages: `make setup`") from error
+    # Of the developers' packages, and half a second to import.
+    from playwright.async_api import async_playwright  # noqa: PLC0415 - as said above
+
     playwright = await stack.enter_async_context(async_playwright())
     # The bench may run as root, whom Chromium's sandbox refuses.
     browser = await playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])

@@ -1,14 +1,19 @@
 """`baccarat bench`: the form and the sanity of its figures. Never how fast this machine is."""
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from benchmarks.figures import FLOOR_P50_MOST_MS, latency, memory
+from baccarat.commands.bench import figures_of
+from benchmarks.figures import FLOOR_P50_MOST_MS, Figure, latency, memory
+from benchmarks.framing import measure as framing_row
 from benchmarks.measure import Memory, Samples
+from benchmarks.rows import ROWS, Options, Row, Unmeasurable, rows_named
 
 FIELDS = {
     "name",
@@ -38,12 +43,13 @@ def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
-    run = bench("--samples", "3", "--events", "2000", "--data", str(tmp_path), "--json")
+    rows = ("settlement", "replay")
+    run = bench(*rows, "--samples", "3", "--events", "2000", "--data", str(tmp_path), "--json")
     assert run.returncode == 0, run.stderr
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     *others, first, last = [(line["name"], line["unit"]) for line in lines]
     assert (first, last) == (("latency", "ms"), ("memory", "MB"))
-    assert {name.partition("-")[0] for name, _ in others} == {"framing", "replay"}
+    assert {name for name, _ in others} == {"replay"}
     for line in lines:
         assert set(line) == FIELDS
         assert 0 < line["p50"] <= line["p99"]
@@ -55,6 +61,49 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
     assert {"broker", "shoe", "table", "pss_p50"} == set(megabytes["detail"])
     assert all(size > 5 for size in megabytes["detail"].values())
     assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_every_framer_has_its_figure() -> None:
+    figures = framing_row(Options(samples=2, events=50_000))
+    assert [figure.name for figure in figures] == ["framing-enq", "framing-line", "framing-cobs"]
+    for figure in figures:
+        assert 0 < figure.p50 <= figure.p99
+        assert 0 < figure.floor_p50 <= figure.floor_p99
+
+
+def test_a_row_that_lacks_something_is_printed_void_and_says_what(tmp_path: Path) -> None:
+    figures = figures_of(
+        Row("odd", f"{__name__}:lacking", ("odd_one", "odd_two")), Options(samples=1, data=tmp_path)
+    )
+    assert [figure.name for figure in figures] == ["odd_one", "odd_two"]
+    for figure in figures:
+        assert (figure.met, figure.void) == (False, "there is no abacus: apt-get install abacus")
+        line = json.loads(msgspec.json.encode(figure))
+        assert set(line) == FIELDS
+        assert (line["p50"], line["floor_p99"], line["ratio_p50"]) == (None, None, None)
+
+
+def lacking(_: Options) -> list[Figure]:
+    raise Unmeasurable("there is no abacus: apt-get install abacus")
+
+
+def test_a_name_means_a_row_or_one_of_its_figures() -> None:
+    assert [row.name for row, _ in rows_named(())] == [row.name for row in ROWS if row.unasked]
+    ((settlement, wanted),) = rows_named(("memory",))
+    assert (settlement.name, set(wanted)) == ("settlement", {"memory"})
+    ((driver, wanted),) = rows_named(("driver",))  # both a row and a figure: the whole row
+    assert tuple(wanted) == driver.figures == ("driver", "driver_memory", "driver_idle")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_rows_function_is_there(row: Row) -> None:
+    module, _, function = row.measure.partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_no_two_rows_share_a_name() -> None:
+    names = [name for row in ROWS for name in {row.name, *row.figures}]
+    assert len(names) == len(set(names))
 
 
 def test_one_figure_for_a_person() -> None:

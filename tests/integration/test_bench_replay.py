@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from baccarat.replaying import replay
-from benchmarks.replay import MEMORY_MOST_MB, Pass, figure, measure, stretch
+from benchmarks.replay import MEMORY_MOST_MB, Pass, figure, passes, stretch
 from events.errors import InputError
 from events.log import EventLog
 from events.log_read import reading
@@ -56,10 +56,10 @@ def test_floor_and_product_pass_over_the_same_events(tmp_path: Path) -> None:
     world = KeptWorld()
     world.ready()
     path = world.write(tmp_path / "table.sqlite")
-    told: list[tuple[int, int]] = []
-    product, floor = measure(path, lambda done, of: told.append((done, of)))
+    told: list[int] = []
+    product, floor = passes(path, told.append)
     assert {each.events for each in (*product, *floor)} == {len(world.facts)}
-    assert told[-1] == (len(product), len(floor))
+    assert told[-1] == len(product) == len(floor)
 
 
 @pytest.mark.parametrize(
