@@ -21,6 +21,8 @@ __all__ = [
     "checkpoint_subject",
     "cosigned_subject",
     "event_subject",
+    "held_checkpoint_subject",
+    "held_event_subject",
     "origin_of",
     "partition_filter",
     "partition_of",
@@ -39,7 +41,10 @@ COSIGNED: Final = "COSIGNED"
 
 # The mapping from what a table says to what is stored, in the server's words.
 SAID_EVENTS: Final = "property.v1.*.*.event"
-STORED_EVENTS: Final = f"property.v1.part.{{{{partition({PARTITIONS},1,2)}}}}.{{{{wildcard(1)}}}}.{{{{wildcard(2)}}}}.event"
+STORED_EVENTS: Final = (
+    f"property.v1.part.{{{{partition({PARTITIONS},1,2)}}}}"
+    ".{{wildcard(1)}}.{{wildcard(2)}}.event"
+)
 
 _SUBJECT: Final = re.compile(
     r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)\.(?:event|checkpoint|cosigned)\Z"
@@ -63,6 +68,16 @@ def checkpoint_subject(site: str, table: str) -> str:
 def cosigned_subject(site: str, table: str) -> str:
     """Where the witness says a table's checkpoints again, with its own signature on them."""
     return f"property.v1.{site}.{table}.cosigned"
+
+
+def held_event_subject(site: str, table: str) -> str:
+    """Where a table asks for its newest event that the hub holds."""
+    return f"property.v1.{site}.{table}.held.event"
+
+
+def held_checkpoint_subject(site: str, table: str) -> str:
+    """Where a table asks for its newest checkpoint that the hub holds."""
+    return f"property.v1.{site}.{table}.held.checkpoint"
 
 
 def stored_subject(site: str, table: str) -> str:

@@ -1,11 +1,13 @@
 """Fixtures that several suites use."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.brokers import BROKERS, Broker, running
+from tests.support.nats_hub import Hub, made_streams, running_hub
 from tests.support.postgres import Postgres, postgres_cluster
 
 
@@ -48,3 +50,11 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Broke
         url = request.getfixturevalue("postgres").database()
     with running(kind, tmp_path / "broker") as broker:
         yield broker, url
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    """A property's hub of three nodes, with its streams, and logins for two tables."""
+    with running_hub(tmp_path / "hub", ["harbour/b7", "harbour/b8"]) as started:
+        asyncio.run(made_streams(started))
+        yield started

@@ -27,10 +27,15 @@ SHELLS = (
     "events.bus*",  # MQTT
     "events.presence*",  # birth, heartbeat, Will
     "events.clock",  # where time comes from
-    "property.hub*",  # the hub's streams, and the files of its nodes
+    "property.archive*",  # PostgreSQL
+    "property.database",  # where it is, and its schema
+    "property.feed*",  # reads the hub
+    "property.hub_streams",  # makes the hub's streams
     "property.migrations*",  # the archive's steps
     "property.nats*",  # the connection to the hub
+    "property.shares",  # who reads what, by PostgreSQL's locks
     "property.uplink*",  # reads logs and says them to the hub
+    "property.worker",  # runs the archive
     "table_core.shell*",  # runs the core
     "table_core.stores*",  # what the shell keeps on disk
     "shoe_driver.edge*",  # the serial edge and what runs beside it

@@ -1,0 +1,90 @@
+"""A connection to the hub, or to a leaf: one attempt at one server, with a login of one's own.
+
+It never reconnects by itself: whoever uses it must then ask the hub again what it holds, and so
+begins anew with a new connection.
+"""
+
+import ssl
+from pathlib import Path
+from typing import Final
+
+import nats
+from msgspec import Struct
+from nats.aio.client import Client
+from nats.errors import Error
+
+from events.errors import BusError
+from property.hub_conf import inbox_of, login_of
+
+__all__ = ["HubSettings", "connect"]
+
+_CONNECT_S: Final = 3
+_PING_S: Final = 5
+_PINGS_MOST: Final = 2
+
+
+class HubSettings(Struct, frozen=True, kw_only=True):
+    """How the hub is reached.
+
+    Args:
+        servers: URLs, tried in turn: `tls://hub1.example:4222`, or a leaf's `nats://127.0.0.1:4222`.
+        who: a role, or a table's `<site>/<table>`.
+        password: of its login.
+        ca: PEM file of the property's CA; None for a leaf on this machine.
+        cert: PEM file of a certificate of one's own.
+        key: PEM file of its key.
+    """
+
+    servers: tuple[str, ...]
+    who: str
+    password: str
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    def tls(self) -> ssl.SSLContext | None:
+        """What a connection is secured by.
+
+        Raises:
+            OSError: a file cannot be read.
+            ssl.SSLError: ... or is not what it should be.
+        """
+        if self.ca is None:
+            return None
+        context = ssl.create_default_context(cafile=self.ca)
+        if self.cert is not None:
+            context.load_cert_chain(self.cert, self.key)
+        return context
+
+
+async def connect(settings: HubSettings, attempt: int) -> Client:
+    """One attempt at one of the servers.
+
+    Args:
+        settings: how the hub is reached.
+        attempt: which it is: the servers take turns.
+
+    Raises:
+        BusError: nobody there, or they refuse.
+    """
+    server = settings.servers[attempt % len(settings.servers)]
+    try:
+        return await nats.connect(
+            server,
+            name=login_of(settings.who),
+            user=login_of(settings.who),
+            password=settings.password,
+            tls=settings.tls(),
+            inbox_prefix=inbox_of(settings.who),
+            allow_reconnect=False,
+            connect_timeout=_CONNECT_S,
+            ping_interval=_PING_S,
+            max_outstanding_pings=_PINGS_MOST,
+            error_cb=_heard,
+        )
+    except (Error, OSError, TimeoutError) as error:
+        raise BusError(f"{server}: {str(error) or type(error).__name__}") from error
+
+
+async def _heard(_: Exception) -> None:
+    """The library prints errors where nobody takes them; each also ends what it was about."""
