@@ -1,5 +1,5 @@
-"""Every login on every topic, at both real brokers with TLS on: what docs/access.md says is allowed
-and nothing else.
+"""Every login on every topic, at both real brokers with TLS on, by MQTT and by MQTT in secure
+websockets: what docs/access.md says is allowed and nothing else.
 
 Judged by what others receive: a broker acknowledges what it denies. For speaking the judge is
 `witness`, which hears everything; for hearing it is the login itself, while the topic's rightful
@@ -7,11 +7,11 @@ speaker speaks.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -23,6 +23,13 @@ _ROOT: Final = "bac/v1/harbour/"
 _PEOPLE: Final = ("dealer", "supervisor", "engineer", "wagers", "cage", "console")
 _NAMES: Final = ("core", "shoe", "metrics", "witness", "display", *_PEOPLE)
 _PAGE: Final = Path("docs/access.md")
+
+
+class People(NamedTuple):
+    """Who comes, and how: over MQTT, or over MQTT in secure websockets."""
+
+    names: tuple[str, ...]
+    login: Callable[..., Login]
 
 
 @pytest.fixture(scope="module", params=["mosquitto", "nats"])
@@ -72,12 +79,23 @@ def test_the_guide_speaks_of_every_login(broker: SecuredBroker) -> None:
     assert len(GUIDE) == 13 + 3 * len(_PEOPLE)
 
 
-def test_who_may_say_what(broker: SecuredBroker) -> None:
+# Over websockets those that a browser may have; their rights are the same rules at both brokers.
+_BROWSERS: Final = ("display", "console", "dealer")
+
+
+@pytest.fixture(params=["tcp", "websockets"])
+def people(request: pytest.FixtureRequest, broker: SecuredBroker) -> People:
+    if request.param == "tcp":
+        return People(_NAMES, partial(Login, broker))
+    return People(_BROWSERS, partial(Login, broker, websockets=True))
+
+
+def test_who_may_say_what(broker: SecuredBroker, people: People) -> None:
     with Login(broker, "b7-witness") as ours, Login(broker, "b8-witness") as theirs:
         assert ours.hear(f"{_ROOT}b7/#") == 1
         assert theirs.hear(f"{_ROOT}b8/#") == 1
-        for name in _NAMES:
-            with Login(broker, f"b7-{name}") as login:
+        for name in people.names:
+            with people.login(f"b7-{name}") as login:
                 for table in ("b8", "b7"):
                     for topic in GUIDE:
                         login.say(f"{_ROOT}{table}/{topic}", name.encode())
@@ -91,20 +109,24 @@ def test_who_may_say_what(broker: SecuredBroker) -> None:
             for topic, payload in ours.heard
             if payload != b"end"
         }
-        assert said == {(topic, name) for topic, (says, _) in GUIDE.items() for name in says}
+        assert said == {
+            (topic, name)
+            for topic, (says, _) in GUIDE.items()
+            for name in says.intersection(people.names)
+        }
         assert [payload for _, payload in theirs.heard] == [b"end"]
 
 
-def test_who_may_hear_what(broker: SecuredBroker) -> None:
+def test_who_may_hear_what(broker: SecuredBroker, people: People) -> None:
     speakers = {name: Login(broker, f"b7-{name}") for name in _NAMES}
     with ExitStack() as stack:
-        hearers = {name: stack.enter_context(Login(broker, f"b7-{name}")) for name in _NAMES}
-        stranger = stack.enter_context(Login(broker, "b8-core"))
+        hearers = {name: stack.enter_context(people.login(f"b7-{name}")) for name in people.names}
+        stranger = stack.enter_context(people.login("b8-core"))
         for each in (*hearers.values(), stranger):
             for topic in GUIDE:
                 each.hear(f"{_ROOT}b7/{topic}")
             for wide in ("#", "bac/#", f"{_ROOT}#", f"{_ROOT}b7/#", f"{_ROOT}+/state"):
-                if each is not hearers["witness"]:
+                if each is not hearers.get("witness"):
                     each.hear(wide)
         for name, login in speakers.items():
             stack.enter_context(login)
@@ -116,7 +138,8 @@ def test_who_may_hear_what(broker: SecuredBroker) -> None:
             expected = sum(name in hears for _, hears in GUIDE.values())
             until_blocking(partial(_has_heard, each, expected), f"{name} hears")
         assert {name: _topics(each) for name, each in hearers.items()} == {
-            name: {topic for topic, (_, hears) in GUIDE.items() if name in hears} for name in _NAMES
+            name: {topic for topic, (_, hears) in GUIDE.items() if name in hears}
+            for name in people.names
         }
         assert stranger.heard == []
 
@@ -142,20 +165,20 @@ def _topics(login: Login) -> set[str]:
 
 
 @pytest.mark.parametrize("what", ["no certificate", "foreign", "expired", "wrong password"])
-def test_who_is_not_let_in(broker: SecuredBroker, what: str) -> None:
+def test_who_is_not_let_in(broker: SecuredBroker, people: People, what: str) -> None:
     login = broker.logins[0]
     files = {"foreign": f"foreign/{login}.pem", "expired": "pki/expired.pem"}
-    with Login(
-        broker,
+    with people.login(
         login,
         certificate=broker.folder / files[what] if what in files else None,
         password="guessed" if what == "wrong password" else None,
         bare=what == "no certificate",
     ) as refused:
         assert not refused.connected
-    with Login(broker, login) as welcome:
+    with people.login(login) as welcome:
         assert welcome.connected
 
 
 def test_nobody_comes_in_the_clear(broker: SecuredBroker) -> None:
     assert not answers_mqtt(broker.port)
+    assert not answers_mqtt(broker.websockets)

@@ -1,6 +1,7 @@
 """A site's broker with TLS, logins and access rules, as `baccarat config broker` writes it."""
 
 import os
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -37,12 +38,19 @@ console = ["console"]
 display = ["display"]
 """
 
+_UPGRADE: Final = (
+    b"GET /mqtt HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Protocol: mqtt\r\n\r\n"
+)
+
 
 class SecuredBroker:
     """A running broker and the files of its site."""
 
     def __init__(self, folder: Path, kind: str, tables: tuple[str, ...]) -> None:
-        self.folder, self.kind, self.port = folder, kind, free_port()
+        self.folder, self.kind = folder, kind
+        self.port, self.websockets = free_port(), free_port()
         now = datetime.now(UTC)
         self.pki = Pki(folder / "pki", now)
         self.pki.begin("harbour")
@@ -53,7 +61,7 @@ class SecuredBroker:
             path.write_text(CONFIG.format(table=table), "utf-8")
             configs.append(str(path))
         options = ["--kind", kind, "--pki", str(folder / "pki"), "-o", str(folder / "broker")]
-        ports = ["--port", str(self.port), "--websockets", str(free_port())]
+        ports = ["--port", str(self.port), "--websockets", str(self.websockets)]
         assert main(["config", "broker", *options, *ports, *configs]) == 0
         self.logins = sorted(each.name for each in (folder / "broker" / "secrets").iterdir())
         for login in self.logins:
@@ -106,6 +114,7 @@ class Login:
         certificate: Path | None = None,
         password: str | None = None,
         bare: bool = False,
+        websockets: bool = False,
     ) -> None:
         self.heard: list[tuple[str, bytes]] = []
         self.granted: dict[int, int] = {}
@@ -113,14 +122,18 @@ class Login:
         self.reason: str | None = None
         self._broker = broker
         client = mqtt.Client(
-            CallbackAPIVersion.VERSION2, client_id=f"{login}-{os.urandom(4).hex()}"
+            CallbackAPIVersion.VERSION2,
+            client_id=f"{login}-{os.urandom(4).hex()}",
+            transport="websockets" if websockets else "tcp",
         )
+        self._port = broker.websockets if websockets else broker.port
         client.username_pw_set(login, password or broker.password(login))
         context = ssl.create_default_context(cafile=str(broker.folder / "pki" / "ca.pem"))
         if not bare:
             path = certificate or broker.folder / "pki" / f"{login}.pem"
             context.load_cert_chain(path, path.with_suffix(".key"))
         client.tls_set_context(context)
+        self._context, self._websockets = context, websockets
         client.on_connect = lambda *args: self._connected(str(args[3]))
         client.on_message = lambda _, __, m: self.heard.append((m.topic, bytes(m.payload)))
         client.on_subscribe = lambda _, __, mid, codes, ___: self.granted.update(
@@ -140,13 +153,29 @@ class Login:
 
     def __enter__(self) -> Self:
         try:
-            self._client.connect(LOOPBACK, self._broker.port, keepalive=60)
+            if self._websockets:
+                self._upgrade()
+            self._client.connect(LOOPBACK, self._port, keepalive=60)
         except OSError as error:
             self.reason = str(error)
             return self
         self._client.loop_start()
         until_blocking(lambda: self.reason is not None or not self._alive(), "an answer to CONNECT")
         return self
+
+    def _upgrade(self) -> None:
+        """Whether the broker takes a websocket of ours: where it does not, paho leaks its own.
+
+        Raises:
+            OSError: it does not.
+        """
+        with (
+            socket.create_connection((LOOPBACK, self._port), timeout=10) as line,
+            self._context.wrap_socket(line, server_hostname=LOOPBACK) as wire,
+        ):
+            wire.sendall(_UPGRADE)
+            if not wire.recv(64).startswith(b"HTTP/1.1 101 "):
+                raise ConnectionRefusedError("no websocket")
 
     def _alive(self) -> bool:
         return self._client.socket() is not None
