@@ -36,6 +36,7 @@ from simulators.supervisor import (
     OnTheTable,
     Supervisor,
     Tally,
+    is_undealt,
     needs_somebody,
 )
 from simulators.view import OVER, TableSeen, TableView
@@ -55,6 +56,9 @@ _BETWEEN_COUPS_S: Final = 4.0
 _ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something stands in the way
 _QUIET_S: Final = 0.25  # nothing has happened for so long
 _ERROR_SEEN_S: Final = 5.0  # for the table to hear of an error; then play goes on anyway
+
+# Looks at a screen on which a dealt coup has no card: no reader of the line was there.
+_HEARD_WITHIN: Final = 4
 
 # Reasons to wait and ask again; every other refusal of `open_betting` ends the play.
 _PASSING: Final = frozenset(
@@ -305,7 +309,9 @@ class Croupier:
 
     async def _conclude(self, coup: str, table: OnTheTable) -> str:
         """Wait until the coup is over, with the supervisor's help; returns its last phase."""
+        looks = 0
         while True:
+            looks += 1
             seen = await self._until_somebody_is_needed(coup)
             if seen is not None and (seen.coup is None or seen.coup.id != coup):
                 return "overtaken"
@@ -313,6 +319,8 @@ class Croupier:
                 return seen.coup.phase
             if seen is None and not self._repairs:
                 await self._supervisor.void(coup, "it does not go on", "undecided")
+            elif seen is None and looks > _HEARD_WITHIN and is_undealt(self.view.seen, coup):
+                await self._supervisor.void(coup, "none of its cards was heard of", "unheard")
             else:
                 await self._supervisor.resolve(coup, table)
 

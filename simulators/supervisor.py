@@ -32,7 +32,15 @@ from simulators.console import Console, refused
 from simulators.script import Fallen
 from simulators.view import OVER, AlarmSeen, CoupSeen, TableSeen, TableView
 
-__all__ = ["SHOE_ERROR", "SUPERVISOR", "OnTheTable", "Supervisor", "Tally", "needs_somebody"]
+__all__ = [
+    "SHOE_ERROR",
+    "SUPERVISOR",
+    "OnTheTable",
+    "Supervisor",
+    "Tally",
+    "is_undealt",
+    "needs_somebody",
+]
 
 SUPERVISOR: Final = "supervisor"
 SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device; its code follows
@@ -40,6 +48,7 @@ SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device;
 _QUIET_S: Final = 0.25  # a supervisor acts when nothing has happened for so long
 _TRIES: Final = 40  # steps to put one coup right; six cards entered and corrected are a dozen
 
+_UNDEALT: Final = frozenset({"betting", "closed"})
 _HELD: Final = frozenset({"misaligned", "disputed", "held"})
 _OPEN: Final = frozenset({"dealing", "misaligned"})  # phases that take the face of a card
 _MARKS: Final = frozenset({"dealing", "complete", "disputed"})
@@ -280,6 +289,12 @@ def needs_somebody(seen: TableSeen, coup: str) -> bool:
     if standing is None or standing.id != coup or standing.phase in OVER | _HELD:
         return True
     return seen.link.state == "stalled" or _result_overdue(seen, coup)
+
+
+def is_undealt(seen: TableSeen | None, coup: str) -> bool:
+    """As far as the screen tells, none of the coup's cards has left the shoe."""
+    standing = seen.coup if seen else None
+    return standing is not None and standing.id == coup and standing.phase in _UNDEALT
 
 
 def _standing(seen: TableSeen, coup: str) -> CoupSeen | None:

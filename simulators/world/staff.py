@@ -30,7 +30,14 @@ from simulators.console import refused
 from simulators.faults import FaultPlan
 from simulators.script import Call, Fallen
 from simulators.shoe_changes import DEALER, ShoeChanges
-from simulators.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally, needs_somebody
+from simulators.supervisor import (
+    SUPERVISOR,
+    OnTheTable,
+    Supervisor,
+    Tally,
+    is_undealt,
+    needs_somebody,
+)
 from simulators.view import OVER, CoupSeen, TableSeen
 from simulators.world.desk import Desk, WorldView
 from simulators.world.shoe import WorldShoe
@@ -53,7 +60,6 @@ _CORRECTS: Final = 0.03
 _HEARD_WITHIN: Final = 8
 # A device whose last word was lost, and that says nothing between coups, is switched off and on.
 _OFF_AND_ON: Final = 5
-_UNDEALT: Final = frozenset({"betting", "closed"})
 _SHOE_OVER: Final = frozenset({"shoe_ended", "last_coup_played"})
 _DUMMY_DUE: Final = "dummy_coup_due"
 _PASSING: Final = frozenset(
@@ -255,15 +261,10 @@ class Staff:
                 return
             if seen is not None and seen.coup is not None and seen.coup.phase in OVER:
                 return
-            if seen is None and tried >= _HEARD_WITHIN and self._unheard(coup):
+            if seen is None and tried >= _HEARD_WITHIN and is_undealt(self._view.seen, coup):
                 await self._supervisor.void(coup, "none of its cards was heard of", "unheard")
             else:
                 await self._supervisor.resolve(coup, table)
-
-    def _unheard(self, coup: str) -> bool:
-        """Cards lie there, and the table does not even know that it is dealt."""
-        standing = self._view.seen.coup if self._view.seen else None
-        return standing is not None and standing.id == coup and standing.phase in _UNDEALT
 
     async def _look_back(self, coup: str, *, broken_off: bool) -> None:
         """What was paid is held against what lies there; now and then something else is wrong."""

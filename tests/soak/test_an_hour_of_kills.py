@@ -1,0 +1,147 @@
+"""An hour of a whole table whose processes are killed at random, and nothing is lost or paid twice.
+
+`KILL_SECONDS` plays for less or longer, `KILL_SEED` draws cards, victims and moments again; what
+the machine does in between it does not.
+"""
+
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from baccarat.demo.ledger import audit
+from cage.database import parse_ledger_url
+from cage.reading import reading as reading_ledger
+from cage.reconcile import reconcile
+from events.codec import decode_data, decode_envelope
+from events.log_read import reading as reading_log
+from events.note import parse_verifier_key
+from events.shoe import ShoeEvent
+from events.table import BettingOpened, CoupSettled, ShoeReported, TableEvent
+from events.verify import verify
+from shoe_driver.decode import Decoder
+from shoe_driver.edge.catalogue import load_profile
+from shoe_driver.edge.folder import JournalFolder
+from shoe_driver.edge.journal import read_records
+from shoe_driver.records import parse_header
+from simulators.croupier import PlayedCoup
+from simulators.device import Disclosure
+from simulators.world.auditor import Auditor
+from simulators.world.auditor_rules import RULEBOOKS, Hands
+from table_core.shell.books import inspect
+from tests.support.killed_table import KilledTable, play_and_kill
+
+SECONDS = float(os.environ.get("KILL_SECONDS", "3600"))
+A_MINUTE = 60
+KINDS: tuple[tuple[str, Disclosure], ...] = (
+    ("enq-bcc", "immediate"),
+    ("enq-bcc", "deferred"),
+    ("ref-crc", "immediate"),
+)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(SECONDS + 1_200)
+async def test_a_table_whose_processes_are_killed_for_an_hour(tmp_path: Path) -> None:
+    seed = int(os.environ.get("KILL_SEED") or random.randrange(2**32))
+    rng = random.Random(seed)
+    rulebook, (profile, disclosure) = rng.choice(RULEBOOKS), rng.choice(KINDS)
+    print(f"KILL_SEED={seed}: {rulebook}, {profile}, {disclosure}, {tmp_path}")  # noqa: T201 - shown when the test fails
+    game = await play_and_kill(
+        tmp_path,
+        seed=seed,
+        seconds=SECONDS,
+        rulebook=rulebook,
+        profile=profile,
+        disclosure=disclosure,
+    )
+    with reading_log(game.log) as log:
+        events = [decode_data(decode_envelope(stored.stored)) for stored in log.read()]
+        closed = len(log.closed)
+    _the_log_is_whole_and_signed(game)
+    _the_ledger_is_the_log(game)
+    _every_card_is_accounted_for(game, events)
+    _an_auditor_who_sees_the_events_alone_finds_nothing(game, events)
+    _each_report_came_of_the_journals_bytes(game, events, profile)
+    settled = [event for event in events if isinstance(event, CoupSettled)]
+    phases = Counter(coup.phase for coup in game.played)
+    told = {
+        "seed": seed,
+        "seconds": game.seconds,
+        "killed": game.killed,
+        "coups": phases,
+        "by hand": sum(coup.by_hand for coup in game.played),
+        "cards": sum(len(coup.dealt.cards) for coup in game.played),
+        "events": len(events),
+        "settlements": len(settled),
+        "closed files": closed,
+        "refused": game.refused,
+    }
+    print(json.dumps(told))  # noqa: T201 - the figures
+    assert phases["settled"] > len(game.played) // 2
+    if SECONDS >= A_MINUTE:  # each has had its turn by then
+        assert set(game.killed) == {"shoe", "table", "cage", "displays", "broker", "broker wiped"}
+
+
+def _the_log_is_whole_and_signed(game: KilledTable) -> None:
+    verdict = verify(game.log, keys=(parse_verifier_key(game.public),))
+    assert verdict.ok, verdict
+    assert inspect(game.log) is None
+
+
+def _the_ledger_is_the_log(game: KilledTable) -> None:
+    with (
+        reading_ledger(parse_ledger_url(str(game.ledger))) as ledger,
+        reading_log(game.log) as log,
+    ):
+        found = reconcile(log, ledger)
+    assert found.agrees, found.difference
+
+
+def _every_card_is_accounted_for(game: KilledTable, events: list[TableEvent]) -> None:
+    found = audit(events, game.played)
+    assert (found.lost, found.duplicates) == (0, 0)
+
+
+def _an_auditor_who_sees_the_events_alone_finds_nothing(
+    game: KilledTable, events: list[TableEvent]
+) -> None:
+    auditor = Auditor("t1", game.rulebook)
+    played = {coup.coup: coup for coup in game.played}
+    before: str | None = None
+    for position, event in enumerate([*events, None], start=1):
+        if before is not None and (event is None or isinstance(event, BettingOpened)):
+            _hold(auditor, before, played[before])
+        if event is not None:
+            auditor.hear(position, event)
+            before = event.coup if isinstance(event, BettingOpened) else before
+    assert len(played) == len(game.played)
+
+
+def _hold(auditor: Auditor, coup: str, played: PlayedCoup) -> None:
+    """A coup is over for the people: what settled, if anything, are the cards that fell."""
+    called = played.dealt.outcome
+    hands = Hands(called.player, called.banker) if called else Hands((), ())
+    auditor.at_the_end(coup, hands, broken_off=called is None)
+
+
+def _each_report_came_of_the_journals_bytes(
+    game: KilledTable, events: list[TableEvent], profile: str
+) -> None:
+    logged: dict[str, list[ShoeEvent]] = {}
+    for event in events:
+        if isinstance(event, ShoeReported):
+            logged.setdefault(event.source.journal, []).append(event.source)
+    read: dict[str, list[ShoeEvent]] = {}
+    decoders: dict[str, Decoder] = {}
+    with JournalFolder(game.folder / "journal") as folder:
+        for path in folder.files():
+            records = list(read_records(path))
+            journal = parse_header(records[0]).journal
+            decoder = decoders.setdefault(journal, Decoder(load_profile(profile), journal))
+            for record in records:
+                read.setdefault(journal, []).extend(decoder.feed(record))
+    assert logged == {journal: told for journal, told in read.items() if told}
