@@ -11,7 +11,7 @@ from table_core.draft import Context, Draft
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rulebook import CommissionTiming
 from table_core.shoe_life import BURN_ALARM, burn_expected, cut_card
-from table_core.state import TableState
+from table_core.state import STALLED, TableState
 
 __all__ = [
     "burn",
@@ -111,8 +111,15 @@ def report_cut_card(state: TableState, command: CutCard, context: Context) -> De
 
 
 def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> Decision:
-    """A person has seen that the shoe stands in this error no more."""
-    if command.code not in state.link.errors:
+    """A person has seen that the shoe stands in this error no more, or is silent for no reason.
+
+    A device that is silent between coups will not speak before the next one, so a stall that stands
+    when its coup is over would keep betting shut for ever.
+    """
+    if command.code == STALLED and state.link.state == STALLED:
+        if state.coup is not None and state.in_progress:
+            return refuse("coup_in_progress", f"coup {state.coup.id} waits for the shoe")
+    elif command.code not in state.link.errors:
         return refuse("no_such_error", f"the shoe does not stand in an error {command.code!r}")
     if not command.reason.strip():
         return refuse("reason_required", "say how you know that the error is over")

@@ -27,7 +27,7 @@ from table_core.fold_tools import current_shoe
 from table_core.shoe_life import BURN_ALARM
 from table_core.shoe_state import OF_CARDS, ORDERS_KEPT, ShoeView
 from table_core.shoes import DRAWN_OUTSIDE, hear_shoes, shoe_of_excess, with_shoe
-from table_core.state import Coup, LinkView, TableState
+from table_core.state import STALLED, Coup, LinkView, TableState
 from table_core.trail import Trail
 
 __all__ = [
@@ -103,6 +103,8 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
 def on_shoe_error_cleared(state: TableState, event: ShoeErrorCleared) -> TableState:
     """A person has seen that it is over. Reported once more, it stands again."""
     link = replace(state.link, errors=state.link.errors - {event.code})
+    if event.code == link.state == STALLED:
+        link = replace(link, state="open")  # nothing is proven: its next report says that it lives
     return replace(state, link=link)
 
 
@@ -153,7 +155,7 @@ _LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
     LinkOpen: lambda link, _: replace(link, state="open"),
     LinkUp: lambda link, _: replace(link, state="up"),
     LinkDown: lambda link, _: replace(link, state="down"),
-    LinkStalled: lambda link, _: replace(link, state="stalled"),
+    LinkStalled: lambda link, _: replace(link, state=STALLED),
     ShoeBooted: lambda link, _: replace(link, errors=frozenset(), residue=False),
     CardOutOfGame: _out_of_game,
     ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),

@@ -1,5 +1,7 @@
 """What the fold knows about a table: frozen values, nothing else."""
 
+from typing import Final
+
 from msgspec import Struct
 
 from events.cards import Card, Hand
@@ -13,7 +15,10 @@ from table_core.shoe_state import ShoeView
 from table_core.standing import Standing, with_wagers
 from table_core.trail import Trail
 
-__all__ = ["Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
+__all__ = ["STALLED", "Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
+
+STALLED: Final = "stalled"
+"""The link while the device is silent and ought to speak; also what a person then clears."""
 
 
 class DealtCard(Struct, frozen=True, gc=False):

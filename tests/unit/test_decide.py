@@ -39,13 +39,21 @@ from events.commands import (
 from events.irregularity import ShoeErrorCleared
 from events.queries import Query
 from events.requests import COMMANDS as ALL_COMMANDS
-from events.shoe import ErrorCleared, ErrorRaised, LinkDown, LinkOpen, LockChanged
+from events.shoe import (
+    ErrorCleared,
+    ErrorRaised,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
+    LockChanged,
+)
 from events.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
 from table_core.coup import Phase
 from table_core.decide import decide, result_overdue
 from table_core.state import TableState
 from table_core.view import active_alarms
-from tests.support.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
+from tests.support.coups import CONTEXT, COUP, SHOE, World, code, confirm, stands, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -227,6 +235,24 @@ def test_an_error_that_no_report_ends_is_ended_by_a_person_with_a_reason_and_no_
     assert refusal.text == "the shoe reports alarm_e5"
     world.must(ClearShoeError(transaction="c", code="alarm_e5", reason="door shut again"))
     world.open()
+
+
+def test_a_silent_shoe_keeps_betting_shut_no_longer_than_until_a_person_has_looked_at_it() -> None:
+    world = world_in(Phase.DEALING)
+    looked = ClearShoeError(transaction="c", code="stalled", reason="its lamp is green")
+    assert code(world, looked) == "no_such_error"
+    world.say(LinkStalled(silent_ms=60_000))
+    assert code(world, looked) == "coup_in_progress"
+    world.must(VoidCoup(transaction="v", reason="its result never came"))
+    assert code(world, OpenBetting(transaction="o")) == "link_down"
+    assert code(world, replace(looked, reason=" ")) == "reason_required"
+    assert world.must(looked) == [ShoeErrorCleared(code="stalled", reason="its lamp is green")]
+    assert active_alarms(world.state) == ()
+    world.open()
+    world.close()
+    world.say(LinkUp())  # as the driver says before the report that ends the silence
+    world.deal("9S")
+    assert stands(world) is Phase.DEALING
 
 
 def test_betting_opens_on_an_open_link_that_has_proved_nothing_yet() -> None:

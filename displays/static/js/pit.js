@@ -68,7 +68,7 @@ function render(state) {
 }
 
 /** What stands, what it means, and the way out. Whether it can be acknowledged the table says. */
-function drawAlarms({ alarms }) {
+function drawAlarms({ alarms, link }) {
   const hint = (name) => {
     const key = `hint.${name.startsWith("shoe_error_") ? "shoe_error" : name}`;
     return word(key) === key ? "" : word(key);
@@ -82,16 +82,17 @@ function drawAlarms({ alarms }) {
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
         el("p", {}, alarm.text),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
-        wayOut(alarm),
+        wayOut(alarm, link),
       );
     }),
     alarms.length ? null : el("li", {}, `✓ ${word("pit.no_alarms")}`),
   );
 }
 
-/** An error of the shoe is ended by a named person who says why; any other alarm is acknowledged. */
-function wayOut({ name }) {
-  const code = name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
+/** An error of the shoe, or its silence, is ended by a named person who says why; any other alarm is acknowledged. */
+function wayOut({ name }, link) {
+  const silent = name === "link_down" && link.state === "stalled";
+  const code = silent ? "stalled" : name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
   const command = code ? "clear_shoe_error" : "acknowledge_alarm";
   const button = el("button", { type: "button", data: { key: name, command } }, word(`command.${command}`));
   return station.bind(button, {
