@@ -34,6 +34,7 @@ _ROWS: Final = (
     "WHERE position >= ? ORDER BY position"
 )
 _BARE_ROWS: Final = "SELECT position, bytes, hash FROM event WHERE position >= ? ORDER BY position"
+_ONE: Final = "SELECT bytes, hash FROM event WHERE position = ?"
 _CHECKPOINTS: Final = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size"
 # Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -89,6 +90,22 @@ class LogReader:
         """
         return self._chained(_BARE_ROWS, position, head)
 
+    def at(self, position: int) -> tuple[bytes, bytes] | None:
+        """The stored bytes and the chain's hash of one event; None where the log has none.
+
+        Nothing is checked: what is read behind it says whether the chain goes on from it.
+
+        Raises:
+            LogRefused: it cannot be read.
+        """
+        try:
+            for db in self._files(position - 1):
+                row = db.execute(_ONE, (position,)).fetchone()
+                return row if row is None else (bytes(row[0]), bytes(row[1]))
+        except _UNREADABLE as error:
+            raise self._refusal(f"unreadable: {error}", position) from error
+        return None
+
     def _chained(self, query: str, after: int = 0, head: bytes = b"") -> Iterator[Any]:
         """The rows of a query that begins with the position and ends with bytes and hash."""
         expected, head = after + 1, head or origin_hash(self.origin)
@@ -128,15 +145,18 @@ class LogReader:
         if row != (position, head):
             raise self._refusal("the next file does not go on from this", position)
 
-    def checkpoints(self) -> Iterator[tuple[int, bytes]]:
+    def checkpoints(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """The stored checkpoints, by how many events each covers, none of them verified.
+
+        Args:
+            after: only those that cover more than so many.
 
         Raises:
             LogRefused: they cannot be read.
         """
-        newest = 0
+        newest = after
         try:
-            for db in self._files():
+            for db in self._files(after):
                 (version,) = db.execute("PRAGMA user_version").fetchone()
                 if version >= CHECKPOINTS_SINCE:
                     # The newest one of a file is carried on to the next.
