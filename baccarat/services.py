@@ -37,6 +37,7 @@ from table_core.shell.table import Table, no_probe
 from table_core.stores import load_rulebook, shipped
 
 __all__ = [
+    "FOR_PEOPLE",
     "SERVICES",
     "Probe",
     "Service",
@@ -54,7 +55,7 @@ __all__ = [
 
 Probe = Callable[[str], None]
 # Our own errors, the machine's (a pipe, a disk, a port), and a database file's.
-_FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
+FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
 # Farewells, the end of the link and its record take seven seconds where all of them hang.
 _STOP_MOST_S: Final = 8.0
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
@@ -273,7 +274,7 @@ def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> Exception | None
     """The first error in the group that a person can act on; a bug of ours keeps its trace."""
     for error in group.exceptions:
         found = _first_of_ours(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(found, _FOR_PEOPLE) and not isinstance(found, OurBug):
+        if isinstance(found, FOR_PEOPLE) and not isinstance(found, OurBug):
             return found
     return None
 

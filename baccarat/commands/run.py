@@ -1,4 +1,6 @@
-"""`baccarat run CONFIG [--only NAME]`: a controller's services from its TOML file.
+"""`baccarat run CONFIG... [--only NAME]`: the services of one table or more, from their TOML files.
+
+One process a service, each hosting all the tables it is given.
 
 Started by a person, a shoe port that cannot be opened is bad input, and said at once. Started with
 `--patient`, as a service manager does after a power cut, the driver waits for a reader that is not
@@ -14,6 +16,7 @@ import click
 
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
+from baccarat.hosting import check_apart, run_hosted
 from baccarat.services import SERVICES, configure_logging, run_service
 from baccarat.supervision import supervise
 from shoe_driver.edge.catalogue import load_profile
@@ -27,26 +30,39 @@ _BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--only", type=click.Choice(sorted(SERVICES)), help="This service alone.")
 @click.option("--patient", is_flag=True, help="Wait for a shoe port that is not there yet.")
-def run(config: Path, only: str | None, *, patient: bool) -> int:
-    """Run the services of the table that CONFIG describes, until SIGTERM or Ctrl-C."""
-    loaded = load_config(config)
-    if only in {None, "shoe"} and not patient:
-        _try_port(loaded)
-    if only in {None, "table"}:
-        loaded.checkpoint_keys()  # what cannot be used is said before anything starts
-        loaded.roles()
+def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
+    """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
+    loaded = {path: load_config(path) for path in config}
+    check_apart(loaded)
+    for each in loaded.values():
+        if only in {None, "shoe"} and not patient:
+            _try_port(each)
+        if only in {None, "table"}:
+            each.checkpoint_keys()  # what cannot be used is said before anything starts
+            each.roles()
     if only is not None:
         configure_logging(only)
-        run_service(loaded, only)
+        # What no table has is told by the service itself.
+        hosted = [each for each in loaded.values() if _has(each, only)] or [*loaded.values()][:1]
+        if len(hosted) == 1:
+            run_service(hosted[0], only)
+        else:
+            run_hosted(hosted, only)
         return 0
-    left_out = {name for name in _BESIDE if getattr(loaded, name) is None}
-    wanted = sorted(SERVICES.keys() - left_out)
-    commands = {name: service_command(config, name) for name in wanted}
+    wanted = [
+        name for name in sorted(SERVICES) if any(_has(each, name) for each in loaded.values())
+    ]
+    commands = {name: service_command(config[0], name, *config[1:]) for name in wanted}
     ended_as_told = asyncio.run(supervise(commands, _tell, beside=_BESIDE))
     return 0 if ended_as_told else 1
+
+
+def _has(config: TableConfig, service: str) -> bool:
+    """Whether a table wants the service."""
+    return service not in _BESIDE or getattr(config, service) is not None
 
 
 def _tell(line: str) -> None:
@@ -63,15 +79,13 @@ def _try_port(config: TableConfig) -> None:
     try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
 
 
-def service_command(config: Path, service: str) -> list[str | Path]:
-    """The command line of one service's own process."""
-    return [
-        sys.executable,
-        "-m",
-        "baccarat",
-        "run",
-        config.absolute(),
-        "--only",
-        service,
-        "--patient",
-    ]
+def service_command(config: Path, service: str, *others: Path) -> list[str | Path]:
+    """The command line of one service's own process.
+
+    Args:
+        config: a table's file.
+        service: its name.
+        others: the files of further tables that the same process hosts.
+    """
+    given = [path.absolute() for path in (config, *others)]
+    return [sys.executable, "-m", "baccarat", "run", *given, "--only", service, "--patient"]

@@ -11,6 +11,7 @@ _COMMANDS: Final = {
         "baccarat.commands.sim_cage_feed:cage_feed",
         "a table for a cage under test: is its book right?",
     ),
+    "casino": ("baccarat.commands.sim_casino:casino", "many tables, and what they take"),
     "shoe": ("baccarat.commands.sim_shoe:shoe", "a dealing shoe alone, on a pseudo-terminal"),
     "world": (
         "baccarat.commands.sim_world:world",

@@ -1,0 +1,124 @@
+"""The machine room of many tables: one broker, one process a service, each hosting all of them."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from baccarat.broker import LOOPBACK, EmbeddedBroker
+from baccarat.children import Child
+from baccarat.commands.run import service_command
+from baccarat.config import load_config
+from baccarat.config_form import TableConfig
+from baccarat.demo.machine import DemoBroken
+from events.keys import make_signing_key
+
+__all__ = ["SITE", "Pit"]
+
+SITE: Final = "casino"
+_SERVICES: Final = ("shoe", "table")
+_RULEBOOK: Final = "au-commission"
+_KEY: Final = "table.key"
+_CONFIG: Final = """\
+# Written by `baccarat sim casino`.
+site = "{site}"
+table = "{table}"
+rulebook = "{rulebook}"
+
+[shoe]
+url = "pty:{link}"
+
+[bus]
+host = "{host}"
+port = {port}
+
+[checkpoints]
+key = "{key}"
+"""
+
+
+class Pit:
+    """Broker and services of so many tables; as a context manager they end with it.
+
+    Args:
+        tables: how many.
+        data: the folder for everything durable.
+    """
+
+    def __init__(self, tables: int, data: Path) -> None:
+        self._tables = tables
+        self._data = data.absolute()
+        self._stack = ExitStack()
+        self._children: list[Child] = []
+        self.configs: list[TableConfig] = []
+
+    def __enter__(self) -> Self:
+        with self._stack:  # undone, in order, when anything below fails
+            broker = EmbeddedBroker.start(self._data / "broker")
+            self._stack.enter_context(broker)
+            self.broker = broker
+            paths = [self._write(number) for number in range(1, self._tables + 1)]
+            self.configs = [load_config(path) for path in paths]
+            for name in _SERVICES:
+                command = service_command(paths[0], name, *paths[1:])
+                child = Child.start(command, name=name, output=self._data / f"{name}.log")
+                self._children.append(self._stack.enter_context(child))
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The processes by name, the broker's too."""
+        return {"broker": self.broker.pid} | {child.name: child.pid for child in self._children}
+
+    def link(self, config: TableConfig) -> Path:
+        """Where a table's shoe is to be plugged in."""
+        return Path(config.shoe.url.removeprefix("pty:"))
+
+    async def watch(self) -> None:
+        """Wait until a service or the broker ends by itself, which is a failure.
+
+        Raises:
+            DemoBroken: which one, and where its log is.
+        """
+        children = [*self._children, self.broker.child]
+        ends = {asyncio.ensure_future(child.ended()): child for child in children}
+        try:
+            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in ends:
+                task.cancel()
+        child = ends[done.pop()]
+        raise DemoBroken(
+            f"the {child.name} has ended with code {child.code}; see {self._data}/{child.name}.log"
+        )
+
+    def _write(self, number: int) -> Path:
+        table = f"t{number:04d}"
+        folder = self._data / table
+        folder.mkdir(parents=True)
+        make_signing_key(folder / _KEY, f"{SITE}/{table}")
+        path = folder / "table.toml"
+        path.write_text(
+            _CONFIG.format(
+                site=SITE,
+                table=table,
+                rulebook=_RULEBOOK,
+                link=folder / "shoe",
+                host=LOOPBACK,
+                port=self.broker.port,
+                key=_KEY,
+            ),
+            encoding="utf-8",
+        )
+        return path
