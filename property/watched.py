@@ -141,7 +141,8 @@ class Watched:
         position, stored = carried.position, carried.stored
         verdict = follows(Head(self.position, self._head), carried)
         if verdict is Verdict.GAP:
-            return Refused("gap", f"after {self.position} comes {position}", position)
+            missing = self.position + 1  # the place that a whole stretch of them is named by
+            return Refused("gap", f"after {self.position} comes {position}", missing)
         if verdict is Verdict.FORGED:
             said = f"event {position} does not follow: its hash is not that of the chain so far"
             return Refused("forged", said, position)
@@ -193,6 +194,10 @@ class Watched:
             said = f"another root for the first {size} events than that of the bytes seen here"
             return Refused("rewritten", said, size)
         return Fit(checkpoint, note, signer)
+
+    def ahead(self, data: bytes) -> bool:
+        """Whether a checkpoint that `judge` said nothing to waits for its events."""
+        return parse_checkpoint(data)[0].size > self.position
 
     def keep(self, fit: Fit) -> None:
         """The checkpoint is cosigned: it is the newest from here on."""

@@ -175,7 +175,7 @@ def test_a_gap_is_named_and_what_is_missing_goes_on() -> None:
     feed = feed_of(4)
     late = bytes_of(6)
     found = feed.seen.hear(Carried(ORIGIN, 6, late, b"\0" * 32))
-    assert found == Refused("gap", "after 4 comes 6", 6)
+    assert found == Refused("gap", "after 4 comes 6", 5)
     feed.grow(2)
     assert feed.seen.position == 6
 
