@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from events.bus import Message
+from events.codec import MAX_EVENT_BYTES
 from events.commands import ANSWER_REFUSED, Answer, Command
 from events.errors import LogRefused, LogUnwritable
 from events.requests import COMMAND_NAMES
@@ -17,9 +18,12 @@ from table_core.shell.looking_process import ANSWER_BYTES
 from table_core.shell.recall import Recalled
 from table_core.shell.replays import Spawn
 from table_core.shell.table import Table, parse_command
-from table_core.shell.transactions import refused
+from table_core.shell.transactions import refused, transaction_of
 
 __all__ = ["Requests", "Told"]
+
+# Of the name of a command that may be none: what of it is logged.
+_NAME_MOST: Final = 40
 
 _log: Final = structlog.get_logger()
 
@@ -81,18 +85,27 @@ class Requests:
         if parsed is None or not message.payload:
             return  # an empty payload is the clearing of a retained request
         user, name = parsed
+        if len(message.payload) > MAX_EVENT_BYTES:
+            # What it asks for could not be stored. Above 8 MB a broker does not even carry it.
+            text = f"a request has at most {MAX_EVENT_BYTES:,} bytes"
+            self._refuse(user, name, refused(transaction_of(message.payload), "too_large", text))
+            return
         command = parse_command(name, message.payload)
         if message.retain:
             # Kept by the broker from a time nobody knows: refused, and cleared.
             self._post(message.topic, b"", True)
             text = "a request must not be retained"
-            self._say(user, refused(command.transaction, "retained_request", text))
+            self._refuse(user, name, refused(command.transaction, "retained_request", text))
         elif isinstance(command, Answer):
-            self._say(user, command)
+            self._refuse(user, name, command)
         elif self._back.needs(user, command):
             spawn(self._later(user, command, spawn))
         else:
             self._say(user, self._act(user, command, spawn, None))
+
+    def _refuse(self, user: str, name: str, answer: Answer) -> None:
+        _log.info("command.refused", user=user, command=name[:_NAME_MOST], code=answer.code)
+        self._say(user, answer)
 
     async def _later(self, user: str, command: Command, spawn: Spawn) -> None:
         answer = await self._back.answer(

@@ -47,13 +47,11 @@ from table_core.shell.clock_watch import ClockWatch
 from table_core.shell.closing import Closing, NewFile
 from table_core.shell.recall import Recalled, recall
 from table_core.shell.site_limits import SiteLimits
-from table_core.shell.transactions import answer_again, body_of, refused
+from table_core.shell.transactions import answer_again, body_of, refused, transaction_of
 from table_core.snapshot import books_at, encode_state
 from table_core.state import Coup, TableState
 
 __all__ = ["Heard", "Table", "no_probe", "parse_command"]
-
-_NO_TRANSACTION: Final = ""
 
 # Commands that may be about a coup of any shoe in the log.
 _OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
@@ -372,20 +370,11 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
     kind = COMMANDS.get(name)
     if kind is None:
         text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
-        return refused(_transaction_of(body), "unknown_command", text)
+        return refused(transaction_of(body), "unknown_command", text)
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return refused(_transaction_of(body), "invalid_request", str(error))
-
-
-def _transaction_of(body: bytes) -> str:
-    """The transaction id of a body that is otherwise wrong, so that its sender can be answered."""
-    try:
-        found = msgspec.json.decode(body, type=dict[str, object]).get("transaction")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _NO_TRANSACTION
-    return found if isinstance(found, str) else _NO_TRANSACTION
+        return refused(transaction_of(body), "invalid_request", str(error))
 
 
 def _correlation(event: TableEvent) -> str:

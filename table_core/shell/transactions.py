@@ -1,12 +1,19 @@
 """A request that comes again is known by its transaction, and must be the same. Pure."""
 
 import msgspec
+from msgspec import Struct
 
 from events.commands import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.log import Recorded
 from events.requests import COMMAND_NAMES
 
-__all__ = ["answer_again", "body_of", "refused"]
+__all__ = ["answer_again", "body_of", "refused", "transaction_of"]
+
+
+class _Sent(Struct):
+    """Of a body the transaction alone; what else is in it is skipped, however much it is."""
+
+    transaction: str = ""
 
 
 def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
@@ -34,3 +41,11 @@ def answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
     field = next((key for key in {**first, **mine} if first.get(key) != mine.get(key)), "command")
     text = f"transaction {command.transaction!r} was given before with another {field}"
     return refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
+
+
+def transaction_of(body: bytes) -> str:
+    """The transaction of a body that is otherwise wrong, so that its sender can be answered."""
+    try:
+        return msgspec.json.decode(body, type=_Sent).transaction
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""

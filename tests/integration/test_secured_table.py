@@ -61,6 +61,7 @@ def test_a_coup_is_played_while_others_forge_and_flood(table: SecuredTable) -> N
             body = json.dumps({"transaction": f"{forger}-{topic}", "reason": "forged"})
             table.people[forger].say(f"{ROOT}/{topic}", body.encode())
     flood(table.people["wagers"], f"{ROOT}/request/wagers")
+    say_too_much(table)
     assert table.ask("dealer", "close_betting")["result"] == "accepted"
     new = table.events()[len(before) :]
     assert new == ["betting_closed"]
@@ -73,7 +74,24 @@ def test_a_coup_is_played_while_others_forge_and_flood(table: SecuredTable) -> N
     until_blocking(lambda: any(t == f"{ROOT}/settlement" for t, _ in witness.heard), "it is told")
     assert not any(b"forged" in payload for _, payload in witness.heard)
     assert table.events().count("shoe_loaded") == 1  # and not what lay at the broker
-    until_blocking(lambda: b'"not_allowed"' in (table.folder / "table.log").read_bytes(), "logged")
+    refused = (table.folder / "table.log").read_bytes()
+    for code in ("not_allowed", "too_large", "invalid_request", "unknown_command", "retained"):
+        assert f'"code": "{code}'.encode() in refused
+
+
+def say_too_much(table: SecuredTable) -> None:
+    """What a broker carries is refused by the table, and what is larger by the broker."""
+    large = {"transaction": "large", "wagers": [], "actor": "x" * 5_000_000}
+    assert table.tell("wagers", "place_wager", large)["code"] == "too_large"
+    witness, topic = table.people["witness"], f"{ROOT}/request/wagers/place_wager"
+    with Login(table.broker, "b7-wagers") as login:
+        login.say(topic, b"x" * (8 * 1024 * 1024 + 1))
+        if table.broker.kind == "nats":
+            log = table.folder / "broker.log"
+            until_blocking(lambda: b"maximum payload exceeded" in log.read_bytes(), "it is cut off")
+        else:  # which acknowledges what it drops
+            until_blocking(lambda: login.said, "the broker has it")
+    assert not [topic for topic, payload in witness.heard if len(payload) > 8 * 1024 * 1024]
 
 
 def _has_said(login: Login, least: int) -> bool:

@@ -40,7 +40,7 @@ class SecuredTable:
     """The table under attack, and those who use it."""
 
     def __init__(self, broker: SecuredBroker, port: ShoePort, folder: Path) -> None:
-        self.shoe, self.folder = port, folder
+        self.broker, self.shoe, self.folder = broker, port, folder
         whole = _WHOLE.format(table=CONFIG.format(table="b7"), port=broker.port)
         self.config = folder / "b7-whole.toml"
         self.config.write_text(whole.replace('url = "pty:/run/shoe"\n', _SHOE.format(url=port.url)))
