@@ -10,6 +10,8 @@
      |    +-- LogUnwritable       disk full, read-only, I/O error: nothing was stored
      +-- LedgerError              the cage's ledger cannot be used, or contradicts the log
      |    +-- LedgerUnavailable   its database does not answer: nothing was booked
+     +-- ArchiveError             the property's archive cannot be used as it is
+     |    +-- ArchiveUnavailable  its database does not answer: nothing was stored
      +-- BusError                 the broker refused something that was asked of it
      +-- LinkError                the shoe link cannot be opened or has been lost
      +-- OurBug                   a promise of our own code is broken
@@ -18,6 +20,8 @@ Refusals of commands are values (`events.commands.Refusal`), not exceptions.
 """
 
 __all__ = [
+    "ArchiveError",
+    "ArchiveUnavailable",
     "BusError",
     "ConfigError",
     "InputError",
@@ -87,6 +91,14 @@ class LedgerError(TableError):
 
 class LedgerUnavailable(LedgerError):  # noqa: N818 - named for what happened
     """The ledger's database does not answer: nothing was booked and nothing may be acknowledged."""
+
+
+class ArchiveError(TableError):
+    """The property's archive cannot be used as it is, or another writer moves what is ours."""
+
+
+class ArchiveUnavailable(ArchiveError):  # noqa: N818 - named for what happened
+    """The archive's database does not answer: nothing was stored and nothing may be acknowledged."""
 
 
 class BusError(TableError):

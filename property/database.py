@@ -1,0 +1,173 @@
+"""Where the property's archive lives: a PostgreSQL by URL, at this build's version of the schema.
+
+Nothing of a driver's own exceptions leaves this room: what they say is one line in an error of
+ours, without a password in it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from psycopg import AsyncConnection
+from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.pool import NullPool
+
+from events.errors import ArchiveError, ArchiveUnavailable, InputError
+
+__all__ = ["connected", "explained", "migrate", "parse_archive_url", "require_current", "shown"]
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_SCHEMA: Final = "property"
+# Migrations of two workers that start at once follow one another. "bacprop" in ASCII.
+_MIGRATING: Final = 0x62616370726F70
+# A worker that is gone must be noticed within ten seconds, by the server, whose locks it holds, and
+# a server that is gone by the worker. In seconds, and in milliseconds.
+_SETTINGS: Final = (
+    "-c lock_timeout=10s -c statement_timeout=60s -c tcp_keepalives_idle=3 "
+    "-c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000 "
+    "-c idle_in_transaction_session_timeout=30s"
+)
+_CONNECT_S: Final = 5
+_KEEPALIVE: Final[dict[str, Any]] = {
+    "keepalives_idle": 3,
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 6_000,
+}
+
+
+def parse_archive_url(given: str) -> str:
+    """The database that `given` names, as the driver takes it.
+
+    Raises:
+        InputError: it names no PostgreSQL.
+    """
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError) as error:
+        raise InputError("the archive's URL is none; write postgresql://host/database") from error
+    if url.drivername not in {"postgresql", "postgres"}:
+        raise InputError(
+            f"the archive is kept in PostgreSQL, not in {url.drivername}; "
+            "write postgresql://host/database"
+        )
+    return given
+
+
+def shown(url: str) -> str:
+    """The same for a person, without the password."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"postgresql://{host}{parts.path}"
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """Say what the database says in one line.
+
+    Raises:
+        ArchiveUnavailable: it does not answer, or takes nothing now.
+        ArchiveError: it refuses.
+    """
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise ArchiveUnavailable(_line(url, error)) from error
+    except psycopg.Error as error:
+        raise ArchiveError(_line(url, error)) from error
+    except (OperationalError, InterfaceError) as error:
+        raise ArchiveUnavailable(_line(url, error.orig or error)) from error
+    except DBAPIError as error:
+        raise ArchiveError(_line(url, error.orig or error)) from error
+
+
+def _line(url: str, error: BaseException) -> str:
+    return f"{shown(url)}: {' '.join(str(error).split())}"
+
+
+async def connected(url: str, name: str = "baccarat-property") -> AsyncConnection:
+    """A connection that notices when the other side is gone.
+
+    Args:
+        url: as `parse_archive_url` gives it.
+        name: how the server lists it.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+    """
+    with explained(url):
+        return await AsyncConnection.connect(
+            url,
+            autocommit=True,
+            connect_timeout=_CONNECT_S,
+            options=_SETTINGS,
+            application_name=name,
+            **_KEEPALIVE,
+        )
+
+
+def migrate(url: str) -> None:
+    """Bring the schema up to this build's, in one transaction.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        ArchiveError: a newer build has been here.
+    """
+    with explained(url), _engine(url).begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
+        connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}"))
+        config = _config()
+        script = ScriptDirectory.from_config(config)
+        if _revision(connection, script, url) == script.get_current_head():
+            return
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def require_current(url: str) -> None:
+    """Refuse to read what is not of this build's version.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        ArchiveError: it holds no archive, an older or a newer one.
+    """
+    script = ScriptDirectory.from_config(_config())
+    with explained(url), _engine(url).begin() as connection:
+        found = _revision(connection, script, url)
+    if found is None:
+        raise ArchiveError(f"{shown(url)} holds no archive; `baccarat property run` makes one")
+    if found != script.get_current_head():
+        raise ArchiveError(
+            f"{shown(url)} is at version {found}, and this build reads "
+            f"{script.get_current_head()}; `baccarat property run` brings it up"
+        )
+
+
+def _engine(url: str) -> Engine:
+    made = make_url(url).set(drivername="postgresql+psycopg")
+    connect = {"connect_timeout": _CONNECT_S, "options": _SETTINGS, **_KEEPALIVE}
+    return create_engine(made, poolclass=NullPool, connect_args=connect)
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return config
+
+
+def _revision(connection: Connection, script: ScriptDirectory, url: str) -> str | None:
+    options = {"version_table_schema": _SCHEMA}
+    found = MigrationContext.configure(connection, opts=options).get_current_revision()
+    if found is not None and found not in {each.revision for each in script.walk_revisions()}:
+        raise ArchiveError(
+            f"{shown(url)} is at version {found}, which is newer than this build; it was left alone"
+        )
+    return found

@@ -1,0 +1,285 @@
+"""Reading the hub's stream of events: a partition behind its place, or one table from a position.
+
+A partition's consumer is durable, so that whoever keeps the hub sees who is behind by how much;
+but where reading begins is told by the archive, which has it in the transaction of the events
+themselves. So the consumer is made again whenever a worker comes to it: whatever the hub thinks
+was acknowledged, nothing is skipped.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.js import JetStreamContext, api
+from nats.js.errors import APIError, NotFoundError
+
+from events.errors import BusError, InputError
+from property.archive import Place
+from property.carried import HASH, Carried, Head, carried_of
+from property.intake import Fault
+from property.subjects import EVENTS, partition_filter, split_origin, stored_subject
+
+__all__ = ["HUB_ERRORS", "Batch", "FeedReader", "begin_at", "parse_batch", "sequence_of"]
+
+HUB_ERRORS: Final = (nats.errors.Error, BusError, TimeoutError, OSError)
+"""What goes wrong at the hub, and not here."""
+
+_BATCH: Final = 1000
+# A large event is 4 MiB: so much may be on its way to us at once.
+_BATCH_BYTES: Final = 16 * 1024 * 1024
+_PULL_S: Final = 20
+_BEAT_S: Final = 1
+# A hub's node that was cut off says nothing; its consumer has another leader by then.
+_SILENT_S: Final = 4.0
+_NS: Final = 1_000_000_000
+_ACK_WAIT_S: Final = 60
+_UNUSED_S: Final = 30.0  # a consumer for one table alone
+_STATUS: Final = "Status"
+_BEAT, _NOTHING, _EXPIRED = "100", "404", "408"
+_TOO_MANY_BYTES: Final = "Message Size Exceeds MaxBytes"
+
+
+class Batch(NamedTuple):
+    """Messages as they are read.
+
+    Args:
+        events: those that are ours, in order.
+        nonsense: what else came to a table's subject.
+        place: how far this is.
+        behind: how many more there were then.
+    """
+
+    events: list[Carried]
+    nonsense: list[Fault]
+    place: Place
+    behind: int
+
+
+class FeedReader:
+    """Messages of a consumer, fetched ahead. Use `partition` or `table`.
+
+    Args:
+        client: the connection.
+        consumer: its name.
+    """
+
+    def __init__(self, client: Client, consumer: str) -> None:
+        self._client = client
+        self._consumer = consumer
+        self._heard: deque[Msg] = deque()
+        self._more = asyncio.Event()
+        self._asked = 0
+        self._subscription: Subscription | None = None
+        self._newest: Msg | None = None
+
+    @classmethod
+    async def partition(cls, client: Client, partition: int, start: int) -> Self:
+        """Read a partition from a sequence of the stream on, by its durable consumer.
+
+        Raises:
+            nats.errors.Error: the hub refuses, or does not answer.
+        """
+        name, js = f"archive-{partition}", client.jetstream()
+        with suppress(NotFoundError):
+            await js.delete_consumer(EVENTS, name)
+        config = replace(_from(start, partition_filter(partition)), durable_name=name)
+        await js.add_consumer(EVENTS, config)
+        return cls(client, name)
+
+    @classmethod
+    async def table(cls, client: Client, origin: str, start: int) -> Self:
+        """Read one table from a sequence on; the consumer goes when it is no longer used.
+
+        Raises:
+            nats.errors.Error: the hub refuses, or does not answer.
+        """
+        subject = stored_subject(*split_origin(origin))
+        config = replace(_from(start, subject), inactive_threshold=_UNUSED_S)
+        made = await client.jetstream().add_consumer(EVENTS, config)
+        return cls(client, made.name)
+
+    async def __aenter__(self) -> Self:
+        self._inbox = self._client.new_inbox()
+        self._subscription = await self._client.subscribe(self._inbox, cb=self._hear)
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        if self._subscription is not None:
+            with suppress(*HUB_ERRORS):
+                await self._subscription.unsubscribe()
+
+    async def next(self) -> list[Msg]:
+        """What has come: at least one message, unless the hub has said that there is none yet.
+
+        Raises:
+            BusError: the consumer is gone, or the hub is silent.
+            nats.errors.Error: the connection is gone.
+        """
+        if self._asked <= _BATCH // 2:
+            await self._ask()
+        if not self._heard:
+            self._more.clear()
+            try:
+                await asyncio.wait_for(self._more.wait(), _SILENT_S)
+            except TimeoutError as error:
+                raise BusError(f"{self._consumer}: the hub is silent") from error
+        found: list[Msg] = []
+        while self._heard and len(found) < _BATCH:
+            msg = self._heard.popleft()
+            if msg.headers is not None and _STATUS in msg.headers and not msg.reply:
+                self._heed(msg.headers)
+            else:
+                found.append(msg)
+        self._asked -= len(found)
+        if found:
+            self._newest = found[-1]
+        return found
+
+    async def acknowledge(self) -> None:
+        """Tell the hub that everything up to the newest message is committed.
+
+        Raises:
+            nats.errors.Error: the connection is gone. It does not matter: the archive knows.
+        """
+        if self._newest is not None:
+            await self._client.publish(self._newest.reply, b"+ACK")
+
+    async def _hear(self, msg: Msg) -> None:
+        self._heard.append(msg)
+        self._more.set()
+
+    async def _ask(self) -> None:
+        request = {
+            "batch": _BATCH,
+            "max_bytes": _BATCH_BYTES,
+            "expires": _PULL_S * _NS,
+            "idle_heartbeat": _BEAT_S * _NS,
+        }
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{EVENTS}.{self._consumer}"
+        await self._client.publish(subject, msgspec.json.encode(request), reply=self._inbox)
+        self._asked += _BATCH
+
+    def _heed(self, headers: dict[str, str]) -> None:
+        """What the hub says beside messages: it lives, a request has ended, or a consumer has."""
+        status, told = headers[_STATUS], headers.get("Description", "")
+        if status == _BEAT:
+            return
+        if status in {_NOTHING, _EXPIRED} or told.startswith(_TOO_MANY_BYTES):
+            self._asked -= int(headers.get("Nats-Pending-Messages", self._asked))
+            return
+        raise BusError(f"{self._consumer}: {status} {told}")
+
+
+def _from(start: int, subject: str) -> api.ConsumerConfig:
+    return api.ConsumerConfig(
+        filter_subject=subject,
+        deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+        opt_start_seq=max(start, 1),
+        # One acknowledgement for a batch: everything before it is committed as well.
+        ack_policy=api.AckPolicy.ALL,
+        ack_wait=_ACK_WAIT_S,
+        max_ack_pending=4 * _BATCH,
+    )
+
+
+def parse_batch(messages: Sequence[Msg]) -> Batch:
+    """The events in messages of a consumer.
+
+    Args:
+        messages: at least one.
+    """
+    events: list[Carried] = []
+    nonsense: list[Fault] = []
+    for msg in messages:
+        try:
+            events.append(carried_of(msg.subject, msg.headers, msg.data))
+        except InputError as error:
+            origin = ".".join(msg.subject.split(".")[4:6]).replace(".", "/")
+            nonsense.append(Fault(origin, "nonsense", 0, str(error)))
+    newest = messages[-1]
+    place = Place(newest.metadata.sequence.stream, _hash_in(newest.headers))
+    return Batch(events, nonsense, place, newest.metadata.num_pending)
+
+
+def _hash_in(headers: dict[str, str] | None) -> bytes:
+    try:
+        return bytes.fromhex((headers or {}).get(HASH, ""))
+    except ValueError:
+        return b""
+
+
+async def begin_at(js: JetStreamContext, place: Place) -> int:
+    """From which sequence on a partition must be read.
+
+    A hub that was wiped, or restored from an old copy and filled again, counts its messages anew:
+    then everything is read again, and what is archived is dropped.
+
+    Raises:
+        nats.errors.Error: the hub does not answer, or there is no stream yet.
+    """
+    state = (await js.stream_info(EVENTS)).state
+    if place.sequence == 0 or place.sequence > state.last_seq:
+        return 1
+    if place.sequence < state.first_seq:
+        return place.sequence + 1  # the hub has dropped what it held longest
+    try:
+        found = await js.get_msg(EVENTS, place.sequence)
+    except NotFoundError:
+        return 1
+    return place.sequence + 1 if _hash_in(found.headers) == place.hash else 1
+
+
+async def sequence_of(js: JetStreamContext, origin: str, head: Head) -> int | None:
+    """Where the hub holds the event that comes next to a head.
+
+    Positions of a table rise with the stream's sequences, so that halving finds it.
+
+    Returns:
+        Its sequence; 0 where the hub holds nothing behind the head; None where it holds what comes
+        later and not what comes next.
+
+    Raises:
+        nats.errors.Error: the hub does not answer.
+    """
+    subject = stored_subject(*split_origin(origin))
+    state = (await js.stream_info(EVENTS)).state
+    low, high, behind = state.first_seq, state.last_seq + 1, None
+    while low < high:
+        middle = (low + high) // 2
+        found = await _next_of(js, subject, middle)
+        if found is None:
+            high = middle
+        elif found[1] > head.position:
+            high, behind = middle, found
+        else:
+            low = found[0] + 1
+    if behind is None:
+        return 0
+    return behind[0] if behind[1] == head.position + 1 else None
+
+
+async def _next_of(js: JetStreamContext, subject: str, sequence: int) -> tuple[int, int] | None:
+    """(sequence, position) of the first message of a subject at or behind a sequence."""
+    try:
+        found = await js.get_msg(EVENTS, sequence, subject=subject, next=True)
+    except NotFoundError:
+        return None
+    except APIError as error:
+        raise BusError(f"{subject}: {error.description}") from error
+    try:
+        carried = carried_of(subject, found.headers, found.data or b"")
+    except InputError:
+        return await _next_of(js, subject, int(found.seq or sequence) + 1)
+    return int(found.seq or sequence), carried.position

@@ -1,0 +1,19 @@
+"""The archive: events by month and table, heads, each feed's place at the hub, alarms."""
+
+from pathlib import Path
+
+from alembic import op
+
+__all__ = ["down_revision", "revision", "upgrade"]
+
+revision: str = "0001"
+down_revision: str | None = None
+
+
+def upgrade() -> None:
+    """Make the tables of the first version."""
+    file = Path(__file__).parent.parent / "sql" / "0001_archive.sql"
+    # The driver itself: text without parameters, in which a % and a : are what they are.
+    driver = op.get_bind().connection.driver_connection
+    assert driver is not None  # noqa: S101 - the connection is open
+    driver.execute(file.read_text("utf-8"))
