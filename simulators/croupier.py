@@ -39,7 +39,7 @@ from simulators.supervisor import (
     is_undealt,
     needs_somebody,
 )
-from simulators.view import OVER, TableSeen, TableView
+from simulators.view import OVER, STALLED, TableSeen, TableView
 from table_core.rulebook import Rulebook
 from table_core.stores import load_rulebook
 
@@ -280,6 +280,8 @@ class Croupier:
         seen = await self.view.quiet(_QUIET_S)
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
+        if seen.link.state == STALLED:
+            await self._supervisor.end_silence()
         await asyncio.sleep(_ASK_AGAIN_S)
 
     async def _take_wagers(self, round_id: str, fault: str | None) -> None:

@@ -9,7 +9,7 @@ from simulators.console import Console, refused
 from simulators.dealing import next_shoe_id
 from simulators.shoe_in_hand import NewShoe
 from simulators.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally
-from simulators.view import OVER, TableSeen, TableView
+from simulators.view import OVER, STALLED, TableSeen, TableView
 
 __all__ = ["DEALER", "ChangedShoe", "ShoeChanges"]
 
@@ -17,7 +17,6 @@ DEALER: Final = "dealer"
 
 _ASK_AGAIN_S: Final = 0.2  # for a newer document, while the broker still has an older one
 _NEW_SHOE_SEEN_S: Final = 5.0  # for the table to hear a new shoe's burn; then play goes on anyway
-_PLAYABLE: Final = frozenset({"open", "up"})
 
 
 class ChangedShoe(Protocol):
@@ -98,7 +97,8 @@ class ShoeChanges:
         if self.id:
             end = EndShoe(transaction=f"e-{self.id}", reason="cut card")
             await self._console.must(DEALER, end)
-        await self._view.until(lambda seen: seen.link.state in _PLAYABLE)
+        while (await self._view.until(_is_held)).link.state == STALLED:
+            await self._supervisor.end_silence()
         shoe = self._shoe.next_shoe
         load = LoadShoe(transaction=f"l-{shoe}", shoe=shoe, decks=self._decks)
         await self._begin(await self._console.must(DEALER, load))
@@ -156,6 +156,11 @@ class ShoeChanges:
         self.id, self.number = shoe, 0
         self._cut_card_reported = False
         self._tally.shoes += 1
+
+
+def _is_held(seen: TableSeen) -> bool:
+    """The port is held, whether or not the device speaks."""
+    return seen.link.state != "down"
 
 
 def _is_newer(than: TableSeen, seen: TableSeen) -> bool:

@@ -30,7 +30,7 @@ from events.commands import (
 from events.requests import COMMAND_NAMES
 from simulators.console import Console, refused
 from simulators.script import Fallen
-from simulators.view import OVER, AlarmSeen, CoupSeen, TableSeen, TableView
+from simulators.view import OVER, STALLED, AlarmSeen, CoupSeen, TableSeen, TableView
 
 __all__ = [
     "SHOE_ERROR",
@@ -186,6 +186,15 @@ class Supervisor:
                 over = ClearShoeError(transaction=transaction, code=code, reason=reason)
                 await self._ask(over, alarm.name)
 
+    async def end_silence(self) -> None:
+        """The device is waited for, and has nothing to say: its last word was lost on the line."""
+        seen = await self._view.quiet(_QUIET_S)
+        if seen.link.state == STALLED and (seen.coup is None or seen.coup.phase in OVER):
+            transaction = self._transaction("e", STALLED)
+            reason = "the shoe shows no error"
+            over = ClearShoeError(transaction=transaction, code=STALLED, reason=reason)
+            await self._ask(over, "link_down")
+
     async def mind_alarms(self) -> None:
         """Between coups: what was seen and has no other way out is acknowledged, or tried once."""
         standing = {a.name: a for a in (await self._now()).alarms if a.coup is None}
@@ -288,7 +297,7 @@ def needs_somebody(seen: TableSeen, coup: str) -> bool:
     standing = seen.coup
     if standing is None or standing.id != coup or standing.phase in OVER | _HELD:
         return True
-    return seen.link.state == "stalled" or _result_overdue(seen, coup)
+    return seen.link.state == STALLED or _result_overdue(seen, coup)
 
 
 def is_undealt(seen: TableSeen | None, coup: str) -> bool:

@@ -12,6 +12,7 @@ from events.cards import Card, Hand
 
 __all__ = [
     "OVER",
+    "STALLED",
     "AlarmSeen",
     "CardSeen",
     "CoupSeen",
@@ -48,6 +49,9 @@ class ShoeSeen(Struct, frozen=True, kw_only=True):
     id: str
     coups: int
     ended: bool = False
+
+
+STALLED: Final = "stalled"  # the state of a link whose device is silent and ought to speak
 
 
 class LinkSeen(Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ from simulators.supervisor import (
     is_undealt,
     needs_somebody,
 )
-from simulators.view import OVER, CoupSeen, TableSeen
+from simulators.view import OVER, STALLED, CoupSeen, TableSeen
 from simulators.world.desk import Desk, WorldView
 from simulators.world.shoe import WorldShoe
 from simulators.world.waiting import Waiting
@@ -216,6 +216,8 @@ class Staff:
             await self._shoe.two_power_ups()
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
+        if seen.link.state == STALLED:
+            await self._supervisor.end_silence()
         await self._waiting.pause(_ASK_AGAIN_US)
 
     async def _take_wagers(self, fault: str | None) -> None:
