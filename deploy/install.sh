@@ -3,17 +3,19 @@
 #
 #   sh deploy/install.sh                     from a checkout, as root
 #   sh deploy/install.sh --table b7          and enable the services of table b7
+#   sh deploy/install.sh --back              take the build before this one again
 #   sh deploy/install.sh --root DIR          into a folder that is another machine's root
 #
 # Needs Python 3.11 with venv, and packages that the lock names: from PyPI, or from where pip is told.
 set -eu
 
-root= table= python=${PYTHON:-python3}
+root= table= back= python=${PYTHON:-python3}
 while [ $# -gt 0 ]; do
     case $1 in
         --root) root=$2; shift 2 ;;
         --table) table=$2; shift 2 ;;
-        *) echo "install.sh: no option $1; there are --root DIR and --table NAME" >&2; exit 2 ;;
+        --back) back=yes; shift ;;
+        *) echo "install.sh: no option $1; there are --root DIR, --table NAME, --back" >&2; exit 2 ;;
     esac
 done
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,27 +24,33 @@ here=$(cd "$(dirname "$0")" && pwd)
 say() { printf 'install.sh: %s\n' "$1"; }
 put() { install -D -m "$3" "$here/$1" "$root$2"; }
 
-# A build that cannot read what is there must not be started: the log would refuse it anyway, and
-# so it is said before anything has changed.
 old=$root/opt/baccarat
 new=$root/opt/baccarat.new
-build=$(cd "$here/.." && find pyproject.toml requirements/runtime.txt baccarat cage displays events \
-    shoe_driver simulators table_core benchmarks -type f ! -name '*.pyc' -print0 |
-    LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
+rooms=$(sed -n 's/^packages = \[\(.*\)\]$/\1/p' "$here/../pyproject.toml" | tr -d '",')
+[ -n "$rooms" ] || { say "pyproject.toml names no packages" >&2; exit 1; }
+# shellcheck disable=SC2086 # a word a room
+build=$(cd "$here/.." && find pyproject.toml requirements/runtime.txt $rooms -type f ! -name '*.pyc' \
+    -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
+
+# A build that cannot read every event that is there must not be started: the log would refuse it
+# anyway, and so it is said before anything has changed.
+takes() {
+    for log in "$root"/var/lib/baccarat/*/log/table.sqlite; do
+        [ -e "$log" ] || continue
+        said=$("$1/bin/python" -I -m baccarat log verify "$log" 2>&1) || {
+            printf '%s\n' "$said" >&2
+            say "the build in $1 does not take $log; nothing was changed" >&2
+            return 1
+        }
+    done
+}
 program() {
     rm -rf "$new"
     say "the program, into /opt/baccarat"
     "$python" -m venv "$new"
     "$new/bin/python" -m pip install --quiet --require-hashes -r "$here/../requirements/runtime.txt"
     "$new/bin/python" -m pip install --quiet --no-deps "$here/.."
-    for log in "$root"/var/lib/baccarat/*/log/table.sqlite; do
-        [ -e "$log" ] || continue
-        "$new/bin/baccarat" log stats "$log" >/dev/null || {
-            say "this build cannot read $log; nothing was changed" >&2
-            rm -rf "$new"
-            exit 1
-        }
-    done
+    takes "$new" || { rm -rf "$new"; exit 1; }
     # A venv knows its own path in its scripts; they are told the one it will have.
     grep -rlIF "$new" "$new/bin" | while read -r file; do
         sed -i "s|$new|/opt/baccarat|g" "$file"
@@ -53,6 +61,15 @@ program() {
     [ ! -e "$old" ] || mv "$old" "$old.before"
     mv "$new" "$old"
 }
+if [ -n "$back" ]; then
+    [ -x "$old.before/bin/python" ] || { say "there is no build before this one" >&2; exit 2; }
+    takes "$old.before" || exit 1
+    mv "$old" "$old.undone"
+    mv "$old.before" "$old"
+    mv "$old.undone" "$old.before"
+    say "the build before is in /opt/baccarat; start the services again between two coups"
+    exit 0
+fi
 if [ "$(cat "$old/build" 2>/dev/null)" = "$build" ]; then
     say "/opt/baccarat is this build already"
 else
