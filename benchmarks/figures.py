@@ -15,6 +15,7 @@ __all__ = [
     "FLOOR_P50_MOST_MS",
     "Figure",
     "Sides",
+    "alone",
     "beside",
     "latency",
     "memory",
@@ -127,6 +128,12 @@ def beside(
         ratio_p50=round(p50 / floor_p50, ratio_digits),
         ratio_p99=round(p99 / floor_p99, ratio_digits),
     )
+
+
+def alone(p50: float, p99: float, *, digits: int) -> Sides:
+    """A product beside which nothing stands."""
+    nothing = [math.nan] * 4
+    return Sides(round(p50, digits), round(p99, digits), *nothing)
 
 
 def latency(samples: Samples) -> Figure:

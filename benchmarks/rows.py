@@ -81,6 +81,11 @@ ROWS: Final = (
         ("framing-enq", "framing-line", "framing-cobs"),
     ),
     Row("replay", "benchmarks.replay:measure", ("replay",)),
+    Row("core", "benchmarks.core:measure", ("core",)),
+    Row("settle", "benchmarks.settling:measure", ("settle",)),
+    Row("judge", "benchmarks.judging:measure", ("judge",), needs="Node.js, npm and its registry"),
+    Row("odds", "benchmarks.chances:measure", ("odds",)),
+    Row("start", "benchmarks.starting:measure", ("start_empty", "start_long")),
     Row("open", "benchmarks.opening:measure", ("open",)),
     Row(
         "cage",

@@ -7,9 +7,9 @@ the same; only a line that is no JSON ends it with 2.
 
 import re
 import sys
-from collections.abc import Sequence
-from itertools import count
-from typing import BinaryIO, Final
+from collections.abc import Iterator, Sequence
+from io import BufferedIOBase
+from typing import BinaryIO, Final, cast
 
 import click
 import msgspec
@@ -23,10 +23,11 @@ from table_core.batch import CaseError, Judgement, Refused, Settled, answer_line
 from table_core.rulebook import Rulebook
 from table_core.stores import load_rulebook, shipped
 
-__all__ = ["settle"]
+__all__ = ["answer_batch", "settle"]
 
 # 10,000 wagers make a line of about 1 MB; without a bound one line could fill the memory.
 _MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+_READ_BYTES: Final = 64 * 1024
 
 # Enough digits for any amount there could be, few enough to read at once.
 _WAGER: Final = re.compile(
@@ -53,7 +54,8 @@ def settle(
     if batch:
         if rulebook is not None or cards is not None or wagers:
             raise InputError("--batch takes its cases from stdin, not from other options")
-        return _batch(_stdin(), _stdout())
+        answer_batch(_stdin(), _stdout())
+        return EXIT_DONE
     if rulebook is None or cards is None:
         raise InputError('write --rulebook R --cards "9H,2D,8S,KC,5H", or --batch')
     book = load_rulebook(rulebook)
@@ -70,40 +72,60 @@ def settle(
 # ---- the batch ----
 
 
-def _batch(source: BinaryIO, sink: BinaryIO) -> int:
-    """Judgement line by line: one case is held at a time, and a reader sees each answer at once."""
-    known = frozenset(shipped())
+def answer_batch(source: BufferedIOBase, sink: BinaryIO) -> None:
+    """Judgement line by line. What came together is answered together, and at once.
 
-    def rulebook_named(name: str) -> Rulebook | None:
-        return load_rulebook(name) if name in known else None
+    Args:
+        source: cases, a line each.
+        sink: takes the answers, a line each.
 
-    for number in count(1):
-        line = _read_line(source, number)
-        if not line:
-            break
+    Raises:
+        InputError: a line is no JSON or too long, or the source cannot be read; says which line.
+            What came before it is answered.
+    """
+    books = {name: load_rulebook(name) for name in shipped()}
+    number = 0
+    for lines in _read_lines(source):
+        answers: list[bytes] = []
         try:
-            answer = answer_line(line, rulebook_named)
+            for line in lines:
+                answers.append(answer_line(line, books.get))  # noqa: PERF401 - an error keeps them
         except InputError as error:
-            raise InputError(f"line {number}: {error}") from error
-        sink.write(answer + b"\n")
-        sink.flush()
-    return EXIT_DONE
+            raise InputError(f"line {number + len(answers) + 1}: {error}") from error
+        finally:
+            number += len(answers)
+            sink.write(b"".join([answer + b"\n" for answer in answers]))
+            sink.flush()
 
 
-def _read_line(source: BinaryIO, number: int) -> bytes:
+def _read_lines(source: BufferedIOBase) -> Iterator[list[bytes]]:
+    """The lines that have come, without their ends: never waiting for more while there are some."""
+    number, begun, held = 1, list[bytes](), 0
+    while chunk := _read(source, number):
+        *ended, rest = chunk.split(b"\n")
+        if ended:
+            ended[0] = b"".join([*begun, ended[0]])
+            yield ended
+            number, begun, held = number + len(ended), [], 0
+        begun.append(rest)
+        held += len(rest)
+        if held > _MAX_LINE_BYTES:
+            raise InputError(f"line {number}: longer than {_MAX_LINE_BYTES} bytes")
+    if held:
+        yield [b"".join(begun)]
+
+
+def _read(source: BufferedIOBase, number: int) -> bytes:
     try:
-        line = source.readline(_MAX_LINE_BYTES + 1)
+        return source.read1(_READ_BYTES)
     except OSError as error:
         raise InputError(f"line {number}: stdin cannot be read: {error}") from error
-    if len(line) > _MAX_LINE_BYTES:
-        raise InputError(f"line {number}: longer than {_MAX_LINE_BYTES} bytes")
-    return line
 
 
-def _stdin() -> BinaryIO:
+def _stdin() -> BufferedIOBase:
     if sys.stdin is None:
         raise InputError("--batch reads stdin, and that is closed")
-    return sys.stdin.buffer
+    return cast("BufferedIOBase", sys.stdin.buffer)
 
 
 def _stdout() -> BinaryIO:
