@@ -5,27 +5,22 @@ serves the scoreboard alone. The two may run side by side.
 """
 
 import asyncio
-import logging
-import socket
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import structlog
-import uvicorn
 from msgspec import Struct
 
 from displays.accounts import Accounts
 from displays.app import IDLE_SECONDS, make_app
 from displays.certificate import Certificate
-from displays.connection import Connection
 from displays.desk import USER as CONSOLE
 from displays.desk import Desk
 from displays.live import Live
+from displays.web import WebServer
 from events.bus import Bus, BusSettings, Handler, Message
 from events.clock import Clock
-from events.errors import ConfigError
 from events.presence import Herald
 from events.topics import Topics
 
@@ -34,18 +29,9 @@ __all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
 DISPLAY: Final = "display"
 _TABLE: Final = "table"
 
-# A screen that does not take what we sent for so long is gone, whatever its network says.
-_UNTAKEN_MS: Final = 10_000
-# What the system may hold for one screen: some states, not megabytes.
-_SEND_BUFFER: Final = 64 * 1024
-_BACKLOG: Final = 128
 _FAREWELL_S: Final = 1.0
-# Between TCP's handshake and the end of that of TLS.
-_HANDSHAKE_S: Final = 5.0
 # A renewed certificate is noticed so soon.
 _RENEW_S: Final = 60.0
-# Streams are cut when the service ends; what is left then are answers of milliseconds.
-_GRACE_S: Final = 1
 
 _log: Final = structlog.get_logger()
 
@@ -131,17 +117,20 @@ class DisplayService:
             idle_s=settings.idle_s,
             names=settings.names,
         )
-        self._server = _Server(_config(app, self._certificate))
-        self._socket = _listen(settings)
-        scheme = "https" if self._certificate else "http"
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self.address = f"{scheme}://{host}:{self._socket.getsockname()[1]}/"
+        self._server = WebServer(
+            app,
+            section=settings.section,
+            host=settings.host,
+            port=settings.port,
+            certificate=self._certificate,
+        )
+        self.address = self._server.address
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set. Whatever fails ends the service."""
         _log.info("displays.listening", address=self.address)
         async with asyncio.TaskGroup() as group:
-            serving = group.create_task(self._server.serve(sockets=[self._socket]))
+            serving = group.create_task(self._server.serve())
             tasks = [
                 group.create_task(self._bus.run()),
                 group.create_task(self.live.run()),
@@ -155,7 +144,7 @@ class DisplayService:
             for task in tasks:
                 task.cancel()
             self.live.close()
-            self._server.should_exit = True
+            self._server.stop()
             await serving
 
     async def _renew(self) -> None:
@@ -185,88 +174,7 @@ class DisplayService:
         return self._bus.post(topic, payload)
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's, on our socket and without a hold on the process.
-
-    Signals are the composition root's, and a handshake of TLS has a bound, which uvicorn does not
-    set.
-    """
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """None."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
-        await self.lifespan.startup()
-        loop, config = asyncio.get_running_loop(), self.config
-
-        def connection() -> Connection:
-            return Connection(config, self.server_state, self.lifespan.state, loop)
-
-        self.servers = [
-            await loop.create_server(
-                connection,
-                sock=each,
-                ssl=config.ssl,
-                backlog=_BACKLOG,
-                ssl_handshake_timeout=_HANDSHAKE_S if config.ssl else None,
-            )
-            for each in sockets or []
-        ]
-        self.started = True
-
-
 def _certificate(settings: DisplaySettings) -> Certificate | None:
     if settings.cert is None or settings.key is None:
         return None
     return Certificate(settings.cert, settings.key, settings.section)
-
-
-def _config(app: Callable[..., object], certificate: Certificate | None) -> uvicorn.Config:
-    config = uvicorn.Config(
-        app,
-        http=Connection,
-        ws="none",
-        lifespan="off",
-        loop="none",
-        log_config=None,
-        # What a browser sends in error is no matter of ours, and may come by the thousand.
-        log_level=logging.ERROR,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=_GRACE_S,
-    )
-    config.load()
-    if certificate is not None:
-        config.ssl = certificate.context
-    return config
-
-
-def _listen(settings: DisplaySettings) -> socket.socket:
-    """The listening socket; what it accepts inherits its bounds.
-
-    Raises:
-        ConfigError: the address cannot be had.
-    """
-    host, port = settings.host, settings.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNTAKEN_MS)
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
-        listening.setblocking(False)
-    except OSError as error:
-        listening.close()
-        raise ConfigError(
-            f"{settings.section}.host, {settings.section}.port: {host}:{port} cannot be listened "
-            f"at: {error.strerror}; give an address of this machine and a free port, such as "
-            '`host = "127.0.0.1"` and `port = 8080`'
-        ) from error
-    return listening

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from displays import connection, guard, service
+from displays import connection, guard, web
 from displays.accounts import save_accounts
 from displays.app import SCREENS_MOST
 from displays.connection import ADDRESS_MOST, CONNECTIONS_MOST
@@ -31,7 +31,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(connection, "HEAD_SECONDS", SHORT_S)
     monkeypatch.setattr(connection, "UNTAKEN_SECONDS", SHORT_S)
     monkeypatch.setattr(guard, "BODY_SECONDS", SHORT_S)
-    monkeypatch.setattr(service, "_UNTAKEN_MS", round(SHORT_S * 1000))
+    monkeypatch.setattr(web, "_UNTAKEN_MS", round(SHORT_S * 1000))
     return monkeypatch
 
 
@@ -190,7 +190,7 @@ def resident_bytes() -> int:
 async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPatch) -> None:
     patience_s = 5.0
     short.setattr(connection, "UNTAKEN_SECONDS", patience_s)
-    short.setattr(service, "_UNTAKEN_MS", round(patience_s * 1_000))
+    short.setattr(web, "_UNTAKEN_MS", round(patience_s * 1_000))
     async with serving(short) as started:
         before = resident_bytes()
         stuck = [stuck_line(started) for _ in range(50)]
