@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from displays import service
+from displays import service, web
 from displays.accounts import Account, hash_password, save_accounts
 from displays.certificate import Certificate
 from displays.service import DisplayService
@@ -114,7 +114,7 @@ async def test_plain_http_gets_nothing_where_there_is_tls(
 async def test_a_handshake_that_does_not_come_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, pair: Pair
 ) -> None:
-    monkeypatch.setattr(service, "_HANDSHAKE_S", 0.3)
+    monkeypatch.setattr(web, "_HANDSHAKE_S", 0.3)
     async with serving(monkeypatch, cert=pair.cert, key=pair.key) as started:
         reader, writer = await open_line(started)
         async with asyncio.timeout(PATIENCE_SECONDS):
