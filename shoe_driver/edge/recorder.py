@@ -8,7 +8,7 @@ the same events under the same numbers, of which those above the acknowledged on
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +30,8 @@ __all__ = ["Recorder"]
 
 # How long a driver that is told to stop waits for a write under way. A disk may hang for ever.
 _DISK_PATIENCE_S: Final = 2.0
+# How long its last note may take; without it some events are told twice after the next start.
+_NOTE_S: Final = 0.5
 # When a disk that refused another file is asked again.
 _AGAIN_US: Final = 60_000_000
 
@@ -72,6 +74,8 @@ class Recorder:
         self._released: int | None = None
         self._forsaken = False
         self._again_us = 0
+        self._noted: tuple[str, int] | None = None
+        self._noting: Future[None] | None = None
         self._before: Counter[str | int]
         self._folder = folder
         self._wanted = profile
@@ -270,13 +274,17 @@ class Recorder:
                     outbox.keep(message)
 
     def note_acked(self) -> None:
-        """Note on disk, without forcing it there, what has been acknowledged."""
-        self._folder.note_acked(self.journal, self.outbox.acked)
+        """Note on disk what has been acknowledged, where that is news; nobody waits for it."""
+        if self._noted != (self.journal, self.outbox.acked):
+            self._noted = self.journal, self.outbox.acked
+            self._noting = self._disk.submit(self._folder.note_acked, *self._noted)
 
     def close(self) -> None:
         """Let go of the files. Does not wait for a disk that hangs."""
         self.note_acked()
         self._disk.shutdown(wait=False)
+        if self._noting:
+            wait([self._noting], _NOTE_S)
         self._journal.close()
 
     def _handed_on(self) -> Carried | None:

@@ -20,6 +20,7 @@ from tests.support.disk import disk_full_at
 from tests.support.recorder_life import SHIPPED, data, life, sent
 from tests.support.shoe_bytes import PROFILE, frames, said, stream
 from tests.support.shoe_line import only_journal, size_of_journal
+from tests.support.waiting import until
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 
@@ -55,6 +56,18 @@ async def test_what_was_acknowledged_is_not_told_again(tmp_path: Path) -> None:
         await recorder.settle()
         assert await sent(recorder) == []
         assert recorder.decoder.head == 2
+
+
+async def test_what_is_noted_already_is_not_noted_again(tmp_path: Path) -> None:
+    async with life(tmp_path) as recorder:
+        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        assert len(await sent(recorder)) == 1
+        note = tmp_path / f"{recorder.journal}.acked"
+        recorder.note_acked()
+        await until(lambda: note.exists() and int(note.read_bytes() or b"0") == 1, "it is noted")
+        note.unlink()
+        recorder.note_acked()
+    assert not note.exists()
 
 
 async def test_days_without_a_core_cost_no_memory_and_no_event(tmp_path: Path) -> None:

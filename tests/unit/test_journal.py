@@ -233,6 +233,10 @@ def test_the_note_of_what_is_acknowledged_is_a_hint(tmp_path: Path) -> None:
         assert folder.acked("j1") == 0
         folder.note_acked("j1", 17)
         assert (folder.acked("j1"), folder.acked("j2")) == (17, 0)
+        place = (tmp_path / "j1.acked").stat().st_ino
+        folder.note_acked("j1", 3)
+        assert folder.acked("j1") == 3
+        assert (tmp_path / "j1.acked").stat().st_ino == place
         (tmp_path / "j1.acked").write_bytes(b"junk")
         assert folder.acked("j1") == 0
 
