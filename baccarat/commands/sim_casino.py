@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from baccarat.commands.written import require_stdout
-from baccarat.demo.pit import Pit
+from baccarat.demo.pit import BrokerKind, Pit
 from baccarat.services import configure_logging, raising_ours
 from benchmarks.casino import Crowd, Settled, Under, measure_crowd
 from simulators.casino import Casino, Place
@@ -34,6 +34,8 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
               help="For how long to measure, once every table plays.")  # fmt: skip
 @click.option("--speed", type=click.FloatRange(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 2 twice as fast, 0 as fast as it goes.")  # fmt: skip
+@click.option("--broker", type=click.Choice(["mosquitto", "nats"]), default="mosquitto",
+              show_default=True, help="The distribution's, or our own.")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to use; else the temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, on stdout.")
 def casino(
@@ -41,6 +43,7 @@ def casino(
     coups_an_hour: float,
     seconds: int,
     speed: float,
+    broker: BrokerKind,
     data: Path | None,
     *,
     as_json: bool,
@@ -52,7 +55,14 @@ def casino(
     require_stdout("what was measured")
     configure_logging("casino", quiet=True)
     with tempfile.TemporaryDirectory(prefix="baccarat-casino-", dir=data) as folder:
-        found = play_casino(tables, Path(folder), seconds, coups_an_hour=coups_an_hour, speed=speed)
+        found = play_casino(
+            tables,
+            Path(folder),
+            seconds,
+            coups_an_hour=coups_an_hour,
+            speed=speed,
+            broker=broker,
+        )
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
@@ -67,6 +77,7 @@ def play_casino(
     *,
     coups_an_hour: float = _PACE,
     speed: float = 1.0,
+    broker: BrokerKind = "mosquitto",
     advance: Callable[[int], object] = lambda _: None,
 ) -> Crowd:
     """Play at so many tables, and measure for so many seconds once all of them play.
@@ -77,12 +88,13 @@ def play_casino(
         seconds: to measure.
         coups_an_hour: of each table, at speed 1.
         speed: of everything, 1 is a live table's pace, 0 as fast as it goes.
+        broker: through which one.
         advance: told how many seconds have been measured.
 
     Raises:
         TableError: a service ended, or a table could not be played at.
     """
-    with Pit(tables, folder) as pit, raising_ours():
+    with Pit(tables, folder, broker) as pit, raising_ours():
         period_s = _HOUR_S / (coups_an_hour * speed) if speed else 0.0
         return asyncio.run(_played(pit, folder, seconds, speed, period_s, advance))
 

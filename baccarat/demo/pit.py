@@ -1,11 +1,11 @@
 """The machine room of many tables: one broker, one process a service, each hosting all of them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from baccarat.broker import LOOPBACK, EmbeddedBroker
 from baccarat.children import Child
@@ -13,9 +13,10 @@ from baccarat.commands.run import service_command
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
 from baccarat.demo.machine import DemoBroken
+from baccarat.mosquitto import MosquittoBroker
 from events.keys import make_signing_key
 
-__all__ = ["SITE", "Pit"]
+__all__ = ["SITE", "BrokerKind", "Pit"]
 
 SITE: Final = "casino"
 _SERVICES: Final = ("shoe", "table")
@@ -37,6 +38,11 @@ port = {port}
 [checkpoints]
 key = "{key}"
 """
+BrokerKind = Literal["mosquitto", "nats"]
+_BROKERS: Final[Mapping[str, Callable[[Path], EmbeddedBroker | MosquittoBroker]]] = {
+    "mosquitto": MosquittoBroker.start,
+    "nats": EmbeddedBroker.start,
+}
 
 
 class Pit:
@@ -45,10 +51,12 @@ class Pit:
     Args:
         tables: how many.
         data: the folder for everything durable.
+        broker: `nats`, which is ours, or `mosquitto`, which is the distribution's.
     """
 
-    def __init__(self, tables: int, data: Path) -> None:
+    def __init__(self, tables: int, data: Path, broker: BrokerKind = "mosquitto") -> None:
         self._tables = tables
+        self._kind = broker
         self._data = data.absolute()
         self._stack = ExitStack()
         self._children: list[Child] = []
@@ -56,9 +64,8 @@ class Pit:
 
     def __enter__(self) -> Self:
         with self._stack:  # undone, in order, when anything below fails
-            broker = EmbeddedBroker.start(self._data / "broker")
-            self._stack.enter_context(broker)
-            self.broker = broker
+            self.broker = _BROKERS[self._kind](self._data / "broker")
+            self._stack.enter_context(self.broker)
             paths = [self._write(number) for number in range(1, self._tables + 1)]
             self.configs = [load_config(path) for path in paths]
             for name in _SERVICES:
