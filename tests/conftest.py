@@ -54,7 +54,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Broke
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    """A property's hub of three nodes, with its streams, and logins for two tables."""
-    with running_hub(tmp_path / "hub", ["harbour/b7", "harbour/b8"]) as started:
+    """A property's hub of three nodes, with its streams, and logins for three tables."""
+    with running_hub(tmp_path / "hub", ["harbour/b7", "harbour/b8", "site/t1"]) as started:
         asyncio.run(made_streams(started))
         yield started

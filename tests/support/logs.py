@@ -18,7 +18,12 @@ NAME = "table.sqlite"
 
 
 def pending(
-    position: int, event: TableEvent | None = None, *, cause: str = "shoe/1", index: int = 0
+    position: int,
+    event: TableEvent | None = None,
+    *,
+    cause: str = "shoe/1",
+    index: int = 0,
+    stream: str = ORIGIN,
 ) -> Pending:
     """An event for `position`; of one type or another where none is given."""
     actor, _, _ = cause.partition("/")
@@ -29,7 +34,7 @@ def pending(
     stored = encode_envelope(
         event,
         index=index,
-        stream=ORIGIN,
+        stream=stream,
         position=position,
         at=AT,
         actor=actor,

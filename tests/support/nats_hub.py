@@ -1,10 +1,8 @@
 """A property's hub as real processes on loopback: nodes with TLS and logins, and leaves."""
 
 import json
-import os
 import secrets
 import shutil
-import signal
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
@@ -148,11 +146,15 @@ class Hub:
         return self._children[number].pid
 
     def admit(self, origin: str) -> None:
-        """Give another table a login, while the nodes run."""
+        """Give another table a login while the hub runs: the nodes are started anew in turn.
+
+        A reload is not enough: the server then knows the login, and not where its subjects lead.
+        """
         self.passwords[origin] = secrets.token_urlsafe(18)
         self._write_accounts()
-        for child in self._children.values():
-            os.kill(child.pid, signal.SIGHUP)
+        for number in self.alive():
+            self.stop(number)
+            self.start(number)
 
     def leaf(self, tables: Sequence[str], prefix: Sequence[str] = ()) -> "Leaf":
         """A controller's leaf for these tables, started; `prefix` goes before its command."""
