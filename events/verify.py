@@ -68,6 +68,8 @@ class Verdict(NamedTuple):
         reason: one line for a person; None if ok.
         checkpoints: how many agree with the log: all that there were, if ok.
         base: the first position that was looked at: 1, or that of a file that was verified alone.
+        origin: whose log it says it is, `<site>/<table>`; empty where that cannot be read.
+        newest: when the last event that was found sound was appended, RFC 3339; empty before it.
     """
 
     ok: bool
@@ -77,6 +79,8 @@ class Verdict(NamedTuple):
     reason: str | None
     checkpoints: int = 0
     base: int = 1
+    origin: str = ""
+    newest: str = ""
 
 
 class _Walk:
@@ -95,6 +99,7 @@ class _Walk:
         self.wanted: set[int] = set()
         self.position, self.digest, self.tree = beginning(origin)
         self.before = b""
+        self.newest = ""
         self.roots: dict[int, bytes] = {0: self.tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
 
@@ -103,8 +108,9 @@ class _Walk:
         self.position, self.digest, self.tree = start
         self.roots[start.position] = self.tree.root()
 
-    def take(self, digest: bytes, stored: bytes, event: TableEvent) -> None:
+    def take(self, digest: bytes, stored: bytes, at: str, event: TableEvent) -> None:
         self.position += 1
+        self.newest = at
         self.before, self.digest = self.digest, digest
         self.tree.add(stored)
         if self.position in self.wanted:
@@ -162,7 +168,7 @@ def verify(
         InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
     """
     path = Path(os.path.realpath(path))
-    events, odd = 0, None
+    events, odd, origin, walk = 0, None, "", None
     with ExitStack() as stack:
         source = still(path, stack)
         try:
@@ -187,13 +193,16 @@ def verify(
             _verify_checkpoints(walk, checkpoints, keys)
         except BadFile as bad:
             reason = f"{bad.reason}; and {odd}" if odd else bad.reason
-            return Verdict(False, events, None, bad.position, reason)
+            newest = walk.newest if walk else ""
+            return Verdict(False, events, None, bad.position, reason, origin=origin, newest=newest)
         except _UNREADABLE as error:
-            return Verdict(False, events, None, None, f"not a whole SQLite file: {error}")
+            reason = f"not a whole SQLite file: {error}"
+            return Verdict(False, events, None, None, reason, origin=origin)
         if odd is not None:
-            return Verdict(False, events, None, None, odd)
+            return Verdict(False, events, None, None, odd, origin=origin, newest=walk.newest)
         root, base = walk.tree.root().hex(), start.position + 1 if alone else 1
-        return Verdict(True, events, root, None, None, len(checkpoints), base)
+        counted = len(checkpoints)
+        return Verdict(True, events, root, None, None, counted, base, origin, walk.newest)
 
 
 def _verify_closed_files(walk: _Walk, folder: Path, base: int, stored: list[Held]) -> None:
@@ -254,7 +263,7 @@ def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
         position = walk.position + 1
         digest, envelope, event = _verify_event(row, position, walk.origin, walk.digest)
         ended += _ends_request(db, envelope)
-        walk.take(digest, row[4], event)
+        walk.take(digest, row[4], envelope.at, event)
 
 
 def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:

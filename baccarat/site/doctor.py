@@ -4,7 +4,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -15,8 +14,7 @@ from baccarat.config_form import CREDENTIAL, TableConfig
 from baccarat.site.findings import Finding, fails, passes, warns
 from events.errors import InputError, LinkError, TableError
 from events.keys import load_signing_key
-from events.log_read import reading
-from events.verify import verify
+from events.verify import Verdict, verify
 from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.endpoint import parse_url
 from shoe_driver.edge.transport import try_port
@@ -47,11 +45,13 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
         _secrets,
         _signing,
         _certificates,
-        _log,
-        _clock,
     )
     for check in checks:
         yield from check(config)
+    # A log of a year takes a while, so it is read once.
+    verdict = _verified(config.log_path)
+    yield _of_log(config, verdict)
+    yield _of_clock(verdict)
     yield from _backups(config, backups)
 
 
@@ -153,60 +153,57 @@ def _certificates(config: TableConfig) -> Iterator[Finding]:
             yield passes(key, text)
 
 
-def _log(config: TableConfig) -> Iterator[Finding]:
-    path = config.log_path
+def _verified(path: Path) -> Verdict | str | None:
+    """What a verification found, or why there could be none; None where there is no log yet."""
     if not path.exists():
-        yield passes("log", f"{path} is not there yet; the table will begin it")
-        return
+        return None
     try:
-        with reading(path) as reader:
-            origin = reader.origin
-        verdict = verify(path)
+        return verify(path)
     except (TableError, sqlite3.Error) as error:
-        yield fails(
-            "log",
-            str(error),
-            "leave the file as it is: run the build that wrote it, or restore a verified backup",
-        )
-        return
-    if origin != config.origin:
-        yield fails("log", f"{path} is the log of {origin}", f"it is not {config.origin}'s")
-    elif not verdict.ok:
+        return str(error)
+
+
+def _of_log(config: TableConfig, verdict: Verdict | str | None) -> Finding:
+    path = config.log_path
+    if verdict is None:
+        return passes("log", f"{path} is not there yet; the table will begin it")
+    if isinstance(verdict, str):
+        return fails("log", verdict, "leave the file as it is, and restore a verified backup")
+    if verdict.origin not in {"", config.origin}:
+        text = f"{path} is the log of {verdict.origin}"
+        return fails("log", text, f"it is not {config.origin}'s")
+    if not verdict.ok:
         where = f" at position {verdict.first_bad}" if verdict.first_bad else ""
-        yield fails(
+        return fails(
             "log",
             f"{path}: {verdict.reason}{where}",
-            "keep it as it is, it is evidence; restore a verified backup",
+            "leave the file as it is, it is evidence: run the build that wrote it, where that is "
+            "a newer one, or restore a verified backup",
         )
-    else:
-        text = f"{path}: {verdict.events} events, {verdict.checkpoints} checkpoints, all sound"
-        yield passes("log", text)
+    text = f"{path}: {verdict.events} events, {verdict.checkpoints} checkpoints, all sound"
+    return passes("log", text)
 
 
-def _clock(config: TableConfig) -> Iterator[Finding]:
-    newest = _newest_event_s(config.log_path)
-    behind = newest - time.time() if newest is not None else 0.0
+def _of_clock(verdict: Verdict | str | None) -> Finding:
+    newest = verdict.newest if isinstance(verdict, Verdict) else ""
+    behind = _seconds(newest) - time.time() if newest else 0.0
     if behind > _AHEAD_MOST_S:
-        yield fails(
+        return fails(
             "clock",
             f"the machine's clock is {behind:.0f} s behind the log's newest event",
             "set it; order in the log never depends on it, but the times that people read do",
         )
-    elif _SYNCHRONISED.exists() or _SAID_BY_CHRONY.exists():
-        yield passes("clock", "it is kept by the network's time")
-    else:
-        yield warns("clock", "nothing keeps the clock", "run systemd-timesyncd or chrony")
+    if _SYNCHRONISED.exists() or _SAID_BY_CHRONY.exists():
+        return passes("clock", "it is kept by the network's time")
+    return warns("clock", "nothing keeps the clock", "run systemd-timesyncd or chrony")
 
 
-def _newest_event_s(path: Path) -> float | None:
-    if not path.exists():
-        return None
+def _seconds(at: str) -> float:
+    """Of an event's stamp, which has nanoseconds; 0 where somebody has appended none."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as log:
-            row = log.execute("SELECT at FROM event ORDER BY position DESC LIMIT 1").fetchone()
-        return datetime.fromisoformat(f"{row[0][:26]}+00:00").timestamp() if row else None
-    except (sqlite3.Error, ValueError, TypeError):
-        return None  # which the check of the log says better
+        return datetime.fromisoformat(f"{at[:26]}+00:00").timestamp()
+    except ValueError:
+        return 0.0
 
 
 def _backups(config: TableConfig, folder: Path) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 from baccarat.cli import main
 from baccarat.ports import free_port
 from baccarat.site.pki import Pki
+from events.chain import next_hash
 from events.log import EventLog
 from tests.support.secured_table import SecuredTable, secured_table
 from tests.support.shoe_line import ShoePort
@@ -76,9 +77,9 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     shoe.unplug()
 
 
-def examined(config: Path, *options: str) -> dict[str, dict[str, str]]:
+def examined(config: Path, *options: str, within: Sequence[str] = ()) -> dict[str, dict[str, str]]:
     """What the doctor says, by check; a process of its own, as it sets up a process's logs."""
-    command = [sys.executable, "-m", "baccarat", "doctor", str(config), "--json", *options]
+    command = [*within, sys.executable, "-m", "baccarat", "doctor", str(config), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     said = json.loads(done.stdout)
     assert done.returncode == (0 if said["ok"] else 1)
@@ -166,9 +167,20 @@ def _no_log_at_all(machine: Machine) -> None:
 
 
 def _clock_back(machine: Machine) -> None:
+    """The log's last event is of an hour from now, and whole."""
     later = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
-    change = "UPDATE event SET at = ? WHERE position = (SELECT max(position) FROM event)"
-    _copied_log(machine, lambda db: db.execute(change, (later,)))
+
+    def append(db: sqlite3.Connection) -> None:
+        sql = "SELECT * FROM event WHERE type = 'alarm_raised' ORDER BY position LIMIT 1"
+        _, kind, version, _, stored, _ = db.execute(sql).fetchone()
+        sql = "SELECT position + 1, hash FROM event ORDER BY position DESC LIMIT 1"
+        position, head = db.execute(sql).fetchone()
+        said = json.loads(stored) | {"position": position, "at": later, "actor": "core"}
+        new = json.dumps(said).encode()
+        row = (position, kind, version, later, new, next_hash(head, new))
+        db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    _copied_log(machine, append)
 
 
 def _no_broker(_: Machine) -> None:
@@ -263,6 +275,19 @@ def test_a_port_that_another_program_has_is_named(machine: Machine) -> None:
         finally:
             other.terminate()
     assert f"in use by process {other.pid}" in said["says"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a port to somebody else")
+def test_a_port_that_we_may_not_open_is_named(machine: Machine) -> None:
+    """Root that may not override permissions stands for a service's user: all else is root's."""
+    line = machine.shoe.link.resolve()
+    os.chown(line, 65534, 65534)
+    line.chmod(0o600)
+    bound = "--bounding-set=-dac_override,-dac_read_search"
+    found = examined(machine.config, within=("setpriv", bound))
+    assert found["shoe port"]["verdict"] == "fail"
+    assert "permission denied" in found["shoe port"]["says"]
+    assert "nogroup" in found["shoe port"]["says"] + found["shoe port"]["remedy"]
 
 
 @pytest.fixture(params=["mosquitto", "nats"])
