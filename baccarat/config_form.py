@@ -14,11 +14,8 @@ from baccarat.config_limits import LimitsConfig
 from displays.accounts import load_accounts
 from events.bus import BusSettings
 from events.errors import ConfigError
-from events.keys import load_signing_key
 from events.topics import Topics
-from shoe_driver.edge.retention import Keep
-from table_core.shell.checkpoints import CheckpointKeys
-from table_core.shell.closing import NewFile
+from table_core.shell.options import NewFile
 
 __all__ = [
     "CREDENTIAL",
@@ -61,11 +58,6 @@ class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     days: Annotated[int, Meta(ge=1)] | None = None
     megabytes: Annotated[int, Meta(ge=1)] | None = None
     segment_megabytes: Annotated[int, Meta(ge=1, le=1024)] = 4
-
-    def policy(self) -> Keep:
-        """The same as the driver wants it."""
-        size = self.segment_megabytes * 1024 * 1024
-        return Keep(days=self.days, megabytes=self.megabytes, segment_bytes=size)
 
 
 class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -276,22 +268,6 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def password_path(self) -> Path | None:
         """The file that holds the broker's password, where there is one."""
         return self.beside(self.bus.password_file)
-
-    def checkpoint_keys(self) -> CheckpointKeys | None:
-        """What checkpoints are signed with; None where no key is configured.
-
-        Raises:
-            InputError: a key's file cannot be used.
-        """
-        given = self.checkpoints
-        key, before = self.beside(given.key), self.beside(given.retiring)
-        if key is None:
-            if given.retiring is not None:
-                raise ConfigError("checkpoints.retiring: name the key that follows it in `key`")
-            return None
-        retiring = load_signing_key(before) if before else None
-        signing = load_signing_key(key)
-        return CheckpointKeys(signing, retiring, given.every_s)
 
     def bus_settings(self, service: str) -> BusSettings:
         """How `service` reaches the broker: one fixed client id a service and table."""

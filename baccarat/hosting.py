@@ -16,9 +16,16 @@ from typing import Final
 import structlog
 
 from baccarat.config_form import TableConfig
-from baccarat.services import FOR_PEOPLE, SERVICES, Probe, Service, raising_ours, run_here
+from baccarat.services import (
+    FOR_PEOPLE,
+    Probe,
+    Service,
+    no_probe,
+    raising_ours,
+    run_here,
+    service_of,
+)
 from events.errors import ConfigError, OurBug
-from table_core.shell.table import no_probe
 
 __all__ = ["check_apart", "host", "run_hosted"]
 
@@ -34,7 +41,8 @@ _log: Final = structlog.get_logger()
 
 def run_hosted(configs: Sequence[TableConfig], name: str) -> None:
     """Run one service for each of these tables in this process until it is told to stop."""
-    run_here(lambda stop: host(configs, SERVICES[name], stop))
+    service = service_of(name)
+    run_here(lambda stop: host(configs, service, stop))
 
 
 async def host(

@@ -17,7 +17,8 @@ import re
 import secrets
 from typing import Final, Literal
 
-from displays.accounts import Account, Accounts, password_matches
+from displays.accounts import Account, Accounts
+from displays.passwords import password_matches
 from displays.throttle import Lockout, Rate
 from events.clock import Clock
 

@@ -17,11 +17,8 @@ import click
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
 from baccarat.hosting import check_apart, run_hosted
-from baccarat.services import SERVICES, configure_logging, run_service
+from baccarat.services import SERVICES, check_service, configure_logging, run_service
 from baccarat.supervision import supervise
-from shoe_driver.edge.catalogue import load_profile
-from shoe_driver.edge.endpoint import parse_url
-from shoe_driver.edge.transport import try_port
 
 __all__ = ["run", "service_command"]
 
@@ -37,12 +34,10 @@ def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
     """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
     loaded = {path: load_config(path) for path in config}
     check_apart(loaded)
-    for each in loaded.values():
-        if only in {None, "shoe"} and not patient:
-            _try_port(each)
-        if only in {None, "table"}:
-            each.checkpoint_keys()  # what cannot be used is said before anything starts
-            each.roles()
+    for name in [only] if only else sorted(SERVICES):
+        for each in loaded.values():
+            if not (patient and name == "shoe"):
+                check_service(name, each)
     if only is not None:
         configure_logging(only)
         # What no table has is told by the service itself.
@@ -67,16 +62,6 @@ def _has(config: TableConfig, service: str) -> bool:
 
 def _tell(line: str) -> None:
     click.echo(f"baccarat: {line}", err=True)
-
-
-def _try_port(config: TableConfig) -> None:
-    """Open the shoe's port once and close it again.
-
-    Raises:
-        TableError: it does not exist, is in use, or may not be used: one line says which.
-    """
-    profile = load_profile(config.shoe.profile)
-    try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
 
 
 def service_command(config: Path, service: str, *others: Path) -> list[str | Path]:

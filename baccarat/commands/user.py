@@ -9,10 +9,10 @@ from displays.accounts import (
     CONSOLE_ROLES,
     Account,
     check_account,
-    hash_password,
     load_accounts,
     save_accounts,
 )
+from displays.passwords import hash_password
 from events.errors import InputError
 
 __all__ = ["add", "list_users", "remove", "user"]

@@ -18,7 +18,8 @@ from baccarat.commands.run import service_command
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
-from displays.accounts import Account, hash_password, save_accounts
+from displays.accounts import Account, save_accounts
+from displays.passwords import hash_password
 from events.errors import InputError, TableError
 from events.keys import make_signing_key
 

@@ -6,7 +6,7 @@ disk refuses, not before the next books. Until it is done, the log goes on in th
 """
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 import structlog
 
@@ -14,12 +14,9 @@ from events.books import BooksClosed
 from events.clock import Clock, rfc3339
 from events.errors import LogRefused, LogUnwritable
 from events.log import EventLog
+from table_core.shell.options import NewFile
 
-__all__ = ["Closing", "NewFile"]
-
-NewFile = Literal["never", "shoe", "day"]
-"""Never; behind each shoe; or behind the first shoe that ends on a later day (UTC) than the file
-begins on."""
+__all__ = ["Closing"]
 
 _DATE: Final = len("2026-11-27")
 

@@ -44,7 +44,8 @@ from table_core.refusals import Decision
 from table_core.rulebook import Rulebook
 from table_core.shell.books import keep_snapshot, open_books
 from table_core.shell.clock_watch import ClockWatch
-from table_core.shell.closing import Closing, NewFile
+from table_core.shell.closing import Closing
+from table_core.shell.options import NewFile
 from table_core.shell.recall import Recalled, recall
 from table_core.shell.site_limits import SiteLimits
 from table_core.shell.transactions import answer_again, body_of, refused, transaction_of

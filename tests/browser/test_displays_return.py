@@ -14,8 +14,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from baccarat.ports import free_port
-from displays.accounts import Account, hash_password, save_accounts
+from displays.accounts import Account, save_accounts
 from displays.live import Live
+from displays.passwords import hash_password
 from events.clock import rfc3339
 from events.presence import Status, encode_status
 from tests.support.black_hole import road_to

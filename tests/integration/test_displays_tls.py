@@ -14,8 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from displays import service, web
-from displays.accounts import Account, hash_password, save_accounts
+from displays.accounts import Account, save_accounts
 from displays.certificate import Certificate
+from displays.passwords import hash_password
 from displays.service import DisplayService
 from events.errors import ConfigError
 from tests.support.certificates import Pair, certify, write_key

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from baccarat.config_form import DEFAULT_USERS, BusConfig, ShoeConfig, TableConfig
-from baccarat.services import serve_shoe, serve_table
+from baccarat.serving.shoe import serve as serve_shoe
+from baccarat.serving.table import serve as serve_table
 from events.cards import Card, Hand
 from events.codec import decode_data, decode_envelope
 from events.log import EventLog

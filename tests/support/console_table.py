@@ -22,8 +22,11 @@ from paho.mqtt import publish
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
-from baccarat.services import serve_displays, serve_shoe, serve_table
-from displays.accounts import Account, hash_password, save_accounts
+from baccarat.serving.screens import serve_displays
+from baccarat.serving.shoe import serve as serve_shoe
+from baccarat.serving.table import serve as serve_table
+from displays.accounts import Account, save_accounts
+from displays.passwords import hash_password
 from events.clock import SystemClock
 from events.keys import make_signing_key
 from events.log import EventLog

@@ -33,8 +33,8 @@ from events.shoe import (
 )
 from events.topics import Topics
 from table_core.shell.bell import AlarmNotice
-from table_core.shell.closing import NewFile
 from table_core.shell.looking_back import Reader
+from table_core.shell.options import NewFile
 from table_core.shell.service import TableService
 from table_core.shell.table import Table
 from table_core.stores import load_rulebook

@@ -14,7 +14,7 @@ from events.log_archive import archive_of, files_of
 from events.topics import Topics
 from events.verify import verify
 from table_core.shell.books import inspect
-from table_core.shell.closing import NewFile
+from table_core.shell.options import NewFile
 from table_core.shell.table import Table
 from table_core.state import TableState
 from tests.support.closed_books import ORIGIN

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli import main
-from displays.accounts import load_accounts, password_matches
+from displays.accounts import load_accounts
+from displays.passwords import password_matches
 
 PASSWORD = "a long enough one"  # noqa: S105 - of people who exist in tests alone
 

@@ -1,0 +1,88 @@
+"""The table core, from a table's configuration."""
+
+import asyncio
+import sys
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
+
+import structlog
+
+from baccarat.config_form import TableConfig
+from baccarat.inspection import inspect_behind
+from baccarat.services import Probe, no_probe
+from events.clock import SystemClock
+from events.errors import ConfigError
+from events.keys import load_signing_key
+from events.log import EventLog
+from shoe_driver.edge.catalogue import load_profile
+from table_core.shell.checkpoints import CheckpointKeys, Checkpoints
+from table_core.shell.looking_process import ReaderProcess
+from table_core.shell.service import TableService
+from table_core.shell.table import Table
+from table_core.stores import load_rulebook, shipped
+
+__all__ = ["check", "serve"]
+
+_log: Final = structlog.get_logger()
+
+
+async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
+    """Run the table core until `stop` is set.
+
+    Raises:
+        TableError: the rulebook, the log or the broker cannot be used; one line says which.
+    """
+    rulebook, profile = load_rulebook(config.rulebook), load_profile(config.shoe.profile)
+    keys, clock = _checkpoint_keys(config), SystemClock()
+    with ExitStack() as stack:
+        log = stack.enter_context(EventLog.open(config.log_path, config.origin))
+        table = Table(
+            log,
+            config.topics,
+            rulebook,
+            clock,
+            roles=config.roles(),
+            result_required=profile.result == "required",
+            library=tuple(map(load_rulebook, shipped())),
+            probe=probe,
+        )
+        table.close_files(config.data.new_file)
+        table.take_limits(config.limits.as_event() if config.limits else None)
+        service = TableService(
+            table,
+            log,
+            config.topics,
+            config.bus_settings("table"),
+            clock,
+            checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
+            probe=probe,
+            inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
+            consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
+            past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path]),
+        )
+        if keys is None:
+            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
+        await service.run(stop)
+
+
+def check(config: TableConfig) -> None:
+    """What cannot be used is said before anything starts.
+
+    Raises:
+        InputError: a key's file, or the users file.
+    """
+    _checkpoint_keys(config)
+    config.roles()
+
+
+def _checkpoint_keys(config: TableConfig) -> CheckpointKeys | None:
+    """What checkpoints are signed with; None where no key is configured."""
+    given = config.checkpoints
+    key, before = config.beside(given.key), config.beside(given.retiring)
+    if key is None:
+        if given.retiring is not None:
+            raise ConfigError("checkpoints.retiring: name the key that follows it in `key`")
+        return None
+    retiring = load_signing_key(before) if before else None
+    return CheckpointKeys(load_signing_key(key), retiring, given.every_s)
