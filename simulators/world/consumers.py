@@ -22,11 +22,10 @@ from events.requests import COMMAND_NAMES
 from events.topics import Topics
 from simulators.world.clock import MICROSECONDS, WorldClock
 from simulators.world.courier import Client, Courier
-from simulators.world.table import CAGE
+from simulators.world.table import CAGE, CONSUMER
 
 __all__ = ["CageProcess", "DisplayProcess", "Ledger"]
 
-_CONSUMER: Final = "cage-1"
 _ASK_AGAIN_US: Final = MICROSECONDS
 _STALLED_US: Final = 2 * MICROSECONDS
 _BATCH: Final = 512
@@ -189,7 +188,7 @@ class CageProcess:
             self._acknowledged = position
             self._probe("ack.before")
             transaction = f"ack-{self._session}-{position}"
-            ack = Ack(transaction=transaction, consumer=_CONSUMER, position=position)
+            ack = Ack(transaction=transaction, consumer=CONSUMER, position=position)
             self._ask(transaction, ack)
 
     def _mind_gap(self) -> None:

@@ -7,7 +7,7 @@ may be killed, with everything that it kept.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from events.bus import Message, Publication
@@ -22,18 +22,24 @@ class Courier:
     Args:
         rng: where in a queue a message ends up that is not delivered in its turn.
         trouble: what goes wrong next.
+
+    Attributes:
+        witness: sees all that is said to the broker, whatever becomes of it.
     """
 
     def __init__(self, rng: Random, trouble: Trouble) -> None:
         self._rng = rng
         self._trouble = trouble
         self._clients: list[Client] = []
+        self._wanting: dict[str, list[Client]] = {}  # by topic, since somebody came or went
         self._kept: dict[str, bytes] = {}
+        self.witness: Callable[[str, bytes], None] | None = None
 
     def join(self, client: "Client") -> None:
         """Somebody connects and subscribes: what is kept comes first."""
         self._clients = [other for other in self._clients if other is not client]
         self._clients.append(client)
+        self._wanting.clear()
         for topic, payload in self._kept.items():
             if client.wants(topic):
                 client.inbox.append(Message(topic, payload, retain=True))
@@ -42,6 +48,7 @@ class Courier:
         """A connection ends without a word: the Will is spoken."""
         if client in self._clients:
             self._clients.remove(client)
+            self._wanting.clear()
             if client.will is not None:
                 self.publish(*client.will)
 
@@ -49,19 +56,24 @@ class Courier:
         """The broker is killed, and its store is gone: nobody is connected, nothing is kept."""
         clients, self._clients = self._clients, []
         self._kept.clear()
+        self._wanting.clear()
         for client in clients:
             client.lost()
 
     def publish(self, topic: str, payload: bytes, retain: bool) -> None:
         """Hand a message to everybody who wants it."""
+        if self.witness is not None:
+            self.witness(topic, payload)
         if retain and payload:
             self._kept[topic] = payload
         elif retain:
             self._kept.pop(topic, None)
         message = Message(topic, payload, retain=False)
-        for client in self._clients:
-            if client.wants(topic):
-                self._deliver(client.inbox, message)
+        wanting = self._wanting.get(topic)
+        if wanting is None:
+            wanting = self._wanting[topic] = [each for each in self._clients if each.wants(topic)]
+        for client in wanting:
+            self._deliver(client.inbox, message)
 
     def _deliver(self, inbox: deque[Message], message: Message) -> None:
         trouble = self._trouble
@@ -95,15 +107,11 @@ class Client:
         self.connected = False
         self.will = will
         self._courier = courier
-        self._wanted: dict[str, bool] = {}
         self._filters = [name.split("/") for name in subscriptions]
 
     def wants(self, topic: str) -> bool:
         """Whether a subscription is for this topic."""
-        known = self._wanted.get(topic)
-        if known is None:
-            known = self._wanted[topic] = any(_fits(each, topic) for each in self._filters)
-        return known
+        return any(_fits(each, topic) for each in self._filters)
 
     def connect(self) -> None:
         """Connect and subscribe; what came over an earlier connection is gone."""

@@ -1,50 +1,55 @@
 """The table's process: the product's `Table` on the world's log, and a shell that never waits.
 
-It does what `table_core.shell.service` does, one message or one publication at a time: append, then
-acknowledge; publish behind a cursor; answer; send again what is asked for; notice what does not
-come.
+Requests, their answers, replays, what consumers owe, alarms and checkpoints are the product's own
+parts. What waits in `table_core.shell.service` is done here one message or one publication at a
+time: append, then acknowledge; publish behind a cursor; notice what does not come.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn
 
 import msgspec
 
 from events.bus import Message, Publication
 from events.clock import rfc3339
-from events.commands import ANSWER_ACCEPTED, Ack, Answer, Replay
-from events.errors import LogUnwritable
+from events.errors import LogUnwritable, OurBug
 from events.log import Stored
+from events.note import SigningKey
 from events.presence import Presence, Status, encode_status, read_status
 from events.shoe import LinkStatus, ShoeEvent
 from events.topics import Topics
 from simulators.world.clock import MICROSECONDS, WorldClock
 from simulators.world.courier import Client, Courier
+from simulators.world.effects import CursorPublisher, QueuedReplays
 from simulators.world.log_disk import LogDisk
 from table_core.coup import Phase
 from table_core.rulebook import Rulebook
+from table_core.shell.bell import AlarmBell
 from table_core.shell.catching_up import DriverHead
+from table_core.shell.checkpoints import CheckpointKeys, Checkpoints
+from table_core.shell.consumers import Consumers
 from table_core.shell.driver_journal import DriverJournal
-from table_core.shell.publishers import public_bytes
+from table_core.shell.feed_health import FeedHealth
+from table_core.shell.looking_back import LookingBack
+from table_core.shell.requests import Requests, Told
 from table_core.shell.service import RESULT_OVERDUE_S
-from table_core.shell.table import Heard, Table, parse_command
-from table_core.shell.transactions import refused
+from table_core.shell.table import Heard, Table
 from table_core.state import Alarm
 from table_core.view import encode_view, view
 
-__all__ = ["CAGE", "PEOPLE", "TableProcess"]
+__all__ = ["CAGE", "CONSUMER", "PEOPLE", "TableProcess", "signing_key"]
 
 PEOPLE: Final = ("dealer", "supervisor", "wagers")
 CAGE: Final = "cage"
+CONSUMER: Final = "cage-1"
 _ROLES: Final = {name: frozenset({name}) for name in (*PEOPLE, CAGE)}
 _SERVICE: Final = "table"
 _WATCH_US: Final = MICROSECONDS
 _GATHER_US: Final = 8_000
 _AGAIN_US: Final = 5 * MICROSECONDS
-_CURSOR: Final = "event"
-_BATCH: Final = 64
+_SIGN_US: Final = 10_000
+_CHECKPOINT_S: Final = 300
 _NEVER: Final = 1 << 62
 
 
@@ -99,12 +104,40 @@ class TableProcess:
         )
         self._driver, self._driver_journal = DriverHead(), DriverJournal()
         self._driver_presence = Presence()
-        self._published = self._noted = self._log.cursor(_CURSOR)
+        self._feed = FeedHealth(self._log, clock, [f"{CAGE}/{CONSUMER}"])
+        self._settlements = self._publisher("settlement", topics.settlement, self._feed.settled)
+        self._events = self._publisher("event", topics.event, lambda _: True)
+        self._replays = QueuedReplays(
+            self._log, lambda user, message: self.client.post(topics.replayed(user), message)
+        )
+        self._requests = self._answering()
+        self._bell = AlarmBell(lambda notice: self.client.post(topics.alarm, notice))
+        keys = CheckpointKeys(signing_key(topics), None, _CHECKPOINT_S)
+        self._checkpoints = Checkpoints(self.table, self._log, keys, clock)
+        self._signed: bytes | None = None  # what of it was published
         self._ack_due = False
-        self._state_us = self._again_us = self._watch_us = clock.now_us
+        self._state_us = self._again_us = self._watch_us = self._sign_us = clock.now_us
         self._complete_since: int | None = None
         self._unwritable: str | None = None
-        self._replays: deque[tuple[str, int, int]] = deque()
+
+    def _publisher(
+        self, name: str, topic: str, wanted: Callable[[Stored], bool]
+    ) -> CursorPublisher:
+        return CursorPublisher(
+            name, self._log, self.client, topic, wanted=wanted, probe=self._probe
+        )
+
+    def _answering(self) -> Requests:
+        return Requests(
+            self._topics,
+            self.table,
+            Consumers(self.table, self._feed, self._replays),
+            LookingBack(self.table, None),
+            post=self.client.post,
+            caught_up=lambda: self.caught_up,
+            told=Told(self._disk_refuses, self._disk_takes, self.table.distrust, self._changed),
+            probe=self._probe,
+        )
 
     @property
     def caught_up(self) -> bool:
@@ -114,7 +147,8 @@ class TableProcess:
     @property
     def wakes_us(self) -> int:
         """When it next does something by itself."""
-        return min(self._watch_us, self._state_us if self.client.connected else _NEVER)
+        said_us = self._state_us if self.client.connected else _NEVER
+        return min(self._watch_us, self._sign_us, said_us)
 
     @property
     def busy(self) -> bool:
@@ -123,8 +157,13 @@ class TableProcess:
 
     @property
     def _to_say(self) -> bool:
-        behind = self._published < self.table.state.position
-        return self.client.connected and (self._ack_due or behind or bool(self._replays))
+        position = self.table.state.position
+        return self.client.connected and (
+            self._ack_due
+            or self._events.position < position
+            or self._settlements.position < position
+            or self._replays.waiting
+        )
 
     def work(self) -> None:
         """Do one thing.
@@ -140,6 +179,8 @@ class TableProcess:
         elif now >= self._watch_us:
             self._watch_us = now + _WATCH_US
             self._watch()
+        elif now >= self._sign_us:
+            self._sign()
         elif now >= self._state_us:
             self._show()
 
@@ -148,12 +189,13 @@ class TableProcess:
         self.client.connect()
         self._announce()
         self.client.post(self._topics.shoe_ack, self._ack(hello=True))
+        self._signed = None
         self._changed()
 
     def disconnected(self) -> None:
         """The broker is gone, and what it had."""
         self._driver = DriverHead()
-        self._replays.clear()
+        self._replays.stop()
 
     def die(self) -> None:
         """The process is gone."""
@@ -172,7 +214,7 @@ class TableProcess:
         except LogUnwritable as error:
             self._disk_refuses(error)
             return
-        self._unwritable = None
+        self._disk_takes()
         self._driver = self._driver.heard(event.journal, event.seq)
         self._ack_due = True
         if heard is Heard.APPENDED:
@@ -202,41 +244,16 @@ class TableProcess:
             self._kick_state()
 
     def _on_request(self, message: Message) -> None:
-        parsed = self._topics.parse_request(message.topic)
-        if parsed is None or not message.payload:
-            return
-        user, name = parsed
-        answer = self._answer(user, name, message.payload)
-        self._probe("answer.before")
-        self.client.post(self._topics.response(user), msgspec.json.encode(answer))
-        self._probe("answer.after")
-
-    def _answer(self, user: str, name: str, body: bytes) -> Answer:
-        command = parse_command(name, body)
-        if isinstance(command, Answer):
-            return command
-        position = self.table.state.position
-        try:
-            if isinstance(command, Ack):
-                self._log.move_cursor(f"consumer/{user}/{command.consumer}", command.position)
-            elif isinstance(command, Replay):
-                self._replays.append((user, command.start, position))
-            else:
-                answer = self.table.ask(user, command, caught_up=self.caught_up)
-                if self.table.state.position != position:
-                    self._unwritable = None
-                    self._changed()
-                return answer
-        except LogUnwritable as error:
-            self._disk_refuses(error)
-            return refused(command.transaction, "log_unwritable", str(error))
-        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=position)
+        self._requests.hear(message, _nothing_runs_beside)
 
     def _disk_refuses(self, error: LogUnwritable) -> None:
         if self._log.closed:
             raise error
         self._unwritable = str(error)
         self._kick_state()
+
+    def _disk_takes(self) -> None:
+        self._unwritable = None
 
     # ---- out ----
 
@@ -246,19 +263,14 @@ class TableProcess:
             self._probe("ack.before")
             self.client.post(self._topics.shoe_ack, self._ack())
             self._probe("ack.after")
-        elif self._published < self.table.state.position:
-            for stored in list(self._log.read(self._published + 1, _BATCH)):
-                self._probe("event.before")
-                self.client.post(self._topics.event, public_bytes(stored))
-                self._probe("event.after")
-                self._published = stored.position
+        elif self._replays.waiting and self._rng.random() < 0.5:  # noqa: PLR2004 - either
+            self._replays.say()
+        elif self._settlements.position < self.table.state.position:
+            self._settlements.say()  # the money first
+        elif self._events.position < self.table.state.position:
+            self._events.say()
         else:
-            user, first, last = self._replays.popleft()
-            replayed: Iterable[Stored] = self._log.read(first, min(_BATCH, last - first + 1))
-            for stored in list(replayed):
-                self.client.post(self._topics.replayed(user), public_bytes(stored))
-            if first + _BATCH <= last:
-                self._replays.append((user, first + _BATCH, last))
+            self._replays.say()
 
     def _show(self) -> None:
         """The newest state; what was overtaken meanwhile is never sent."""
@@ -269,16 +281,32 @@ class TableProcess:
             rulebook=self.table.rulebook,
             catching_up=not self.caught_up,
             faults=tuple(self._faults()),
+            consumers=self._feed.view(),
         )
+        self._bell.look(document.alarms, document.position)
         self.client.post(self._topics.state, encode_view(document), retain=True)
 
-    def _faults(self) -> Iterable[Alarm]:
+    def _sign(self) -> None:
+        """A checkpoint where one is due, and the newest to whoever has not heard of it."""
+        self._sign_us = self._clock.now_us + _WATCH_US
+        try:
+            self._checkpoints.look()
+        except LogUnwritable:
+            if self._log.closed:
+                raise
+        newest = self._checkpoints.newest
+        if newest is not None and newest is not self._signed:
+            taken = self.client.post(self._topics.checkpoint, newest, retain=True)
+            self._signed = newest if taken else None
+
+    def _faults(self) -> Iterator[Alarm]:
         if self._unwritable:
             yield Alarm(name="log_unwritable", text=self._unwritable)
         if self.table.fault:
             yield Alarm(name="log_unsound", text=self.table.fault)
         if self._driver_journal.lost:
             yield Alarm(name="shoe_journal_lost", text=self._driver_journal.lost)
+        yield from self._feed.alarms()
 
     def _ack(self, *, hello: bool = False) -> bytes:
         settled = self._driver_journal.settled(self.table.state)
@@ -287,6 +315,7 @@ class TableProcess:
 
     def _changed(self) -> None:
         self._kick_state()
+        self._sign_us = min(self._sign_us, self._clock.now_us + _SIGN_US)
 
     def _kick_state(self) -> None:
         self._state_us = min(self._state_us, self._clock.now_us + _GATHER_US)
@@ -304,11 +333,11 @@ class TableProcess:
         """Notice what does not come, and write down what has time."""
         self._announce()
         self._mind_driver()
-        if self._noted != self._published:
-            self._noted = self._published
-            self._appending(lambda: self._log.move_cursor(_CURSOR, self._published))
+        for publisher in (self._settlements, self._events):
+            self._appending(publisher.note)
         self._overdue()
         self._appending(self.table.close_books)
+        self._appending(self.table.report_clock)
 
     def _overdue(self) -> None:
         now = self._clock.mono_us()
@@ -327,3 +356,12 @@ class TableProcess:
             self._disk_refuses(error)
         if self.table.state.position != position:
             self._changed()
+
+
+def signing_key(topics: Topics) -> SigningKey:
+    """The world's table signs with it, and nobody outside believes it."""
+    return SigningKey(f"{topics.site}/{topics.table}", b"a world's key is no secret: 32 b")
+
+
+def _nothing_runs_beside(task: object) -> NoReturn:
+    raise OurBug(f"{task}: nothing runs beside the table in a world")

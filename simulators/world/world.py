@@ -39,10 +39,11 @@ from simulators.world.port import WorldPort
 from simulators.world.seat import Part, Seat
 from simulators.world.shoe import WorldShoe
 from simulators.world.staff import PlayedCoup, Staff
-from simulators.world.table import PEOPLE, TableProcess
+from simulators.world.table import PEOPLE, TableProcess, signing_key
 from simulators.world.trouble import Killed, Trouble
 from simulators.world.troubles import Mischief
 from simulators.world.waiting import Person, Waiting
+from simulators.world.witness import Witness
 from table_core.snapshot import encode_state
 from table_core.state import TableState
 from table_core.stores import load_rulebook
@@ -110,6 +111,13 @@ class World:
         self._port = WorldPort()
         self._ledger = Ledger(f"{_SITE}/{_TABLE}")
         self._auditor = Auditor(_TABLE, self._rulebook.id)
+        self._witness = Witness(
+            self._topics,
+            signing_key(self._topics).verifier.public,
+            lambda journal: len(self._auditor.reports.get(journal, ())),
+            lambda: self._ledger.position,
+        )
+        self._courier.witness = self._heard
         self._stored: list[Stored] = []
         self._hash = hashlib.sha256()
         self._live: TableState | None = None  # of the table's last life
@@ -271,7 +279,14 @@ class World:
         for each in stored:
             if each.position > self._auditor.position:
                 self._hash.update(each.stored)
+                self._witness.stored(each)
                 self._auditor.hear(each.position, decode_entry(each.stored).data)
+
+    def _heard(self, topic: str, payload: bytes) -> None:
+        """Something is said to the broker: what was stored by now is known first."""
+        if self._stored:
+            self._audit()
+        self._witness.hear(topic, payload)
 
     def _kill(self, name: str) -> None:
         seat = next(each for each in self._seats if each.name == name)
@@ -348,6 +363,7 @@ class World:
 
     def _hold(self) -> None:
         """Log, journals, ledger and live state against one another."""
+        self._witness.at_the_end()
         hold_ledger(self._ledger, self._auditor.purse)
         hold_journals(self._journals, self._profile[1], self._auditor.reports)
         table = self._seats[1].process
