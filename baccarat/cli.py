@@ -35,6 +35,10 @@ _COMMANDS: Final = {
     "log": ("baccarat.commands.log:log", "verify, show, count, back up and restore event logs"),
     "odds": ("baccarat.commands.odds:odds", "exact odds of a rulebook's wagers"),
     "pki": ("baccarat.commands.pki:pki", "a small certificate authority for one site"),
+    "property": (
+        "baccarat.commands.property:property_command",
+        "many tables: uplinks, archive, witness, page, questions",
+    ),
     "replay": (
         "baccarat.commands.replay:replay_command",
         "the table at any moment, a coup step by step, what if",

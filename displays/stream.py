@@ -13,13 +13,14 @@ from starlette.types import Receive, Scope, Send
 
 from displays.live import BEAT_SECONDS, Document, Live, encode_health
 
-__all__ = ["StateStream", "known_id"]
+__all__ = ["HEADERS", "StateStream", "known_id", "until_gone"]
 
-_HEADERS: Final = [
+HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
+"""Of every stream."""
 
 
 class StateStream:
@@ -55,11 +56,11 @@ class StateStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve until the screen goes, is cut, or is not welcome any more."""
         if scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b""})
             return
         unsubscribe = self._live.subscribe(self._wake.set)
-        gone = asyncio.ensure_future(_until_gone(receive))
+        gone = asyncio.ensure_future(until_gone(receive))
         serving = asyncio.ensure_future(self._serve(send))
         try:
             await asyncio.wait({gone, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -72,7 +73,7 @@ class StateStream:
             await asyncio.gather(gone, serving, return_exceptions=True)
 
     async def _serve(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await self._say(send, b"retry: 500\nevent: build\ndata: %b\n\n" % self._build.encode())
         while not self._live.closed:
             if not self._still_welcome():
@@ -104,7 +105,8 @@ class StateStream:
         await send({"type": "http.response.body", "body": text, "more_body": True})
 
 
-async def _until_gone(receive: Receive) -> None:
+async def until_gone(receive: Receive) -> None:
+    """Until the screen has hung up."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

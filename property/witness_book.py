@@ -92,6 +92,11 @@ class Kept(NamedTuple):
     note: bytes | None
     at_s: int | None
 
+    @property
+    def size(self) -> int | None:
+        """How many events the newest cosigned checkpoint covers."""
+        return parse_checkpoint(self.note)[0].size if self.note else None
+
 
 class Refusal(NamedTuple):
     """What was refused.

@@ -34,6 +34,8 @@ SHELLS = (
     "property.migrations*",  # the archive's steps
     "property.nats*",  # the connection to the hub
     "property.shares",  # who reads what, by PostgreSQL's locks
+    "property.asking*",  # asks the archive
+    "property.board_feed*",  # fills the board from it
     "property.witness*",  # hears the hub, and keeps its book
     "property.uplink*",  # reads logs and says them to the hub
     "property.worker",  # runs the archive

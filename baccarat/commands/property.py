@@ -1,0 +1,42 @@
+"""`baccarat property ...`: many tables: uplinks, the archive, the witness, the page, questions."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from baccarat.commands.lazy import LazyGroup
+from baccarat.property_keys import template
+from events.errors import InputError
+
+__all__ = ["init", "property_command"]
+
+_COMMANDS: Final = {
+    "check": ("baccarat.commands.property_run:check", "everything that is wrong with a TOML file"),
+    "edges": ("baccarat.commands.property_run:edges", "tell the archive the rulebooks' exact odds"),
+    "init": ("baccarat.commands.property:init", "begin a TOML file, every key explained"),
+    "query": ("baccarat.commands.property_query:query", "ask the archive a question by name"),
+    "release": ("baccarat.commands.property_run:release", "let a stopped table's feed go on"),
+    "run": ("baccarat.commands.property_run:run", "run what a TOML file says, supervised"),
+    "status": ("baccarat.commands.property_status:status", "how far everything is, what stands"),
+}
+
+
+@click.group("property", cls=LazyGroup, lazy=_COMMANDS)
+def property_command() -> None:
+    """A property of many tables: each log goes to a hub, from there to an archive and a witness."""
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def init(file: Path) -> None:
+    """Write FILE, a property's configuration with every key explained; `-` writes it to stdout."""
+    if str(file) == "-":
+        click.echo(template(), nl=False)
+        return
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(template())
+    except FileExistsError as error:
+        raise InputError(f"{file}: is there already; choose another name") from error
+    click.echo(f"{file} is written: give it the sections of this machine, then check it", err=True)

@@ -1,0 +1,69 @@
+"""`baccarat property status CONFIG`: how far every table is, and what stands."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from baccarat.property_config import load_property
+from baccarat.property_standing import PropertyStanding, TableStanding, property_standing
+
+__all__ = ["status"]
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def status(config: Path, *, as_json: bool) -> int:
+    """Tell how far every table is archived, held by the hub and cosigned, and what stands.
+
+    Exit code 1: an alarm stands, or one of archive, hub and witness could not be asked.
+    """
+    found = asyncio.run(property_standing(load_property(config)))
+    if as_json:
+        click.echo(msgspec.json.encode(_document(found)))
+    else:
+        _print(found)
+    return 0 if found.well else 1
+
+
+def _document(found: PropertyStanding) -> dict[str, Any]:
+    return {
+        "well": found.well,
+        "archive": found.archive or "ok",
+        "hub": found.hub or "ok",
+        "witness": found.witness or "ok",
+        "tables": [
+            msgspec.to_builtins(table, builtin_types=(datetime,)) | {"lag": table.lag}
+            for table in found.tables
+        ],
+    }
+
+
+def _print(found: PropertyStanding) -> None:
+    out = Console()
+    for name in ("archive", "hub", "witness"):
+        out.print(f"{name}: {getattr(found, name) or 'ok'}")
+    table = Table("table", "archived", "lag", "feed", "newest event", "link", "cosigned", "stands")
+    for each in found.tables:
+        table.add_row(*_row(each))
+    out.print(table)
+
+
+def _row(each: TableStanding) -> tuple[str, ...]:
+    newest = each.last_event_at
+    return (
+        each.table,
+        f"{each.position:,}",
+        "" if each.lag is None else f"{each.lag:,}",
+        each.feed,
+        newest.astimezone(UTC).isoformat(" ", "seconds") if newest else "",
+        each.link or "",
+        "" if each.cosigned is None else f"{each.cosigned:,}",
+        ", ".join(each.standing),
+    )

@@ -1,0 +1,219 @@
+"""How a property stands: each table in the archive, on the hub and before the witness."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from baccarat.property_form import PropertyConfig
+from events.errors import ArchiveError, BusError, InputError, LogRefused
+from property.asking import Asker
+from property.carried import carried_of
+from property.database import require_current
+from property.nats_link import connect
+from property.questions import QUESTIONS, given_of
+from property.subjects import EVENTS, origin_of, split_origin, stored_subject
+from property.witness_book import Refusal, read_book
+
+__all__ = ["PropertyStanding", "TableStanding", "property_standing"]
+
+# The hub's answers that are waited for at a time.
+_AT_ONCE: Final = 64
+
+
+class TableStanding(Struct, frozen=True, kw_only=True):
+    """One table.
+
+    Args:
+        table: `<site>/<table>`.
+        position: up to where it is archived.
+        hub: up to where the hub has it; None where that was not asked, or it has nothing.
+        feed: how its feed into the archive stands: `running`, `gap`, `stopped` or `released`.
+        last_event_at: of the newest archived event.
+        link: its shoe's link, by the newest report of it.
+        alarms: that stand by its own log.
+        feed_alarms: that stand by the archive.
+        witnessed: up to where the witness has heard it.
+        cosigned: the size of its newest cosigned checkpoint.
+        cosigned_at: when that was, seconds since 1970.
+        refused: what the witness has refused and nothing has set right since.
+    """
+
+    table: str
+    position: int = 0
+    hub: int | None = None
+    feed: str = ""
+    last_event_at: Any = None
+    link: str | None = None
+    alarms: tuple[str, ...] = ()
+    feed_alarms: tuple[str, ...] = ()
+    witnessed: int | None = None
+    cosigned: int | None = None
+    cosigned_at: int | None = None
+    refused: tuple[str, ...] = ()
+
+    @property
+    def lag(self) -> int | None:
+        """Events that the hub has and the archive has not."""
+        return None if self.hub is None else max(0, self.hub - self.position)
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """All that stands against it."""
+        witness = (f"witness: {code}" for code in self.refused)
+        feed = (f"feed: {kind}" for kind in self.feed_alarms)
+        return (*self.alarms, *feed, *witness)
+
+
+class PropertyStanding(Struct, frozen=True, kw_only=True):
+    """All of it.
+
+    Args:
+        archive: why the archive could not be asked, empty where it was.
+        hub: the same of the hub; `not asked` where the configuration has no login for it.
+        witness: the same of the witness.
+        tables: by name.
+    """
+
+    archive: str
+    hub: str
+    witness: str
+    tables: tuple[TableStanding, ...]
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing stands, and everything that is configured could be asked."""
+        away = {self.archive, self.hub, self.witness} - {"", _NOT_ASKED}
+        return not away and not any(table.standing for table in self.tables)
+
+
+_NOT_ASKED: Final = "not asked"
+
+
+async def property_standing(config: PropertyConfig) -> PropertyStanding:
+    """Ask everybody whom the configuration names; who is away is said, and no error."""
+    tables, archive = await _archived(config)
+    tables, hub = await _on_the_hub(config, tables)
+    tables, witness = _witnessed(config, tables)
+    return PropertyStanding(
+        archive=archive,
+        hub=hub,
+        witness=witness,
+        tables=tuple(tables[name] for name in sorted(tables)),
+    )
+
+
+_Tables = dict[str, TableStanding]
+
+
+async def _archived(config: PropertyConfig) -> tuple[_Tables, str]:
+    if config.archive is None:
+        return {}, _NOT_ASKED
+    question = QUESTIONS["tables"]
+    try:
+        await asyncio.to_thread(require_current, config.archive.database)
+        async with await Asker.open(config.archive.database) as asker:
+            answer = await asker.ask(question, given_of(question, {}))
+    except ArchiveError as error:
+        return {}, str(error)
+    found = {}
+    for row in answer.rows:
+        told = dict(zip(answer.columns, row, strict=True))
+        name = f"{told['site']}/{told['table']}"
+        found[name] = TableStanding(
+            table=name,
+            position=told["position"],
+            feed=told["feed"],
+            last_event_at=told["last_event_at"],
+            link=told["link"],
+            alarms=tuple(told["alarms"]),
+            feed_alarms=tuple(told["feed_alarms"]),
+        )
+    return found, ""
+
+
+async def _on_the_hub(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
+    if config.archive is None or config.archive.password_file is None:
+        return tables, _NOT_ASKED
+    try:
+        settings = config.hub_settings("archive", config.archive.password_file)
+        client = await _connected(settings.servers, lambda n: connect(settings, n))
+        try:
+            held = await _held(client, tables)
+        finally:
+            await client.close()
+    except (BusError, NatsError, OSError) as error:
+        return tables, " ".join((str(error) or type(error).__name__).split())
+    names = tables.keys() | held.keys()
+    return {
+        name: replace(tables.get(name, TableStanding(table=name)), hub=held.get(name))
+        for name in names
+    }, ""
+
+
+async def _connected(servers: Iterable[str], attempt: Any) -> Client:
+    """The first server that takes us."""
+    error = BusError("no server is named")
+    for number, _ in enumerate(servers):
+        try:
+            client: Client = await attempt(number)
+        except BusError as failed:
+            error = failed
+        else:
+            return client
+    raise error
+
+
+async def _held(client: Client, tables: Mapping[str, TableStanding]) -> dict[str, int]:
+    """The newest position that the hub has of each table."""
+    js = client.jetstream()
+    info = await js.stream_info(EVENTS, subjects_filter=">")
+    names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
+    turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def newest(origin: str) -> int | None:
+        async with turn:
+            try:
+                message = await js.get_last_msg(
+                    EVENTS, stored_subject(*split_origin(origin)), direct=True
+                )
+                return carried_of(
+                    message.subject or "", message.headers, message.data or b""
+                ).position
+            except (NatsError, InputError):
+                return None  # nothing there, or nothing of ours
+
+    found = await asyncio.gather(*map(newest, names))
+    return {name: place for name, place in zip(names, found, strict=True) if place is not None}
+
+
+def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
+    if config.witness is None:
+        return tables, _NOT_ASKED
+    try:
+        kept, refused = read_book(config.beside(config.witness.book))
+    except (InputError, LogRefused) as error:
+        return tables, str(error)
+    found = dict(tables)
+    for each in kept:
+        found[each.origin] = replace(
+            found.get(each.origin, TableStanding(table=each.origin)),
+            witnessed=each.position,
+            cosigned=each.size,
+            cosigned_at=each.at_s,
+        )
+    for name, codes in _standing(refused).items():
+        found[name] = replace(found.get(name, TableStanding(table=name)), refused=codes)
+    return found, ""
+
+
+def _standing(refused: Iterable[Refusal]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for each in refused:
+        if each.standing:
+            found[each.origin] = (*found.get(each.origin, ()), each.code)
+    return found
