@@ -33,7 +33,7 @@ _CORE: Final = (
 SERVICES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "core": (_CORE, ("status/+", "shoe/event", "link/shoe", "request/+/+")),
     "shoe": (("status/shoe", "shoe/event", "link/shoe"), ("status/shoe", "shoe/ack")),
-    "metrics": ((), ("state", "status/+", "link/shoe")),
+    "metrics": ((), ("state", "status/+", "link/shoe", "shoe/ack", "settlement")),
     # Surveillance: hears everything, also what is sealed to others, and says nothing.
     "witness": ((), ("#",)),
 }

@@ -1,8 +1,9 @@
 """A table's health as Prometheus metrics, on a loopback port of this machine.
 
-Everything is read from what the services say of themselves on the bus (`state`, `link/shoe`,
-`status/...`) and from the disk. So nothing here can slow or stop a table, and a service that has
-died cannot hide it. Metrics come by `prometheus-client`, in the form that everybody collects.
+Everything is read from what the services say on the bus (`state`, `link/shoe`, `shoe/ack`,
+`settlement`, `status/...`) and from the disk. So nothing here can slow or stop a table, and a
+service that has died cannot hide it. Metrics come by `prometheus-client`, in the form that
+everybody collects.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector
 
+from baccarat.site.delays import Delays
 from baccarat.site.documents import read_document
 from events.bus import Bus, BusSettings, Handler, Message
 from events.clock import Clock
@@ -53,7 +55,12 @@ class Health(Struct):
     state_at: float | None = None
     link: dict[str, Any] = {}
     link_at: float | None = None
+    ack: dict[str, Any] = {}
     beats: dict[str, tuple[bool, float]] = {}
+    delays: Delays | None = None
+
+    def __post_init__(self) -> None:
+        self.delays = self.delays or Delays(self.table)
 
     def on_state(self, payload: bytes) -> None:
         """The newest `state`."""
@@ -64,6 +71,16 @@ class Health(Struct):
         """The newest `link/shoe`."""
         if found := read_document(payload):
             self.link, self.link_at = found, self._now()
+
+    def on_ack(self, payload: bytes) -> None:
+        """The newest `shoe/ack`."""
+        if found := read_document(payload):
+            self.ack = found
+
+    def on_settlement(self, payload: bytes) -> None:
+        """A settlement has arrived."""
+        if self.delays:
+            self.delays.heard(payload, self.clock.utc_ns())
 
     async def on_status(self, message: Message) -> None:
         """A service's birth, beat or Will."""
@@ -93,6 +110,9 @@ class Health(Struct):
             yield from _of_table(self.table, self.state)
         if self.link_at is not None:
             yield from _of_link(self.table, self.link)
+            yield from _of_queue(self.table, self.link, self.ack)
+        if self.delays:
+            yield from self.delays.metrics()
         yield from self._of_disks()
 
     def _of_services(self, now: float) -> Iterator[Metric]:
@@ -167,6 +187,15 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
         yield _counter(f"baccarat_link_{key}", says, table, link.get(key, 0))
 
 
+def _of_queue(table: str, link: Mapping[str, Any], ack: Mapping[str, Any]) -> Iterator[Metric]:
+    """What the driver has numbered, and the table has not acknowledged."""
+    head, seq = link.get("head"), ack.get("seq")
+    if isinstance(head, int) and isinstance(seq, int):
+        waiting = head - seq if ack.get("journal") == link.get("journal") else head
+        says = "Shoe events that the table has not acknowledged."
+        yield _gauge("baccarat_shoe_events_waiting", says, table, max(0, waiting))
+
+
 def _gauge(name: str, says: str, table: str, value: float) -> Metric:
     family = GaugeMetricFamily(name, says, labels=["table"])
     family.add_metric([table], value)
@@ -215,6 +244,8 @@ async def serve(
         subscriptions={
             topics.state: _taking(health.on_state),
             topics.link_shoe: _taking(health.on_link),
+            topics.shoe_ack: _taking(health.on_ack),
+            topics.settlement: _taking(health.on_settlement),
             topics.status(_STATUS): health.on_status,
         },
         on_connect=health.on_connect,

@@ -12,7 +12,7 @@ from baccarat.site.identities import identities_of
 from baccarat.site.metrics import Health
 from events.clock import SystemClock
 from events.topics import Topics
-from tests.unit.test_metrics import LINK, STATE
+from tests.unit.test_metrics import ACK, LINK, STATE
 
 _DEPLOY = Path("deploy")
 _RUNBOOK = Path("docs/runbook.md").read_text("utf-8")
@@ -25,10 +25,10 @@ def metrics() -> set[str]:
     """Every metric that there can be."""
     health = Health("b7", {"log": Path()}, SystemClock())
     health.state, health.state_at = dict(STATE), 0.0
-    health.link, health.link_at = dict(LINK), 0.0
+    health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
     health.beats["table"] = (True, 0.0)
-    families = list(health.metrics())
-    return {family.name + ("_total" if family.type == "counter" else "") for family in families}
+    ends = {"counter": "_total", "histogram": "_bucket"}
+    return {family.name + ends.get(family.type, "") for family in health.metrics()}
 
 
 @pytest.mark.parametrize("file", ["prometheus/alerts.yml", "grafana/tables.json"])

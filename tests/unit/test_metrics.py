@@ -33,7 +33,16 @@ STATE = {
     "alarms": [{"name": "link_down", "text": "no port"}],
     "consumers": [{"name": "cage/cage", "position": 800, "waiting_s": 7}],
 }
-LINK = {"state": "up", "last_frame_age_ms": 1500, "reports": 300, "rejected": 2, "opened": 1}
+LINK = {
+    "state": "up",
+    "last_frame_age_ms": 1500,
+    "reports": 300,
+    "rejected": 2,
+    "opened": 1,
+    "journal": "j2",
+    "head": 9,
+}
+ACK = {"journal": "j2", "seq": 7}
 
 
 def collected(health: Health) -> dict[str, float]:
@@ -102,3 +111,33 @@ async def test_junk_changes_nothing(health: Health, junk: bytes) -> None:
     assert {k: v for k, v in before.items() if k != disk} == {
         k: v for k, v in after.items() if k != disk
     }
+    health.on_ack(junk)
+    health.on_settlement(junk)
+    assert collected(health).keys() == before.keys()
+
+
+@pytest.mark.parametrize(
+    ("ack", "waiting"),
+    [(ACK, 2), ({"journal": "j2", "seq": 9}, 0), ({"journal": "j1", "seq": 400}, 9), ({}, None)],
+)
+def test_what_the_driver_keeps_until_the_table_has_it(
+    health: Health, ack: dict[str, object], waiting: int | None
+) -> None:
+    health.on_link(msgspec.json.encode(LINK))
+    health.on_ack(msgspec.json.encode(ack))
+    assert collected(health).get("baccarat_shoe_events_waiting[('table', 'b7')]") == waiting
+
+
+def test_how_late_settlements_are_heard_is_counted_by_the_commits_stamp(health: Health) -> None:
+    Clock.now_us = 1_000_000_000_000_000 + 30_000  # 2001-09-09T01:46:40.03Z
+    for stamp in ("40.026000000", "40.000000000", "36.030000000", "40.990000000"):
+        at = f"2001-09-09T01:46:{stamp}Z"
+        health.on_settlement(msgspec.json.encode({"type": "coup_settled", "at": at}))
+    name = "baccarat_settlement_heard_seconds"
+    found = collected(health)
+    # 4 ms, 30 ms, 4 s; and one of a clock that was set back meanwhile.
+    expected = {"0.001": 1, "0.005": 2, "0.025": 2, "0.05": 3, "2.5": 3, "10.0": 4, "+Inf": 4}
+    assert {
+        le: found[f"{name}_bucket[('le', '{le}'), ('table', 'b7')]"] for le in expected
+    } == expected
+    assert found[f"{name}_sum[('table', 'b7')]"] == pytest.approx(4.034, abs=1e-5)
