@@ -179,9 +179,6 @@ class Archive:
         """
         with explained(self._url):
             intake = await self._rewritten(take(heads, batch, stopped))
-            for month in sorted({row.month for row in intake.rows} - self._months):
-                await self._connection.execute("SELECT property.make_month(%s::date)", (month,))
-                self._months.add(month)
             self._probe("keep.before")
             try:
                 await self._write(intake, nonsense, place)
@@ -237,6 +234,9 @@ class Archive:
     async def _write(
         self, intake: Intake, nonsense: Sequence[Fault], place: tuple[int, Place] | None
     ) -> None:
+        for month in sorted({row.month for row in intake.rows} - self._months):
+            await self._connection.execute("SELECT property.make_month(%s::date)", (month,))
+            self._months.add(month)
         async with self._connection.transaction(), self._cursor() as cursor:
             if intake.rows:
                 async with cursor.copy(_COPY) as copy:

@@ -1,4 +1,4 @@
-"""Reading the hub's stream of events: a partition behind its place, or one table from a position.
+"""Reading the hub's stream of events: a partition behind its place, or one table whole.
 
 A partition's consumer is durable, so that whoever keeps the hub sees who is behind by how much;
 but where reading begins is told by the archive, which has it in the transaction of the events
@@ -20,15 +20,15 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js import JetStreamContext, api
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import NotFoundError
 
 from events.errors import BusError, InputError
 from property.archive import Place
-from property.carried import HASH, Carried, Head, carried_of
+from property.carried import HASH, Carried, carried_of
 from property.intake import Fault
 from property.subjects import EVENTS, partition_filter, split_origin, stored_subject
 
-__all__ = ["HUB_ERRORS", "Batch", "FeedReader", "begin_at", "parse_batch", "sequence_of"]
+__all__ = ["HUB_ERRORS", "Batch", "FeedReader", "begin_at", "parse_batch"]
 
 HUB_ERRORS: Final = (nats.errors.Error, BusError, TimeoutError, OSError)
 """What goes wrong at the hub, and not here."""
@@ -96,16 +96,18 @@ class FeedReader:
         return cls(client, name)
 
     @classmethod
-    async def table(cls, client: Client, origin: str, start: int) -> Self:
-        """Read one table from a sequence on; the consumer goes when it is no longer used.
+    async def table(cls, client: Client, origin: str) -> Self | None:
+        """Read all that the hub has of a table; None where that is nothing.
+
+        The consumer goes when it is no longer used.
 
         Raises:
             nats.errors.Error: the hub refuses, or does not answer.
         """
         subject = stored_subject(*split_origin(origin))
-        config = replace(_from(start, subject), inactive_threshold=_UNUSED_S)
+        config = replace(_from(1, subject), inactive_threshold=_UNUSED_S)
         made = await client.jetstream().add_consumer(EVENTS, config)
-        return cls(client, made.name)
+        return cls(client, made.name) if made.num_pending else None
 
     async def __aenter__(self) -> Self:
         self._inbox = self._client.new_inbox()
@@ -239,47 +241,3 @@ async def begin_at(js: JetStreamContext, place: Place) -> int:
     except NotFoundError:
         return 1
     return place.sequence + 1 if _hash_in(found.headers) == place.hash else 1
-
-
-async def sequence_of(js: JetStreamContext, origin: str, head: Head) -> int | None:
-    """Where the hub holds the event that comes next to a head.
-
-    Positions of a table rise with the stream's sequences, so that halving finds it.
-
-    Returns:
-        Its sequence; 0 where the hub holds nothing behind the head; None where it holds what comes
-        later and not what comes next.
-
-    Raises:
-        nats.errors.Error: the hub does not answer.
-    """
-    subject = stored_subject(*split_origin(origin))
-    state = (await js.stream_info(EVENTS)).state
-    low, high, behind = state.first_seq, state.last_seq + 1, None
-    while low < high:
-        middle = (low + high) // 2
-        found = await _next_of(js, subject, middle)
-        if found is None:
-            high = middle
-        elif found[1] > head.position:
-            high, behind = middle, found
-        else:
-            low = found[0] + 1
-    if behind is None:
-        return 0
-    return behind[0] if behind[1] == head.position + 1 else None
-
-
-async def _next_of(js: JetStreamContext, subject: str, sequence: int) -> tuple[int, int] | None:
-    """(sequence, position) of the first message of a subject at or behind a sequence."""
-    try:
-        found = await js.get_msg(EVENTS, sequence, subject=subject, next=True)
-    except NotFoundError:
-        return None
-    except APIError as error:
-        raise BusError(f"{subject}: {error.description}") from error
-    try:
-        carried = carried_of(subject, found.headers, found.data or b"")
-    except InputError:
-        return await _next_of(js, subject, int(found.seq or sequence) + 1)
-    return int(found.seq or sequence), carried.position

@@ -29,7 +29,10 @@ _OF_VERDICT: Final[dict[Verdict, FaultKind]] = {
     Verdict.FORGED: "forged",
 }
 _TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
-_MONTH: Final = len("YYYY-MM")
+# A clock may be wrong by any amount, and the archive makes a part for each month that it sees: what
+# is not of this century's years goes to one part of its own.
+_MONTH: Final = re.compile(r"20[2-9]\d-\d\d")
+_NO_MONTH: Final = "1970-01-01"
 # What PostgreSQL cannot hold in text; the bytes keep it.
 _NUL: Final = "\\u0000"
 _NO_NUL: Final = "\\ufffd"
@@ -115,6 +118,7 @@ def take(
     rows: list[Row] = []
     moves: dict[str, Move] = {}
     faults: list[Fault] = []
+    gaps: dict[str, Fault] = {}
     repeated: dict[str, Carried] = {}
     ended = set(stopped)
     for each in batch:
@@ -128,13 +132,27 @@ def take(
             repeated[origin] = each
             continue
         read = _row_of(each) if verdict is Verdict.NEXT else _fault_of(verdict, head, each)
-        if isinstance(read, Fault):
+        if isinstance(read, Row):
+            rows.append(read)
+            moves[origin] = Move(move.was if move else head, each.head, read.at)
+        elif read.kind == "gap":  # what is missing may come behind
+            gaps[origin] = max(read, gaps.get(origin, read), key=_position)
+        else:
             faults.append(read)
             ended.add(origin)
-            continue
-        rows.append(read)
-        moves[origin] = Move(move.was if move else head, each.head, read.at)
-    return Intake(rows, moves, faults, repeated)
+    open_gaps = (
+        gap for origin, gap in gaps.items() if origin not in ended and not _filled(gap, moves)
+    )
+    return Intake(rows, moves, [*faults, *open_gaps], repeated)
+
+
+def _position(fault: Fault) -> int:
+    return fault.position
+
+
+def _filled(gap: Fault, moves: Mapping[str, Move]) -> bool:
+    move = moves.get(gap.origin)
+    return move is not None and move.now.position >= gap.position
 
 
 def _fault_of(verdict: Verdict, head: Head, carried: Carried) -> Fault:
@@ -163,6 +181,7 @@ def _row_of(carried: Carried) -> Row | Fault:
 
 def _row(carried: Carried, envelope: Envelope) -> Row:
     site, table = split_origin(carried.origin)
+    month = _MONTH.match(envelope.at)
     return Row(
         site,
         table,
@@ -174,5 +193,5 @@ def _row(carried: Carried, envelope: Envelope) -> Row:
         carried.stored,
         bytes(envelope.data).decode().replace(_NUL, _NO_NUL),
         carried.hash,
-        f"{envelope.at[:_MONTH]}-01",
+        f"{month[0]}-01" if month else _NO_MONTH,
     )

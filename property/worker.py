@@ -19,7 +19,7 @@ from events.errors import ArchiveUnavailable, BusError
 from property.archive import Archive, Kept, Probe, no_probe
 from property.carried import Head
 from property.database import connected, migrate
-from property.feed import HUB_ERRORS, FeedReader, begin_at, parse_batch, sequence_of
+from property.feed import HUB_ERRORS, FeedReader, begin_at, parse_batch
 from property.intake import Intake
 from property.nats_link import HubSettings, connect
 from property.shares import Shares, fair_share
@@ -33,7 +33,7 @@ _LONGEST_PAUSE_S: Final = 5.0
 _LOOK_S: Final = 1.0
 # A gap that the hub cannot fill is looked at again: an uplink may fill it meanwhile.
 _GAP_S: Final = 2.0
-_GAP_MOST_S: Final = 60.0
+_GAP_MOST_S: Final = 300.0
 
 
 async def run_worker(
@@ -136,6 +136,7 @@ class _Worker:
                 await self._balance()
                 await self._again()
                 watched = [held.task for held in self._held.values()]
+                watched += [task for feed in self._feeds.values() for task in feed.mending()]
                 stopping = asyncio.create_task(self._stop.wait())
                 done, _ = await asyncio.wait(
                     [stopping, *watched], timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED
@@ -221,6 +222,14 @@ class _Feed:
         self._leaving = leaving
         self._mending: dict[str, asyncio.Task[None]] = {}
 
+    def mending(self) -> list[asyncio.Task[None]]:
+        """What looks for something missing, or has failed at it."""
+        tasks = self._mending.items()
+        over = [origin for origin, task in tasks if task.done() and not task.exception()]
+        for origin in over:
+            del self._mending[origin]
+        return list(self._mending.values())
+
     async def end(self) -> None:
         """Leave off mending; it goes on with whoever takes the partition."""
         for task in self._mending.values():
@@ -298,34 +307,34 @@ class _Feed:
             pause = min(pause * 2, _GAP_MOST_S)
 
     async def _mended(self, origin: str) -> bool:
-        """Store what the hub has behind the table's head; whether that leaves no gap."""
-        head = self.heads.get(origin) or Head.beginning(origin)
-        start = await sequence_of(self._client.jetstream(), origin, head)
-        if start is None:
-            return False
-        if start == 0:
-            async with self._turn:
-                await self._store.mended(origin)
-            return True
-        async with await FeedReader.table(self._client, origin, start) as reader:
-            while True:
-                messages = await reader.next()
-                if not messages:
-                    continue
-                batch = parse_batch(messages)
-                async with self._turn:
-                    intake, kept = await self._store.keep(
-                        self.heads, batch.events, self.stopped, batch.nonsense
-                    )
-                    self._moved(intake)
-                    ended = bool(intake.faults) or batch.behind == 0
-                    if ended and not intake.faults:
-                        await self._store.mended(origin)
-                        _log.info("gap_filled", stream=origin, position=self.heads[origin].position)
-                if ended:
+        """Store what the hub has of a table and the archive has not; whether nothing is missing."""
+        reader = await FeedReader.table(self._client, origin)
+        newest, ended = 0, reader is None
+        if reader is not None:
+            async with reader:
+                while not ended:
+                    messages = await reader.next()
+                    if not messages:
+                        continue
+                    batch = parse_batch(messages)
+                    async with self._turn:
+                        intake, kept = await self._store.keep(
+                            self.heads, batch.events, self.stopped, batch.nonsense
+                        )
+                        self._moved(intake)
                     self._told(Kept(0, 0, [each for each in kept.faults if each.stops]))
-                    return not any(each.kind == "gap" for each in intake.faults)
-                await reader.acknowledge()
+                    newest = max((newest, *(each.position for each in batch.events)))
+                    ended = batch.behind == 0 or origin in self.stopped
+                    await reader.acknowledge()
+        if origin in self.stopped:
+            return True  # it waits for a person now
+        head = self.heads.get(origin) or Head.beginning(origin)
+        if newest > head.position:
+            return False
+        async with self._turn:
+            await self._store.mended(origin)
+        _log.info("gap_filled", stream=origin, position=head.position)
+        return True
 
 
 def _both(*called: Callable[[], None]) -> None:
