@@ -68,6 +68,12 @@ async def connect(settings: HubSettings, attempt: int) -> Client:
         BusError: nobody there, or they refuse.
     """
     server = settings.servers[attempt % len(settings.servers)]
+    heard: list[Exception] = []
+
+    async def hear(error: Exception) -> None:
+        # Later ones also end what they are about: they are told where that was waited for.
+        heard[:] = [error]
+
     try:
         return await nats.connect(
             server,
@@ -77,14 +83,14 @@ async def connect(settings: HubSettings, attempt: int) -> Client:
             tls=settings.tls(),
             inbox_prefix=inbox_of(settings.who),
             allow_reconnect=False,
+            # Else the library tries for two minutes before it says that nobody is there.
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
             connect_timeout=_CONNECT_S,
             ping_interval=_PING_S,
             max_outstanding_pings=_PINGS_MOST,
-            error_cb=_heard,
+            error_cb=hear,
         )
     except (Error, OSError, TimeoutError) as error:
-        raise BusError(f"{server}: {str(error) or type(error).__name__}") from error
-
-
-async def _heard(_: Exception) -> None:
-    """The library prints errors where nobody takes them; each also ends what it was about."""
+        cause = heard[-1] if heard else error
+        raise BusError(f"{server}: {str(cause) or type(cause).__name__}") from error

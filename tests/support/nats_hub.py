@@ -5,7 +5,7 @@ import secrets
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,10 +49,13 @@ class Hub:
         folder: for everything.
         tables: `<site>/<table>` of those that have a login.
         nodes: how many; one is no cluster, and its streams have one copy.
+        host: the address they listen at.
     """
 
-    def __init__(self, folder: Path, tables: Iterable[str] = (), nodes: int = 3) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, tables: Iterable[str] = (), nodes: int = 3, host: str = LOOPBACK
+    ) -> None:
+        self.folder, self._host = folder, host
         self.passwords = {who: secrets.token_urlsafe(18) for who in (*ROLES, SYSTEM, *tables)}
         pki = Pki(folder / "pki", datetime.now(UTC))
         pki.begin("property")
@@ -60,7 +63,7 @@ class Hub:
         self.nodes: list[HubNode] = []
         for number in range(1, nodes + 1):
             name = f"hub{number}"
-            pki.issue(name, [LOOPBACK])
+            pki.issue(name, [host])
             self.nodes.append(self._node(name))
         self._children: dict[int, Child] = {}
         self._leaves: list[Leaf] = []
@@ -69,7 +72,7 @@ class Hub:
         client, cluster, leaves, monitor = (free_port() for _ in range(4))
         return HubNode(
             name=name,
-            host=LOOPBACK,
+            host=self._host,
             clients=client,
             cluster=cluster,
             leaves=leaves,
@@ -89,7 +92,7 @@ class Hub:
         nodes = self.nodes if node is None else [self.nodes[node]]
         pki = self.folder / "pki"
         return HubSettings(
-            servers=tuple(f"tls://{LOOPBACK}:{each.clients}" for each in nodes),
+            servers=tuple(f"tls://{each.host}:{each.clients}" for each in nodes),
             who=who,
             password=self.passwords[who],
             ca=pki / "ca.pem",
@@ -156,9 +159,22 @@ class Hub:
             self.stop(number)
             self.start(number)
 
-    def leaf(self, tables: Sequence[str], prefix: Sequence[str] = ()) -> "Leaf":
-        """A controller's leaf for these tables, started; `prefix` goes before its command."""
+    def leaf(
+        self,
+        tables: Sequence[str],
+        prefix: Sequence[str] = (),
+        edit: Callable[[str], str] | None = None,
+    ) -> "Leaf":
+        """A controller's leaf for these tables, started.
+
+        Args:
+            tables: `<site>/<table>` of each.
+            prefix: what goes before its command.
+            edit: changes its configuration, as a controller's owner may.
+        """
         leaf = Leaf(self, f"leaf{len(self._leaves) + 1}", tables, prefix)
+        if edit is not None:
+            leaf.conf.write_text(edit(leaf.conf.read_text("utf-8")), "utf-8")
         self._leaves.append(leaf)
         leaf.start()
         return leaf
@@ -238,7 +254,8 @@ class Leaf:
             key=str(pki / "client.key"),
         )
         behind = [LeafTable(each, hub.passwords[each]) for each in tables]
-        (self._place / "nats-server.conf").write_text(leaf_conf(place, hub.nodes, behind), "utf-8")
+        self.conf = self._place / "nats-server.conf"
+        self.conf.write_text(leaf_conf(place, hub.nodes, behind), "utf-8")
         self._child: Child | None = None
 
     def settings(self, origin: str) -> HubSettings:
@@ -252,7 +269,7 @@ class Leaf:
     def start(self) -> None:
         """Start it."""
         self._child = Child.start(
-            [*self._prefix, find_nats_server(), "-c", self._place / "nats-server.conf"],
+            [*self._prefix, find_nats_server(), "-c", self.conf],
             name=self._place.name,
             output=self._place / "log",
         )

@@ -61,6 +61,10 @@ class TableLogs:
         log.append(log.position, entries)
         return log.position
 
+    def position(self, origin: str) -> int:
+        """A log's newest."""
+        return self._logs[origin].position
+
     def sign(self, origin: str, key: SigningKey) -> bytes:
         """Sign the log as it stands, as the table does; returns the checkpoint."""
         log = self._logs[origin]

@@ -1,0 +1,225 @@
+"""A property's hub killed, cut off, wiped and brought back from old copies, while tables go on.
+
+Each scenario runs three nodes, a leaf and two uplinks as real processes; one table comes by the
+leaf, one by itself. Behind each, the hub holds what the logs hold, byte for byte and hash by hash.
+"""
+
+import asyncio
+import os
+import random
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pytest
+
+from baccarat.children import Child
+from property.subjects import EVENTS
+from property.uplink import UplinkLog
+from tests.support.namespace import Namespace, namespace
+from tests.support.nats_hub import Hub, Leaf, made_streams
+from tests.support.property_feeds import TableLogs, until_held
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.timeout(240)]
+
+B7, B8 = "harbour/b7", "harbour/b8"
+_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces: root alone may")
+# Commits a second at each table: a hundred times a live table's.
+_PACE_S: Final = 0.03
+
+
+class Play:
+    """Two tables that go on, their uplinks, the leaf and the hub."""
+
+    def __init__(self, folder: Path, hub: Hub, logs: TableLogs, net: Namespace | None) -> None:
+        self.hub, self.logs, self._folder = hub, logs, folder
+        self._prefix = net.prefix if net else ()
+        self.leaf: Leaf = hub.leaf([B7], self._prefix)
+        self.uplinks = {origin: self._uplink(origin) for origin in (B7, B8)}
+
+    def _uplink(self, origin: str) -> Child:
+        at_leaf = origin == B7
+        settings = self.leaf.settings(origin) if at_leaf else self.hub.settings(origin)
+        table = UplinkLog(path=self.logs.paths[origin], hub=settings)
+        told = msgspec.json.encode([table], enc_hook=str).decode()
+        command = [sys.executable, "-m", "tests.kill.uplink_child", told]
+        output = self._folder / f"uplink-{origin.replace('/', '-')}.log"
+        prefix = self._prefix if at_leaf else ()
+        return Child.start([*prefix, *command], name="uplink", output=output)
+
+    def kill_uplink(self, origin: str) -> None:
+        """SIGKILL, and another in its place."""
+        self.uplinks[origin].kill()
+        self.uplinks[origin] = self._uplink(origin)
+
+    async def grown(self, commits: int = 20) -> None:
+        """Wait until each table has committed so many times more."""
+        start = {each: self.logs.position(each) for each in self.logs.paths}
+
+        def done() -> bool:
+            return all(self.logs.position(each) >= was + commits for each, was in start.items())
+
+        await until(done, "the tables go on")
+
+    async def whole(self) -> None:
+        """Wait until the hub holds both logs."""
+        for origin, path in self.logs.paths.items():
+            await until_held(self.hub, origin, path)
+
+    async def leader(self) -> int:
+        """The node that leads the events' stream."""
+        found: list[int | None] = []
+
+        def led() -> bool:
+            found.append(self.hub.leader(EVENTS))
+            return found[-1] is not None
+
+        await until(led, "the stream has a leader")
+        assert found[-1] is not None
+        return found[-1]
+
+    def close(self) -> None:
+        """End the uplinks."""
+        for each in self.uplinks.values():
+            each.stop()
+
+
+@asynccontextmanager
+async def playing(folder: Path, net: Namespace | None = None) -> AsyncIterator[Play]:
+    """A play, which has begun and of which the hub holds something."""
+    host = net.here if net else "127.0.0.1"
+    async with AsyncExitStack() as stack:
+        hub = Hub(folder / "hub", [B7, B8], host=host)
+        stack.callback(hub.close)
+        hub.start_all()
+        await made_streams(hub)
+        logs = stack.enter_context(TableLogs(folder, [B7, B8]))
+        play = Play(folder, hub, logs, net)
+        stack.callback(play.close)
+        stop = asyncio.Event()
+        growing = asyncio.create_task(_grow(logs, stop))
+
+        async def end() -> None:
+            stop.set()
+            await growing
+
+        stack.push_async_callback(end)
+        await play.grown()
+        yield play
+        # A table never waits for the property.
+        await play.grown()
+        stop.set()
+        await growing
+        await play.whole()
+        assert all(each.code is None for each in play.uplinks.values())
+
+
+async def _grow(logs: TableLogs, stop: asyncio.Event) -> None:
+    rng = random.Random(7)
+    while not stop.is_set():
+        for origin in logs.paths:
+            logs.grow(origin, rng.choice((1, 1, 1, 2, 5)))
+        await asyncio.sleep(_PACE_S)
+
+
+async def _each_node_and_the_leader(play: Play) -> None:
+    for number in (await play.leader(), 0, 1, 2):
+        play.hub.kill(number)
+        await play.grown()
+        play.hub.start(number)
+    play.hub.kill(await play.leader())
+    await play.grown()
+
+
+async def _two_nodes_in_turn(play: Play) -> None:
+    first = await play.leader()
+    second = (first + 1) % 3
+    play.hub.kill(first)
+    await play.grown(5)
+    play.hub.kill(second)
+    await play.grown(40)
+    play.hub.start(first, wait=False)
+    play.hub.start(second, wait=False)
+
+
+async def _the_leaf_and_the_uplinks(play: Play) -> None:
+    play.leaf.kill()
+    await play.grown()
+    play.leaf.start()
+    for origin in (B7, B8, B7):
+        play.kill_uplink(origin)
+        await play.grown(5)
+
+
+async def _one_store_wiped(play: Play) -> None:
+    number = await play.leader()
+    play.hub.kill(number)
+    play.hub.wipe(number)
+    await play.grown()
+    play.hub.start(number)
+
+
+async def _all_stores_wiped(play: Play) -> None:
+    for number in range(3):
+        play.hub.kill(number)
+    for number in range(3):
+        play.hub.wipe(number)
+    await play.grown()
+    play.hub.start_all()
+    await made_streams(play.hub)
+
+
+async def _an_old_copy_of_one_store(play: Play) -> None:
+    number = (await play.leader() + 1) % 3
+    play.hub.stop(number)
+    copy = play.hub.copy(number)
+    play.hub.start(number)
+    await play.grown(60)
+    play.hub.kill(number)
+    play.hub.restore(number, copy)
+    # ... and the one that knows best is gone when it comes back.
+    play.hub.kill(await play.leader())
+    play.hub.start_all()
+
+
+async def _old_copies_of_all_stores(play: Play) -> None:
+    for number in range(3):
+        play.hub.stop(number)
+    copies = [play.hub.copy(number) for number in range(3)]
+    play.hub.start_all()
+    await play.grown(60)
+    for number in range(3):
+        play.hub.kill(number)
+    for number, copy in enumerate(copies):
+        play.hub.restore(number, copy)
+    play.hub.start_all()
+
+
+SCENARIOS: Final[dict[str, Callable[[Play], Awaitable[None]]]] = {
+    "each-node-and-the-leader": _each_node_and_the_leader,
+    "two-nodes-in-turn": _two_nodes_in_turn,
+    "the-leaf-and-the-uplinks": _the_leaf_and_the_uplinks,
+    "one-store-wiped": _one_store_wiped,
+    "all-stores-wiped": _all_stores_wiped,
+    "an-old-copy-of-one-store": _an_old_copy_of_one_store,
+    "old-copies-of-all-stores": _old_copies_of_all_stores,
+}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_the_hub_holds_the_logs_after(scenario: str, tmp_path: Path) -> None:
+    async with playing(tmp_path) as play:
+        await SCENARIOS[scenario](play)
+
+
+@_root
+async def test_the_hub_holds_the_logs_after_the_leaf_was_cut_off(tmp_path: Path) -> None:
+    with namespace() as net:
+        async with playing(tmp_path, net) as play:
+            net.cut()
+            await play.grown(60)
+            net.mend()
