@@ -38,7 +38,7 @@ class Refused(NamedTuple):
     """What was not taken, and why.
 
     Args:
-        code: its name; `docs/property.md` lists them.
+        code: its name; `docs/witness.md` lists them.
         text: one line for a person.
         position: of the event, or the checkpoint's size; 0 where there is none.
     """
