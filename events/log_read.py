@@ -96,12 +96,17 @@ class LogReader:
         Nothing is checked: what is read behind it says whether the chain goes on from it.
 
         Raises:
-            LogRefused: it cannot be read.
+            LogRefused: it cannot be read, or is not in bytes.
         """
         try:
             for db in self._files(position - 1):
                 row = db.execute(_ONE, (position,)).fetchone()
-                return row if row is None else (bytes(row[0]), bytes(row[1]))
+                if row is None:
+                    return None
+                stored, digest = row
+                if not isinstance(stored, bytes) or not isinstance(digest, bytes):
+                    raise self._refusal("the stored bytes are no bytes", position)
+                return stored, digest
         except _UNREADABLE as error:
             raise self._refusal(f"unreadable: {error}", position) from error
         return None

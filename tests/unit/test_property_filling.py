@@ -39,7 +39,7 @@ from property.subjects import (
 )
 from table_core.stores import load_rulebook
 from tests.support.closed_files import chain
-from tests.support.logs import pending
+from tests.support.logs import made, pending
 
 ORIGIN = "harbour/b7"
 
@@ -244,23 +244,25 @@ def test_what_is_no_answer_is_refused(said: bytes) -> None:
 
 
 def test_a_log_tells_each_of_its_events_in_whatever_file_it_is(tmp_path: Path) -> None:
-    made = chain(tmp_path, load_rulebook("au-commission"), seed=5)
-    assert len(made.files) > 1
-    with reading(made.path) as log:
-        for position, stored, digest in made.rows:
+    files = chain(tmp_path, load_rulebook("au-commission"), seed=5)
+    assert len(files.files) > 1
+    with reading(files.path) as log:
+        for position, stored, digest in files.rows:
             assert log.at(position) == (stored, digest)
-        assert log.at(len(made.rows) + 1) is None
+        assert log.at(len(files.rows) + 1) is None
         every = list(log.checkpoints())
         assert every == sorted(every)
         for (size, _), after in pairwise(every):
             assert next(log.checkpoints(size)) == after
 
 
-def test_an_event_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    made = chain(tmp_path, load_rulebook("au-commission"), seed=5, shoes=1)
-    with closing(sqlite3.connect(made.path)) as db:
-        db.execute("DROP TABLE event")
-        db.execute("CREATE TABLE event (position, other)")
+def test_an_event_that_is_not_in_bytes_is_refused(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TRIGGER event_never_changes")
+        db.execute("UPDATE event SET bytes = 'text' WHERE position = 2")
         db.commit()
-    with pytest.raises(LogRefused, match="position 1: unreadable"), reading(made.path) as log:
-        log.at(1)
+    with reading(path) as log:
+        assert log.at(1) is not None
+        with pytest.raises(LogRefused, match="position 2: the stored bytes are no bytes"):
+            log.at(2)
