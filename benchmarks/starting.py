@@ -30,6 +30,7 @@ RATIO_MOST: Final = 1.3
 ADDED_MOST_MS: Final = 300.0
 _SAMPLES: Final = 20
 _PATIENCE_S: Final = 60.0
+_LOOK_S: Final = 1.0
 _DATAGRAM: Final = 4_096
 _MS: Final = 1_000
 _ORIGIN: Final = "bench/t1"
@@ -53,12 +54,15 @@ import {modules}
 from baccarat.site.notify import notify
 notify("READY=1")
 """
-# Of a process that has imported what the command does, and has then been told to stop.
+# What the command imports, and then the service.
 _MODULES: Final = """\
 import sys
 from baccarat.cli import main
 from baccarat.commands import run
-print(",".join(name for name in sys.modules if name.replace(".", "").isidentifier()))
+from baccarat.services import service_of
+service_of("table")
+modules = {name: each for name, each in sys.modules.items() if name != "__main__"}
+print(",".join(name for name, each in modules.items() if getattr(each, "__spec__", None)))
 """
 
 
@@ -111,7 +115,7 @@ class _Line:
         self._place = place
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(place))
-        self._socket.settimeout(_PATIENCE_S)
+        self._socket.settimeout(_LOOK_S)
 
     def __enter__(self) -> Self:
         return self
@@ -123,14 +127,19 @@ class _Line:
         """Start it, wait until it is ready, and stop it: milliseconds from exec to ready."""
         env = {"NOTIFY_SOCKET": str(self._place)}
         began = perf_counter()
-        with Child.start(command, name="start", output=output, env=env):
-            try:
-                while self._socket.recv(_DATAGRAM) != _READY:
-                    pass  # of the one before, that it stops
-            except TimeoutError as error:
-                said = output.read_text(errors="replace").strip()
-                raise NotReady(f"not ready in {_PATIENCE_S:g} s: {said[-500:]}") from error
+        with Child.start(command, name="start", output=output, env=env) as child:
+            while not self._is_ready():
+                if child.code is not None or perf_counter() - began > _PATIENCE_S:
+                    said = output.read_text(errors="replace").strip().rpartition("\n")[2]
+                    raise NotReady(f"{command[1]} {command[2]:.20} is not ready: {said}")
             return (perf_counter() - began) * _MS
+
+    def _is_ready(self) -> bool:
+        """Whether the next that is said is that; others are the farewell of the one before."""
+        try:
+            return self._socket.recv(_DATAGRAM) == _READY
+        except TimeoutError:
+            return False
 
 
 def _table(folder: Path) -> Path:
