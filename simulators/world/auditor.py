@@ -5,11 +5,16 @@ and knows what cannot be: a wager that is paid twice or never, a card that nobod
 nowhere, a settlement of cards that nobody vouches for.
 """
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from events.cards import Hand
+from events.commission import (
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionReturned,
+    CommissionReversed,
+)
 from events.correction import HandsCorrected, WagerCorrected
 from events.irregularity import (
     CardCorrected,
@@ -42,7 +47,16 @@ from events.table import (
 )
 from events.wagering import WagersVoided
 from simulators.world.audited_coup import AuditedCoup, Violation, require
-from simulators.world.auditor_rules import Hands, is_complete, phase_of, points, settle_wager
+from simulators.world.auditor_chips import Chips
+from simulators.world.auditor_rules import (
+    PREPAID,
+    Hands,
+    Paid,
+    is_complete,
+    phase_of,
+    points,
+    settle_together,
+)
 
 __all__ = ["Auditor"]
 
@@ -59,20 +73,17 @@ class Auditor:
     Attributes:
         position: of the newest event.
         coups: by id.
-        purse: by seat, chips that went to the table (below nothing) or came back.
-        tray: the house's.
+        chips: wherever they are.
         reports: shoe events by journal, in order.
     """
 
     def __init__(self, table: str, rulebook: str) -> None:
         self.position = 0
         self.coups: dict[str, AuditedCoup] = {}
-        self.purse: Counter[int] = Counter()
-        self.tray = 0
+        self.chips = Chips(prepaid=rulebook in PREPAID)
         self.reports: dict[str, list[ShoeEvent]] = {}
         self._table = table
         self._rulebook = rulebook
-        self._laid = 0  # what lies on all layouts
         self._settlements: set[str] = set()
         self._owed = ""  # a card that was told of, and nothing has followed from it yet
 
@@ -89,8 +100,7 @@ class Auditor:
         hearer = _HEARERS.get(type(event))
         if hearer is not None:
             hearer(self, event)
-            total = self.purse.total() + self.tray + self._laid
-            require(total == 0, f"{total} of the chips came from nowhere")
+            self.chips.hold()
 
     def at_the_end(self, coup: str, lying: Hands, *, broken_off: bool) -> None:
         """The people are done with a coup: what was settled are the cards that lie there.
@@ -101,6 +111,8 @@ class Auditor:
         books = self.coups[coup]
         require(books.over, f"coup {coup} was left open")
         require(not books.layout, f"coup {coup} is over, and wagers lie there: {books.layout}")
+        owed = sum(each.commission for each in books.settled.values())
+        self.chips.at_the_end(coup, owed)
         if books.void:
             return
         require(not broken_off, f"coup {coup} was broken off, and settled all the same")
@@ -217,15 +229,13 @@ class Auditor:
 
     def _lay(self, coup: AuditedCoup, wager: Wager) -> None:
         coup.layout[wager.id] = wager
-        self.purse[wager.seat] -= wager.stake
-        self._laid += wager.stake
+        self.chips.lay(wager.seat, wager.stake)
 
     def _lift(self, coup: AuditedCoup, name: str) -> None:
         wager = coup.layout.pop(name, None)
         if wager is None:
             raise Violation(f"wager {name} of {coup.id} goes back, and does not lie there")
-        self.purse[wager.seat] += wager.stake
-        self._laid -= wager.stake
+        self.chips.lay(wager.seat, -wager.stake)
 
     # ---- settlements ----
 
@@ -273,13 +283,18 @@ class Auditor:
         wagers = [w for w in coup.layout.values() if phase_of(w.bet) == settlement.phase]
         said = sorted(line.wager for line in settlement.lines)
         require(said == sorted(w.id for w in wagers), f"{name} settles {said} of {wagers}")
-        for line in settlement.lines:
-            wager = coup.layout.pop(line.wager)
-            self._require_right(coup, line, wager, hands, name)
+        laid = [coup.layout[line.wager] for line in settlement.lines]
+        rights = settle_together(
+            self._rulebook,
+            [(wager.bet, wager.stake) for wager in laid],
+            hands,
+            [line.winnings for line in settlement.lines],
+        )
+        for line, wager, right in zip(settlement.lines, laid, rights, strict=True):
+            del coup.layout[wager.id]
+            self._require_right(coup, line, wager, right, name)
             coup.taken[wager.id] = wager
-            self._laid -= wager.stake
-            self.purse[wager.seat] += line.paid
-            self.tray += wager.stake - line.paid
+            self.chips.settle(line, wager.stake)
         sums = tuple(
             sum(getattr(line, what) for line in settlement.lines)
             for what in ("stake", "paid", "commission")
@@ -288,17 +303,16 @@ class Auditor:
         require(told == sums, f"{name} says {told}, and its lines come to {sums}")
 
     def _require_right(
-        self, coup: AuditedCoup, line: SettlementLine, wager: Wager, hands: Hands, name: str
+        self, coup: AuditedCoup, line: SettlementLine, wager: Wager, right: Paid, name: str
     ) -> None:
         require(
             (line.seat, line.bet, line.stake) == (wager.seat, wager.bet, wager.stake),
             f"{name} settles {line} for {wager}",
         )
         said = (line.result, line.winnings, line.commission, line.paid)
-        right: Sequence[object] = ("void", 0, 0, wager.stake)
-        if not coup.void:
-            right = settle_wager(self._rulebook, wager.bet, wager.stake, hands)
-        require(said == tuple(right), f"{name}: {wager.bet} of {wager.stake}: {said}, not {right}")
+        if coup.void:
+            right = Paid("void", 0, 0, wager.stake)
+        require(said == right, f"{name}: {wager.bet} of {wager.stake}: {said}, not {right}")
 
     def _take_back(self, coup: AuditedCoup, phase: int) -> None:
         """The chips of a settlement go back to where they lay."""
@@ -307,9 +321,7 @@ class Auditor:
             wager = coup.taken.pop(line.wager, None)
             if wager is not None:
                 coup.layout[wager.id] = wager
-                self._laid += wager.stake
-                self.purse[wager.seat] -= line.paid
-                self.tray -= wager.stake - line.paid
+                self.chips.take_back(line, wager.stake)
 
     def _known(self, coup: AuditedCoup, name: str) -> bool:
         return name in coup.layout or name in coup.taken
@@ -349,5 +361,9 @@ _HEARERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {
     WagersVoided: Auditor._refunded,  # noqa: SLF001 - the same
     CoupVoided: Auditor._refunded,  # noqa: SLF001 - the same
     WagerCorrected: Auditor._wager_corrected,  # noqa: SLF001 - the same
+    CommissionPrepaid: lambda auditor, event: auditor.chips.beside(event),
+    CommissionReturned: lambda auditor, event: auditor.chips.beside(event),
+    CommissionCollected: lambda auditor, event: auditor.chips.commission(event),
+    CommissionReversed: lambda auditor, event: auditor.chips.commission(event),
     CoupSettled: Auditor._settled,  # noqa: SLF001 - the same
 }

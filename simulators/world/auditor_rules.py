@@ -12,7 +12,17 @@ from typing import Final, NamedTuple
 
 from events.cards import Card
 
-__all__ = ["RULEBOOKS", "Hands", "Paid", "is_complete", "phase_of", "points", "settle_wager"]
+__all__ = [
+    "PREPAID",
+    "RULEBOOKS",
+    "Hands",
+    "Paid",
+    "is_complete",
+    "phase_of",
+    "points",
+    "settle_together",
+    "settle_wager",
+]
 
 # Seed 2, "the rules for drawing": Banker's two cards, and Player's thirds to which Banker draws.
 _CHART: Final = {
@@ -125,16 +135,43 @@ def _tiger_pair(hands: Hands) -> _Odds:
     return Fraction(4) if own or other else None
 
 
-def _perfect_pairs(hands: Hands) -> _Odds:
-    one, two = hands.player[:2]
-    if one.rank != two.rank:
-        return None
-    if one.suit == two.suit:
-        return Fraction(30)
-    return Fraction(10 if (one.suit in _RED) == (two.suit in _RED) else 5)
+def _perfect_pairs(mixed: int, coloured: int, perfect: int) -> _Pays:
+    def pays(hands: Hands) -> _Odds:
+        one, two = hands.player[:2]
+        if one.rank != two.rank:
+            return None
+        if one.suit == two.suit:
+            return Fraction(perfect)
+        return Fraction(coloured if (one.suit in _RED) == (two.suit in _RED) else mixed)
+
+    return pays
+
+
+def _suited(cards: Sequence[Card]) -> bool:
+    return len(cards) == 3 and len({card.suit for card in cards}) == 1  # noqa: PLR2004 - 3 suited cards
+
+
+def _lucky_8(*, players: bool) -> _Pays:
+    def pays(hands: Hands) -> _Odds:
+        own, other = hands if players else (hands.banker, hands.player)
+        if points(own) != 8:  # noqa: PLR2004 - "hand value = 8"
+            return None
+        against = points(other)
+        if against == 8 and _suited(own) and _suited(other):  # noqa: PLR2004 - both hands = 8
+            return Fraction(200)
+        if _suited(own):
+            return Fraction(25)
+        return Fraction({8: 15, 9: 8}.get(against, 4))
+
+    return pays
 
 
 _TIE: Final = _when(lambda hands: _winner(hands) == "tie", 8)
+_STANDARD: Final[Mapping[str, _Pays]] = {
+    "player": _even("player"),
+    "banker": _even("banker"),
+    "tie": _TIE,
+}
 _AUSTRALIAN: Final[Mapping[str, _Pays]] = {
     "player": _even("player"),
     "tie": _TIE,
@@ -157,14 +194,22 @@ _PAYS: Final[Mapping[str, Mapping[str, _Pays]]] = {
         "dragon7": _when(_dragon, 40),
         "panda8": _when(_panda, 25),
     },
-    "nz-scale-one": {
-        "player": _even("player"),
-        "banker": _even("banker"),
-        "tie": _TIE,
-        "perfect_pairs": _perfect_pairs,
+    "nz-scale-one": {**_STANDARD, "perfect_pairs": _perfect_pairs(5, 10, 30)},
+    "nz-scale-two": {**_STANDARD, "perfect_pairs": _perfect_pairs(6, 12, 25)},
+    "mini-lucky8": {
+        **_STANDARD,
+        "lucky8_player": _lucky_8(players=True),
+        "lucky8_banker": _lucky_8(players=False),
     },
 }
-_LESS_COMMISSION: Final = frozenset({"au-commission", "nz-scale-one"})
+_LESS_COMMISSION: Final = frozenset(
+    {"au-commission", "nz-scale-one", "nz-scale-two", "mini-lucky8"}
+)
+_CAPPED: Final = frozenset({"lucky8_player", "lucky8_banker"})
+_MOST: Final = 30_000_00  # seed 3: "$30,000 Maximum payout per round of play"
+
+PREPAID: Final = frozenset({"mini-lucky8"})
+"""Where commission is laid beside the wager before it is won (seed 3)."""
 
 RULEBOOKS: Final = tuple(_PAYS)
 """Those that the auditor can judge."""
@@ -186,3 +231,25 @@ def settle_wager(rulebook: str, bet: str, stake: int, hands: Hands) -> Paid:
     taken = bet == "banker" and rulebook in _LESS_COMMISSION
     commission = floor(winnings * _FIVE_PER_CENT) if taken else 0
     return Paid("win", winnings, commission, stake + winnings - commission)
+
+
+def settle_together(
+    rulebook: str, wagers: Sequence[tuple[str, int]], hands: Hands, said: Sequence[int]
+) -> list[Paid]:
+    """What becomes of all wagers of a coup, where the house pays no more than so much in all.
+
+    Args:
+        rulebook: its id.
+        wagers: bet and stake.
+        hands: the cards.
+        said: the winnings that were paid: a maximum is shared in proportion, and to a unit it is
+            the table's choice who has the odd ones.
+    """
+    rights = [settle_wager(rulebook, bet, stake, hands) for bet, stake in wagers]
+    shared = [n for n, (bet, _) in enumerate(wagers) if bet in _CAPPED and rights[n].winnings]
+    whole = sum(rights[n].winnings for n in shared)
+    if whole > _MOST and sum(said[n] for n in shared) == _MOST:
+        for n in shared:
+            if abs(Fraction(rights[n].winnings * _MOST, whole) - said[n]) < 1:
+                rights[n] = Paid("win", said[n], 0, wagers[n][1] + said[n])
+    return rights

@@ -364,7 +364,7 @@ class World:
     def _hold(self) -> None:
         """Log, journals, ledger and live state against one another."""
         self._witness.at_the_end()
-        hold_ledger(self._ledger, self._auditor.purse)
+        hold_ledger(self._ledger, self._auditor.chips.purse)
         hold_journals(self._journals, self._profile[1], self._auditor.reports)
         table = self._seats[1].process
         if not isinstance(table, TableProcess):

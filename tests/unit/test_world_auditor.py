@@ -6,6 +6,12 @@ from random import Random
 import pytest
 
 from events.cards import Card, Hand
+from events.commission import (
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionReturned,
+    SeatAmount,
+)
 from events.table import (
     BettingClosed,
     BettingOpened,
@@ -23,7 +29,15 @@ from events.table import (
 from simulators.dealer import dealt_hands, next_place
 from simulators.world.audited_coup import Violation
 from simulators.world.auditor import Auditor
-from simulators.world.auditor_rules import RULEBOOKS, Hands, is_complete, phase_of, settle_wager
+from simulators.world.auditor_chips import Chips
+from simulators.world.auditor_rules import (
+    RULEBOOKS,
+    Hands,
+    is_complete,
+    phase_of,
+    settle_together,
+    settle_wager,
+)
 from table_core.outcome import judge
 from table_core.settlement import settle
 from table_core.stores import load_rulebook
@@ -73,6 +87,52 @@ def test_odd_amounts_go_the_patrons_way() -> None:
     assert settle_wager("au-even-money", "banker", 101, six) == ("win", 51, 0, 152)
     assert settle_wager("au-commission", "banker", 119, six) == ("win", 119, 5, 233)
     assert Fraction(119, 20) > 5
+
+
+def test_a_maximum_is_shared_as_the_table_shares_it_and_not_otherwise() -> None:
+    suited = Hands(
+        (Card.S2, Card.S3, Card.S3), (Card.DT, Card.D5, Card.C2)
+    )  # 8, three spades: 25 to 1
+    outcome, rng = judge(suited.player, suited.banker), Random(8)
+    rulebook, cut = load_rulebook("mini-lucky8"), 0
+    for _ in range(200):
+        wagers = [
+            Wager(id=f"w{n}", seat=n, bet=bet, stake=rng.randint(1, 30_000))
+            for n in range(1, 8)
+            for bet in ("lucky8_player", "player")
+        ]
+        lines = settle(rulebook, outcome, wagers)
+        asked = [(wager.bet, wager.stake) for wager in wagers]
+        said = [line.winnings for line in lines]
+        rights = settle_together("mini-lucky8", asked, suited, said)
+        assert rights == [(e.result, e.winnings, e.commission, e.paid) for e in lines]
+        cut += any(line.winnings < 25 * line.stake for line in lines if line.bet != "player")
+        said[0], said[2] = said[0] - 2, said[2] + 2
+        assert [
+            right.winnings for right in settle_together("mini-lucky8", asked, suited, said)
+        ] != said
+    assert 0 < cut < 200
+
+
+def test_commission_that_lies_beside_the_wagers_is_chips_until_it_is_taken_or_goes_back() -> None:
+    chips, five = Chips(prepaid=True), (SeatAmount(seat=1, amount=5),)
+    line = SettlementLine(
+        wager="w", seat=1, bet="banker", result="win", category="win",
+        stake=100, winnings=100, commission=5, paid=195,
+    )  # fmt: skip
+    chips.lay(1, 100)
+    chips.beside(CommissionPrepaid(coup=COUP, amounts=five))
+    chips.settle(line, 100)
+    with pytest.raises(Violation, match="commission lies there"):
+        chips.at_the_end(COUP, 5)
+    chips.commission(CommissionCollected(coup=COUP, method="prepaid", amounts=five))
+    chips.at_the_end(COUP, 5)
+    chips.hold()
+    assert (chips.purse[1], chips.tray) == (95, -95)
+    with pytest.raises(Violation, match="owes 6 of commission, and 5 was taken"):
+        chips.at_the_end(COUP, 6)
+    with pytest.raises(Violation, match="-5 beside its wagers"):
+        chips.beside(CommissionReturned(coup=COUP, amounts=five))
 
 
 # ---- what it must see ----
@@ -137,7 +197,7 @@ def test_an_honest_coup_is_heard_to_its_end() -> None:
     auditor = heard(*begun(), settled())
     lying = Hands((CARDS[0], CARDS[2]), (CARDS[1], CARDS[3]))
     auditor.at_the_end(COUP, lying, broken_off=False)
-    assert (auditor.purse[1], auditor.tray) == (500, -500)
+    assert (auditor.chips.purse[1], auditor.chips.tray) == (500, -500)
     with pytest.raises(Violation, match="and there lie"):
         auditor.at_the_end(COUP, Hands(lying.banker, lying.player), broken_off=False)
     with pytest.raises(Violation, match="broken off"):
