@@ -77,6 +77,8 @@ broken: $(STAMP) ## builds with a defect each: is every one caught? ARGS="commis
 	@exec $(BIN)/python -m tests.tools.broken_builds $(ARGS)
 
 bench: $(STAMP) ## the measured figures, each beside its floor
+	@$(BIN)/python -m pip install --quiet --retries 1 --require-hashes -r requirements/bench.txt \
+	    || echo "make bench: no eventsourcing here; replay is measured without its peer" >&2
 	@exec $(BIN)/baccarat bench $(ARGS)
 
 corpus: $(STAMP) ## a log of every type of event, of the version in pyproject.toml, for the tests
@@ -88,6 +90,7 @@ lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade"
 	$(UV) pip compile $(LOCK_OPTIONS) --extra dev -c requirements/runtime.txt pyproject.toml \
 	    -o requirements/dev.txt
 	$(UV) pip compile $(LOCK_OPTIONS) requirements/soak.in -o requirements/soak.txt
+	$(UV) pip compile $(LOCK_OPTIONS) requirements/bench.in -o requirements/bench.txt
 	$(UV) pip compile $(LOCK_OPTIONS) requirements/audit.in -o requirements/audit.txt
 
 # One lock serves every Python and platform we support; it names no index, so a site's own one works.

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.replaying import state_at
-from benchmarks.figures import Figure, beside, percentiles
+from benchmarks.figures import Figure, beside, percentiles, unmeasured
 from benchmarks.rows import Advance, Options
 from events.chain import next_hash, origin_hash
 from events.codec import Envelope, event_id
@@ -34,11 +35,27 @@ from events.log_read import reading
 from events.registry import TABLE_EVENTS
 from events.table import ShoeLoaded
 
-__all__ = ["EVENTS", "RATIO_P50_MOST", "Pass", "figure", "measure", "passes", "stretch"]
+__all__ = [
+    "EVENTS",
+    "PEER_TIMES",
+    "RATIO_P50_MOST",
+    "Pass",
+    "figure",
+    "measure",
+    "passes",
+    "peak_mb",
+    "peer_figure",
+    "stretch",
+]
 
 EVENTS: Final = 100_000
 RATIO_P50_MOST: Final = 2.0
 MEMORY_MOST_MB: Final = 100.0
+PEER_TIMES: Final = 30.0
+_PEER: Final = "replay_peer"
+# It takes half a millisecond to write one of them; to read one takes always the same.
+_PEER_EVENTS: Final = 20_000
+_PEER_PASSES: Final = 5
 _PASSES: Final = 7
 _COUPS: Final = 60  # about as many as a shoe has
 _SEED: Final = 20261127
@@ -70,7 +87,8 @@ def measure(options: Options) -> list[Figure]:
         command += ["--speed", "0", "--seed", str(_SEED), "--data", str(played), "--json"]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
         stretch(played / "table.sqlite", log, options.events or EVENTS)
-        return [figure(*passes(log, advance))]
+        product, floor = passes(log, advance)
+        return [figure(product, floor), _beside_peer(product, log, folder / "peer.sqlite")]
 
 
 def stretch(source: Path, target: Path, events: int) -> None:
@@ -151,16 +169,54 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
         detail={
             "events": float(product[0].events),
             "peak_mb": round(peak, 1),
-            "floor_peak_mb": round(max(each.peak_mb for each in floor), 1),
+            "floorpeak_mb": round(max(each.peak_mb for each in floor), 1),
             "load": round(os.getloadavg()[0], 2),
         },
     )
 
 
-def _pass(role: str, log: Path) -> Pass:
-    command = [sys.executable, "-m", "benchmarks.replay", role, str(log)]
-    run = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 - this very module
-    return msgspec.json.decode(run.stdout, type=Pass)
+def _beside_peer(product: list[Pass], log: Path, store: Path) -> Figure:
+    """The product beside pyeventsourcing, which rebuilds the same coups from a store of its own."""
+    if find_spec("eventsourcing") is None:
+        return unmeasured(
+            _PEER, "eventsourcing is not installed: pip install -r requirements/bench.txt"
+        )
+    _run("benchmarks.peer", "write", str(log), str(store), str(_PEER_EVENTS))
+    peer = [_pass("read", store, "benchmarks.peer") for _ in range(_PEER_PASSES)]
+    return peer_figure(product, peer)
+
+
+def peer_figure(product: list[Pass], peer: list[Pass]) -> Figure:
+    """What is said of product and peer, in microseconds an event; the floor's place is the peer's.
+
+    Args:
+        product: passes over the whole log.
+        peer: passes over as much of it as its store was given; an event costs it always the same.
+    """
+    p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
+    peer_p50, peer_p99 = percentiles([each.seconds * _US / each.events for each in peer])
+    return Figure.of(
+        beside((p50, p99), (peer_p50, peer_p99), digits=2, ratio_digits=3),
+        name=_PEER,
+        unit="us",
+        samples=len(peer),
+        goal=f"{PEER_TIMES:g} times as fast as pyeventsourcing, here as the floor",
+        met=p50 * PEER_TIMES <= peer_p50,
+        detail={
+            "times": round(peer_p50 / p50, 1),
+            "events": float(peer[0].events),
+            "load": round(os.getloadavg()[0], 2),
+        },
+    )
+
+
+def _pass(role: str, log: Path, module: str = "benchmarks.replay") -> Pass:
+    return msgspec.json.decode(_run(module, role, str(log)), type=Pass)
+
+
+def _run(module: str, *words: str) -> bytes:
+    command = [sys.executable, "-m", module, *words]
+    return subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603 - our own modules
 
 
 def _product(log: Path) -> int:
@@ -187,11 +243,11 @@ def _main(role: str, log: str) -> None:
     events = run(Path(log))
     seconds = time.process_time() - begun
     sys.stdout.buffer.write(
-        msgspec.json.encode(Pass(seconds=seconds, events=events, peak_mb=_peak_mb()))
+        msgspec.json.encode(Pass(seconds=seconds, events=events, peak_mb=peak_mb()))
     )
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """The most memory that this process ever had resident; `getrusage` counts its parent's, too."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))

@@ -80,7 +80,12 @@ ROWS: Final = (
         "benchmarks.framing:measure",
         ("framing-enq", "framing-line", "framing-cobs"),
     ),
-    Row("replay", "benchmarks.replay:measure", ("replay",)),
+    Row(
+        "replay",
+        "benchmarks.replay:measure",
+        ("replay", "replay_peer"),
+        needs="for the peer, requirements/bench.txt",
+    ),
     Row("core", "benchmarks.core:measure", ("core",)),
     Row("settle", "benchmarks.settling:measure", ("settle",)),
     Row("judge", "benchmarks.judging:measure", ("judge",), needs="Node.js, npm and its registry"),

@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from baccarat.replaying import replay
-from benchmarks.replay import MEMORY_MOST_MB, Pass, figure, passes, stretch
+from benchmarks.replay import MEMORY_MOST_MB, Pass, figure, passes, peer_figure, stretch
 from events.errors import InputError
 from events.log import EventLog
 from events.log_read import reading
@@ -23,13 +24,24 @@ def test_the_figure_comes_as_a_line_with_its_floor(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=110, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    (line,) = map(json.loads, run.stdout.splitlines())
+    line, peer = map(json.loads, run.stdout.splitlines())
     assert (line["name"], line["unit"], line["detail"]["events"]) == ("replay", "us", 2000.0)
     assert 0 < line["p50"] <= line["p99"]
     assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.05)
     # An interpreter with the product in it, and not a log's worth more.
     assert 20 < line["detail"]["peak_mb"] < MEMORY_MOST_MB
     assert not list(tmp_path.iterdir()), "it leaves something behind"
+    if find_spec("eventsourcing") is None:
+        assert peer["void"].startswith("eventsourcing is not installed")
+    else:
+        assert (peer["void"], peer["detail"]["events"]) == (None, 2000.0)
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(30.0, True), (29.9, False)])
+def test_the_goal_is_thirty_times_the_peer(seconds: float, met: bool) -> None:
+    product = [Pass(seconds=10.0, events=10_000_000, peak_mb=50.0)] * 3
+    found = peer_figure(product, [Pass(seconds=seconds, events=1_000_000, peak_mb=50.0)] * 3)
+    assert (found.met, found.p50, found.floor_p50) == (met, 1.0, seconds)
 
 
 def test_a_log_is_made_long_by_playing_its_shoe_again_under_other_names(tmp_path: Path) -> None:
