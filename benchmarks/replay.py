@@ -169,7 +169,7 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
         detail={
             "events": float(product[0].events),
             "peak_mb": round(peak, 1),
-            "floorpeak_mb": round(max(each.peak_mb for each in floor), 1),
+            "floor_peak_mb": round(max(each.peak_mb for each in floor), 1),
             "load": round(os.getloadavg()[0], 2),
         },
     )
