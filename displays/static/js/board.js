@@ -34,7 +34,7 @@ function add(name) {
   const tile = el(
     "article.tile",
     { data: { table: name }, aria: { label: name } },
-    el("h3", {}, el("span", { textContent: name }), parts.at),
+    el("h2", {}, el("span", { textContent: name }), parts.at),
     parts.shoe,
     parts.last,
     parts.stands,

@@ -1,0 +1,164 @@
+"""`baccarat property` on a hub and a database: what a person runs and asks, and is answered."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from baccarat.cli import main
+from events.checkpoint import Checkpoint, signed_checkpoint
+from events.integrity import CheckpointKeyChanged
+from events.log import EventLog
+from events.note import SigningKey, parse_note
+from events.table import CoupSettled
+from property.cosigned import cosigned_at, witness_key
+from property.witness_book import read_book
+from tests.support.nats_hub import Hub, made_streams, running_hub
+from tests.support.postgres import Postgres
+from tests.support.property_logs import dealt, entries_in, into_archive, played, write_log
+from tests.support.property_site import PropertySite, health
+
+B7 = SigningKey("harbour/b7", b"7" * 32)
+ORIGINS = ("harbour/b7", "harbour/b8")
+PATIENCE_S = 60.0
+
+
+def test_a_file_is_begun_judged_and_found_wanting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "property.toml")
+    assert main(["property", "init", path]) == 0
+    assert main(["property", "init", path]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["property", "check", path, "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert {each["key"] for each in told["errors"]} >= {"", "hub.ca"}
+    assert main(["property", "run", path]) == 2
+
+
+@pytest.fixture(scope="module")
+def hub_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with running_hub(tmp_path_factory.mktemp("hub"), ORIGINS, nodes=1) as hub:
+        asyncio.run(made_streams(hub))
+        yield hub
+
+
+def settled(log: Path) -> dict[str, CoupSettled]:
+    """Each coup of a log that was settled, and how."""
+    events = (entry.data for entry in entries_in(log))
+    return {each.coup: each for each in events if isinstance(each, CoupSettled)}
+
+
+def until_well(site: PropertySite) -> dict[str, Any]:
+    """The standing of a property once nothing stands and nothing is on its way."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        code, told = site.status()
+        arrived = [each["lag"] == 0 and each["position"] for each in told["tables"]]
+        if code == 0 and len(arrived) == len(ORIGINS) and all(arrived):
+            return told
+        assert time.monotonic() < deadline, told
+
+
+def test_logs_go_up_are_archived_cosigned_shown_and_asked(
+    hub_node: Hub, postgres: Postgres, tmp_path: Path
+) -> None:
+    logs = {origin: tmp_path / f"{origin[-2:]}.sqlite" for origin in ORIGINS}
+    for number, (origin, path) in enumerate(logs.items()):
+        signed = [CheckpointKeyChanged(key=str(B7.verifier))]
+        write_log(path, origin, [*signed, *dealt(number + 1, 12)])
+    with EventLog.open(logs["harbour/b7"], "harbour/b7") as log:
+        size = log.position
+        log.keep_checkpoint(signed_checkpoint(Checkpoint("harbour/b7", size, log.root), [B7]))
+    archive, keys = postgres.database(), {"harbour/b7": [B7]}
+    site = PropertySite(tmp_path, archive, hub_node, logs, keys)
+    with site.running() as child:
+        told = until_well(site)
+        assert (told["archive"], told["hub"], told["witness"]) == ("ok", "ok", "ok")
+        positions = {each["table"]: each["position"] for each in told["tables"]}
+        assert positions == {origin: len(entries_in(path)) for origin, path in logs.items()}
+        assert health(site.page_port) == {"live": True, "reason": "", "screens": 0}
+        card = str(next(iter(settled(logs["harbour/b8"]).values())).settlement.player[0])
+        found = {(each["table"], each["coup"]) for each in site.rows("coups", "--card", card)}
+        assert found == {
+            (origin[-2:], coup)
+            for origin, path in logs.items()
+            for coup, each in settled(path).items()
+            if card in map(str, (*each.settlement.player, *each.settlement.banker))
+        }
+        child.stop()
+    kept = {each.origin: each for each in read_book(tmp_path / "witness.sqlite")[0]}
+    assert kept["harbour/b8"].note is None  # nobody has signed it
+    note = kept["harbour/b7"].note
+    assert note is not None
+    assert kept["harbour/b7"].size == size
+    assert cosigned_at(parse_note(note), witness_key(site.witness)) is not None
+
+
+@pytest.fixture
+def archived(postgres: Postgres, tmp_path: Path) -> PropertySite:
+    """A property whose archive is filled, and read alone."""
+    path, archive = tmp_path / "b7.sqlite", postgres.database()
+    write_log(path, "harbour/b7", played(3, 15))
+    into_archive(archive, path)
+    return PropertySite(tmp_path, archive)
+
+
+def test_an_alarm_that_stands_is_told_and_a_feed_that_was_not_stopped_cannot_be_released(
+    archived: PropertySite,
+) -> None:
+    (url,) = (line for line in archived.config.read_text().splitlines() if "database" in line)
+    with psycopg.connect(url.split('"')[1]) as db:
+        db.execute(
+            "UPDATE property.head SET state = 'stopped'; "
+            'INSERT INTO property.feed_alarm (site, "table", kind, position, reason) '
+            "VALUES ('harbour', 'b7', 'fork', 9, 'another past')"
+        )
+    code, told = archived.status()
+    assert code == 1
+    assert told["tables"][0]["feed_alarms"] == ["fork"]
+    assert told["tables"][0]["feed"] == "stopped"
+    alarms = archived.rows("alarms")
+    assert ("feed", "fork", 9) in {(each["of"], each["alarm"], each["position"]) for each in alarms}
+    assert archived.ask("release", "harbour/b7", "--by", "mary").code == 0
+    assert "fork" not in {each["alarm"] for each in archived.rows("alarms")}
+    assert archived.ask("release", "harbour/b7", "--by", "mary").code == 1
+    assert archived.ask("release", "b7", "--by", "mary").code == 2
+
+
+def test_who_is_away_is_said_in_one_line(tmp_path: Path) -> None:
+    site = PropertySite(tmp_path, "postgresql://nobody@127.0.0.1:1/property")
+    code, told = site.status()
+    assert (code, told["well"], told["tables"]) == (1, False, [])
+    assert "127.0.0.1:1" in told["archive"]
+    asked = site.ask("query", "win")
+    assert asked.code == 2
+    assert len(asked.err.splitlines()) == 1
+
+
+def test_the_page_answers_its_own_alone_and_refuses_nonsense_in_words(
+    archived: PropertySite,
+) -> None:
+    with archived.running("page"):
+        assert health(archived.page_port)
+        with httpx.Client(base_url=f"http://127.0.0.1:{archived.page_port}") as client:
+            page = client.get("/")
+            assert "default-src 'none'" in page.headers["content-security-policy"]
+            answer = client.get("/ask/win").json()
+            assert answer["columns"][:3] == ["site", "table", "day"]
+            assert [tuple(row[:2]) for row in answer["rows"]] == [("harbour", "b7")]
+            wrong = client.get("/ask/coups", params={"card": "1X"})
+            assert (wrong.status_code, "not a card" in wrong.text) == (400, True)
+            assert client.get("/ask/everything").status_code == 400
+            assert client.get("/ask/win", params={"drop": "table"}).status_code == 400
+            elsewhere = {"sec-fetch-site": "cross-site"}
+            assert client.get("/ask/win", headers=elsewhere).status_code == 403
+            assert client.get("/events", headers=elsewhere).status_code == 403
+            assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+            assert client.post("/ask/win").status_code == 405
