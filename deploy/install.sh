@@ -86,15 +86,21 @@ systemd-sysusers ${root:+--root="$root"} baccarat.conf
 systemd-tmpfiles ${root:+--root="$root"} --create baccarat.conf
 
 [ -z "$root" ] || { say "done, in $root"; exit 0; }
-systemctl daemon-reload
-udevadm control --reload || say "udev does not run here: its rules hold from the next start"
+now=--now
+if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+else
+    now= # in the making of an image, say
+    say "systemd does not run here: what is enabled starts when it does"
+fi
+udevadm control --reload 2>/dev/null || say "udev does not run here: its rules hold from the next start"
 [ -n "$table" ] || { say "done; write /etc/baccarat/TABLE.toml, then run this with --table TABLE"; exit 0; }
 /opt/baccarat/bin/baccarat config check "/etc/baccarat/$table.toml"
 for service in table shoe displays scoreboard cage metrics; do
     case $service in
         displays | scoreboard | cage | metrics) grep -q "^\[$service\]" "/etc/baccarat/$table.toml" || continue ;;
     esac
-    systemctl enable --now "baccarat-$service@$table"
+    systemctl enable $now "baccarat-$service@$table"
 done
-systemctl enable --now "baccarat-backup@$table.timer"
-say "table $table runs, and will after a power cut"
+systemctl enable $now "baccarat-backup@$table.timer"
+say "table $table starts after every power cut${now:+, and runs}"

@@ -123,7 +123,7 @@ def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
 
 
 def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
-    """Write the file, whole or not at all.
+    """Write the file, whole or not at all; it stays whose it was, and readable to whom it was.
 
     Raises:
         OSError: it cannot be written.
@@ -137,5 +137,16 @@ def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
     ) as file:
         file.writelines(lines)
         file.flush()
+        if path.exists():
+            _keep_readers(file.fileno(), path.stat())
         os.fsync(file.fileno())
     Path(file.name).replace(path)
+
+
+def _keep_readers(new: int, before: os.stat_result) -> None:
+    """The services that read the file are its group, and root who changes it is not."""
+    try:
+        os.fchown(new, before.st_uid, before.st_gid)
+    except PermissionError:
+        return  # whose it is now is another group's, which was never let in
+    os.fchmod(new, before.st_mode & 0o777)

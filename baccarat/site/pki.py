@@ -178,6 +178,9 @@ class Pki:
             new = path.with_name(f".{path.name}.new")
             new.unlink(missing_ok=True)
             new.touch(mode, exist_ok=False)
+            if path.exists():  # a broker that reads its key by its own user still can
+                before = path.stat()
+                os.chown(new, before.st_uid, before.st_gid)
             with new.open("wb") as file:
                 file.write(data)
                 file.flush()

@@ -1,6 +1,7 @@
 """`baccarat user`: who may log in is written, shown and taken out; nonsense is one line."""
 
 import io
+import os
 import stat
 from pathlib import Path
 
@@ -112,3 +113,17 @@ def test_a_file_that_is_not_there_says_how_to_make_it(
     assert run(monkeypatch, words[0], people, *words[1:]) == 2
     assert f"baccarat user add {people}" in capsys.readouterr().err
     assert not people.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_who_could_read_the_file_still_can(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The services read it by their group; root, who is not in it, adds somebody."""
+    assert run(monkeypatch, "add", people, "mary", "--role", "supervisor") == 0
+    assert stat.S_IMODE(people.stat().st_mode) == 0o600
+    os.chown(people, 0, 65534)
+    people.chmod(0o640)
+    assert run(monkeypatch, "add", people, "abe", "--role", "dealer") == 0
+    assert run(monkeypatch, "remove", people, "mary") == 0
+    found = people.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (0, 65534, 0o640)
+    assert load_accounts(people).keys() == {"abe"}
