@@ -23,6 +23,9 @@ class Hand(Enum):
     PLAYER = "player"
     BANKER = "banker"
 
+    # Enum's own is a function of Python, and hands and faces are looked up all the time.
+    __hash__ = object.__hash__
+
 
 class Winner(Enum):
     """How a coup came out."""
@@ -30,6 +33,8 @@ class Winner(Enum):
     PLAYER = "player"
     BANKER = "banker"
     TIE = "tie"
+
+    __hash__ = object.__hash__  # as above
 
 
 class Card(Enum):
@@ -49,6 +54,8 @@ class Card(Enum):
         self.rank: str = text[0]
         self.suit: str = text[1]
         self.points: int = POINTS[text[0]]
+
+    __hash__ = object.__hash__  # as above
 
     def __str__(self) -> str:
         return str(self.value)
@@ -76,4 +83,4 @@ def parse_card(text: str) -> Card:
 
 def total(cards: Iterable[Card]) -> int:
     """A hand's points: the last digit of the sum (seed 2: "a hand totaling 15 becomes 5")."""
-    return sum(card.points for card in cards) % 10
+    return sum([card.points for card in cards]) % 10

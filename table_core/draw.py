@@ -6,6 +6,7 @@ options for anybody: "the dealer calls every play in accordance with the tables 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -103,17 +104,28 @@ def due(player: Sequence[Card], banker: Sequence[Card]) -> tuple[Hand | None, tu
     came = min(len(player), _TWO) + min(len(banker), _TWO)
     if came < len(INITIAL):
         return INITIAL[came].hand, INITIAL[: came + 1]
-    player_total, banker_total = total(player[:_TWO]), total(banker[:_TWO])
-    rules = [*INITIAL, _rule(Hand.PLAYER, player_total, banker_total, None)]
+    totals = total(player[:_TWO]), total(banker[:_TWO])
+    rules = _players_rules(*totals)
     third: int | None = None
     if rules[-1].draws:
         if len(player) == _TWO:
-            return Hand.PLAYER, tuple(rules)
+            return Hand.PLAYER, rules
         third = player[_TWO].points
-    rules.append(_rule(Hand.BANKER, player_total, banker_total, third))
+    rules = _all_rules(*totals, third)
     if rules[-1].draws and len(banker) == _TWO:
-        return Hand.BANKER, tuple(rules)
-    return None, tuple(rules)
+        return Hand.BANKER, rules
+    return None, rules
+
+
+# The table is searched once for each of its some thousand situations, however often one comes.
+@cache
+def _players_rules(player: int, banker: int) -> tuple[DrawRule, ...]:
+    return (*INITIAL, _rule(Hand.PLAYER, player, banker, None))
+
+
+@cache
+def _all_rules(player: int, banker: int, third: int | None) -> tuple[DrawRule, ...]:
+    return (*_players_rules(player, banker), _rule(Hand.BANKER, player, banker, third))
 
 
 def _rule(hand: Hand, player: int, banker: int, third: int | None) -> DrawRule:

@@ -15,6 +15,7 @@ DealError = Literal["incomplete_coup", "excess_card"]
 """Why a row of cards is no coup: one was still due, or one came when none was."""
 
 _TWO: Final = 2
+_FOUR: Final = 4
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -50,6 +51,11 @@ def judge(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
         raise OurBug(f"judged {len(player)} and {len(banker)} cards; a hand has at least two")
     hand, rules = due(player, banker)
     drawn = [rule.hand for rule in rules if rule.draws]
+    as_due = (len(player), len(banker)) == (drawn.count(Hand.PLAYER), drawn.count(Hand.BANKER))
+    return _outcome(player, banker, complete=hand is None and as_due)
+
+
+def _outcome(player: Sequence[Card], banker: Sequence[Card], *, complete: bool) -> Outcome:
     player_total, banker_total = total(player), total(banker)
     return Outcome(
         player=tuple(player),
@@ -57,9 +63,8 @@ def judge(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
         player_total=player_total,
         banker_total=banker_total,
         winner=_winner(player_total, banker_total),
-        natural=any(total(cards[:_TWO]) in NATURAL for cards in (player, banker)),
-        complete=hand is None
-        and (len(player), len(banker)) == (drawn.count(Hand.PLAYER), drawn.count(Hand.BANKER)),
+        natural=total(player[:_TWO]) in NATURAL or total(banker[:_TWO]) in NATURAL,
+        complete=complete,
     )
 
 
@@ -69,15 +74,17 @@ def deal(cards: Sequence[Card]) -> Outcome | DealError:
     Returns:
         The outcome, or the code of what is wrong with the row of cards.
     """
-    hands: dict[Hand, list[Card]] = {Hand.PLAYER: [], Hand.BANKER: []}
-    for card in cards:
-        hand, _ = due(hands[Hand.PLAYER], hands[Hand.BANKER])
+    # The first four go by turns whatever they are: `table_core.draw.INITIAL`.
+    player, banker = list(cards[:_FOUR:_TWO]), list(cards[1:_FOUR:_TWO])
+    hand, _ = due(player, banker)
+    for card in cards[_FOUR:]:
         if hand is None:
             return "excess_card"
-        hands[hand].append(card)
-    if due(hands[Hand.PLAYER], hands[Hand.BANKER])[0] is not None:
+        (player if hand is Hand.PLAYER else banker).append(card)
+        hand, _ = due(player, banker)
+    if hand is not None:
         return "incomplete_coup"
-    return judge(hands[Hand.PLAYER], hands[Hand.BANKER])
+    return _outcome(player, banker, complete=True)
 
 
 def _winner(player_total: int, banker_total: int) -> Winner:

@@ -1,19 +1,19 @@
 """Which wagers a table takes: the rulebook's limits and combinations, each refusal with its code.
 
-One wager after another goes through the checks of `_CHECKS` in their order, against what stands by
+One wager after another goes through the checks in the order of their codes, against what stands by
 then; the first that objects refuses it, and a refused wager counts for nothing in the checks of the
 next. `main_wager_required` comes last and looks at the whole set, for a side bet may be placed
 before the wager it needs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from events.commands import Refusal
 from events.money import MAX_STAKE
 from events.table import Wager
 from table_core.refusals import refuse
-from table_core.rulebook import Bet, Requirement, Rulebook
+from table_core.rulebook import Requirement, Rulebook
 from table_core.standing import Standing, Tally, with_wagers
 from table_core.wagers import KINDS, patron_of
 
@@ -30,6 +30,7 @@ MIN_SEAT: Final = 1
 MAX_SEAT: Final = 99
 
 _SIDES: Final = {"player": "banker", "banker": "player"}
+_NOTHING: Final = Standing()
 _MAIN: Final = frozenset({"player", "banker", "tie"})
 # The four betting options of seed 3; Player and Banker are the two sides of one.
 _OPTION: Final = {
@@ -74,27 +75,19 @@ def check(
         `below_minimum` `table_maximum` `differential` `invalid_seat` `duplicate_wager`
         `opposite_sides` `too_many_options` `main_wager_required`.
     """
-    before = with_wagers(Standing(), standing)
-    refusals = check_more(rulebook, before, asked)
+    so_far = _SoFar(rulebook, with_wagers(Standing(), standing) if standing else _NOTHING)
+    refusals = _each(asked, so_far)
     if whole:
-        taken = [w for w, refusal in zip(asked, refusals, strict=True) if refusal is None]
-        needs = iter(unsupported(rulebook, taken, with_wagers(before, taken)))
-        refusals = tuple(refusal or next(needs) for refusal in refusals)
-    return refusals
+        judged = zip(asked, refusals, strict=True)
+        return tuple([refusal or _main_wager_required(w, so_far) for w, refusal in judged])
+    return tuple(refusals)
 
 
 def check_more(
     rulebook: Rulebook, standing: Standing, asked: Sequence[Wager]
 ) -> tuple[Refusal | None, ...]:
     """As `check` of what is not the whole yet, against sums that are known already."""
-    so_far = _SoFar(rulebook, standing)
-    refusals: list[Refusal | None] = []
-    for wager in asked:
-        refusal = _first_objection(wager, so_far)
-        if refusal is None:
-            so_far.tally.add(wager)
-        refusals.append(refusal)
-    return tuple(refusals)
+    return tuple(_each(asked, _SoFar(rulebook, standing)))
 
 
 def unsupported(
@@ -135,105 +128,102 @@ def withdrawal_refusal(rulebook: Rulebook, before: Standing, after: Standing) ->
     return None
 
 
+def _each(asked: Sequence[Wager], so_far: _SoFar) -> list[Refusal | None]:
+    refusals: list[Refusal | None] = []
+    for wager in asked:
+        refusal = _first_objection(wager, so_far)
+        if refusal is None:
+            so_far.tally.add(wager)
+        refusals.append(refusal)
+    return refusals
+
+
 def _first_objection(wager: Wager, so_far: _SoFar) -> Refusal | None:
-    for code, objection in _CHECKS:
-        text = objection(wager, so_far)
-        if text is not None:
-            return Refusal(code=code, text=text)
-    return None
+    """The first of the checks that objects, in the order of `check`'s codes."""
+    return (
+        _wrong_wager(wager, so_far.rulebook)
+        or _beyond_its_limits(wager, so_far)
+        or _beyond_the_tables_limits(wager, so_far)
+        or _at_odds_with_others(wager, so_far)
+    )
 
 
 # ---- the bet and its stake ----
 
 
-def _unknown_bet(wager: Wager, _: _SoFar) -> str | None:
-    return None if wager.bet in KINDS else f"no such bet as {wager.bet!r}"
-
-
-def _not_offered(wager: Wager, so_far: _SoFar) -> str | None:
-    bet = so_far.rulebook.bets.get(wager.bet)
-    if bet is not None and bet.offered:
-        return None
-    return f"{wager.bet} is not offered under {so_far.rulebook.id}"
-
-
-def _invalid_stake(wager: Wager, _: _SoFar) -> str | None:
-    if 0 < wager.stake <= MAX_STAKE:
-        return None
-    return f"a stake is a whole number of minor units, from 1 to {MAX_STAKE}"
-
-
-def _not_a_step(wager: Wager, so_far: _SoFar) -> str | None:
-    step = _bet(wager, so_far).step
-    return f"{wager.stake} is no multiple of {step}" if wager.stake % step else None
+def _wrong_wager(wager: Wager, rulebook: Rulebook) -> Refusal | None:
+    """`unknown_bet` `not_offered` `invalid_stake` `not_a_step`."""
+    if wager.bet not in KINDS:
+        return refuse("unknown_bet", f"no such bet as {wager.bet!r}")
+    bet = rulebook.bets.get(wager.bet)
+    if bet is None or not bet.offered:
+        return refuse("not_offered", f"{wager.bet} is not offered under {rulebook.id}")
+    if not 0 < wager.stake <= MAX_STAKE:
+        text = f"a stake is a whole number of minor units, from 1 to {MAX_STAKE}"
+        return refuse("invalid_stake", text)
+    if wager.stake % bet.step:
+        return refuse("not_a_step", f"{wager.stake} is no multiple of {bet.step}")
+    return None
 
 
 # ---- limits ----
 
 
-def _above_maximum(wager: Wager, so_far: _SoFar) -> str | None:
-    bet, stake = _bet(wager, so_far), wager.stake
-    if bet.per == "spot":
-        stake += so_far.tally.spots(patron_of(wager)).get(wager.bet, {}).get(str(wager.seat), 0)
-    if bet.maximum is None or stake <= bet.maximum:
-        return None
-    return f"{stake} on {wager.bet} is above its maximum of {bet.maximum} for a {bet.per}"
+def _beyond_its_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
+    """`above_maximum` `below_minimum`."""
+    bet, stake = so_far.rulebook.bets[wager.bet], wager.stake
+    if bet.maximum is not None:
+        if bet.per == "spot":
+            spots = so_far.tally.spots(patron_of(wager))
+            stake += spots.get(wager.bet, {}).get(str(wager.seat), 0)
+        if stake > bet.maximum:
+            text = f"{stake} on {wager.bet} is above its maximum of {bet.maximum} for a {bet.per}"
+            return refuse("above_maximum", text)
+    if wager.stake < bet.minimum:
+        text = f"{wager.stake} on {wager.bet} is below its minimum of {bet.minimum}"
+        return refuse("below_minimum", text)
+    return None
 
 
-def _below_minimum(wager: Wager, so_far: _SoFar) -> str | None:
-    minimum = _bet(wager, so_far).minimum
-    if wager.stake >= minimum:
-        return None
-    return f"{wager.stake} on {wager.bet} is below its minimum of {minimum}"
-
-
-def _table_maximum(wager: Wager, so_far: _SoFar) -> str | None:
-    maximum, staked = so_far.rulebook.limits.table_maximum, so_far.tally.staked + wager.stake
-    if maximum is None or staked <= maximum:
-        return None
-    return f"all stakes together would be {staked}, above the table's maximum of {maximum}"
-
-
-def _differential(wager: Wager, so_far: _SoFar) -> str | None:
-    """Refuses what widens the gap beyond the limit, never what narrows it."""
-    limit, other = so_far.rulebook.limits.differential, _SIDES.get(wager.bet)
-    if limit is None or other is None:
-        return None
-    ahead = so_far.tally.by_bet.get(wager.bet, 0) + wager.stake - so_far.tally.by_bet.get(other, 0)
-    if ahead <= limit:
-        return None
-    return f"{wager.bet} would be {ahead} ahead of {other}; the differential is {limit}"
+def _beyond_the_tables_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
+    """`table_maximum` `differential`; the latter for what widens the gap, never what narrows it."""
+    limits, tally = so_far.rulebook.limits, so_far.tally
+    maximum, staked = limits.table_maximum, tally.staked + wager.stake
+    if maximum is not None and staked > maximum:
+        text = f"all stakes together would be {staked}, above the table's maximum of {maximum}"
+        return refuse("table_maximum", text)
+    limit, other = limits.differential, _SIDES.get(wager.bet)
+    if limit is not None and other is not None:
+        ahead = tally.by_bet.get(wager.bet, 0) + wager.stake - tally.by_bet.get(other, 0)
+        if ahead > limit:
+            text = f"{wager.bet} would be {ahead} ahead of {other}; the differential is {limit}"
+            return refuse("differential", text)
+    return None
 
 
 # ---- the patron and what else the patron has ----
 
 
-def _invalid_seat(wager: Wager, _: _SoFar) -> str | None:
-    if MIN_SEAT <= wager.seat <= MAX_SEAT:
-        return None
-    return f"seats are {MIN_SEAT} to {MAX_SEAT}"
+def _at_odds_with_others(wager: Wager, so_far: _SoFar) -> Refusal | None:
+    """`invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`."""
+    if not MIN_SEAT <= wager.seat <= MAX_SEAT:
+        return refuse("invalid_seat", f"seats are {MIN_SEAT} to {MAX_SEAT}")
+    if so_far.tally.known(wager.id):
+        return refuse("duplicate_wager", f"wager {wager.id!r} stands already")
+    options, other = so_far.rulebook.options, _SIDES.get(wager.bet)
+    if other is not None and not options.allow_opposite and so_far.has(wager, other):
+        return refuse("opposite_sides", f"the patron has {other} already")
+    if options.max_options is not None and _too_many_options(wager, so_far, options.max_options):
+        names = ", ".join(dict.fromkeys(_OPTION.values()))
+        return refuse("too_many_options", f"a patron may play {options.max_options} of {names}")
+    return None
 
 
-def _duplicate_wager(wager: Wager, so_far: _SoFar) -> str | None:
-    return f"wager {wager.id!r} stands already" if so_far.tally.known(wager.id) else None
-
-
-def _opposite_sides(wager: Wager, so_far: _SoFar) -> str | None:
-    other = _SIDES.get(wager.bet)
-    if other is None or so_far.rulebook.options.allow_opposite or not so_far.has(wager, other):
-        return None
-    return f"the patron has {other} already"
-
-
-def _too_many_options(wager: Wager, so_far: _SoFar) -> str | None:
-    most = so_far.rulebook.options.max_options
-    if most is None or wager.bet not in _OPTION:
-        return None
+def _too_many_options(wager: Wager, so_far: _SoFar, most: int) -> bool:
+    if wager.bet not in _OPTION:
+        return False
     bets = {wager.bet, *so_far.tally.spots(patron_of(wager))}
-    options = {_OPTION[bet] for bet in bets if bet in _OPTION}
-    if len(options) <= most:
-        return None
-    return f"a patron may play {most} of {', '.join(dict.fromkeys(_OPTION.values()))}"
+    return len({_OPTION[bet] for bet in bets if bet in _OPTION}) > most
 
 
 def _main_wager_required(wager: Wager, so_far: _SoFar) -> Refusal | None:
@@ -250,23 +240,3 @@ def _main_wager_required(wager: Wager, so_far: _SoFar) -> Refusal | None:
             return None
         text = f"{wager.bet} needs Player or Banker of the same patron in its box"
     return Refusal(code="main_wager_required", text=text)
-
-
-def _bet(wager: Wager, so_far: _SoFar) -> Bet:
-    return so_far.rulebook.bets[wager.bet]
-
-
-_CHECKS: Final[tuple[tuple[str, Callable[[Wager, _SoFar], str | None]], ...]] = (
-    ("unknown_bet", _unknown_bet),
-    ("not_offered", _not_offered),
-    ("invalid_stake", _invalid_stake),
-    ("not_a_step", _not_a_step),
-    ("above_maximum", _above_maximum),
-    ("below_minimum", _below_minimum),
-    ("table_maximum", _table_maximum),
-    ("differential", _differential),
-    ("invalid_seat", _invalid_seat),
-    ("duplicate_wager", _duplicate_wager),
-    ("opposite_sides", _opposite_sides),
-    ("too_many_options", _too_many_options),
-)

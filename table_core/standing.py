@@ -56,13 +56,14 @@ class Tally:
 
     __slots__ = (
         "_before",
+        "_came",
         "_gone",
         "_new",
         "_own",
         "_spots",
+        "_went",
         "by_bet",
         "count",
-        "line_bytes",
         "staked",
     )
 
@@ -70,8 +71,9 @@ class Tally:
         self.by_bet = dict(before.by_bet)
         self.count = before.count
         self.staked = before.staked
-        self.line_bytes = before.line_bytes
         self._before = before
+        self._came: list[Wager] = []
+        self._went: list[Wager] = []
         self._new: set[str] = set()
         self._gone: set[str] = set()
         self._spots = dict(before.spots)
@@ -91,7 +93,7 @@ class Tally:
             staked += stake
         self.staked = staked
         self.count += len(wagers)
-        self.line_bytes += _line_bytes(wagers)
+        self._came += wagers
         self._new.update([wager.id for wager in wagers])
 
     def remove(self, *wagers: Wager) -> None:
@@ -107,8 +109,14 @@ class Tally:
             self.by_bet[bet] -= stake
             self.staked -= stake
         self.count -= len(wagers)
-        self.line_bytes -= _line_bytes(wagers)
+        self._went += wagers
         self._gone.update([wager.id for wager in wagers])
+
+    @property
+    def line_bytes(self) -> int:
+        """The most that the lines of all take in a settlement; counted when it is asked for."""
+        moved = _line_bytes(self._came) - _line_bytes(self._went)
+        return self._before.line_bytes + moved
 
     def known(self, name: str) -> bool:
         """Whether a wager of this id stands."""
@@ -170,5 +178,7 @@ def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
 
 def _line_bytes(wagers: Sequence[Wager]) -> int:
     """The most that the wagers' lines take in a settlement."""
+    if not wagers:
+        return 0
     texts = "".join([f"{wager.id}{wager.bet}{wager.patron or ''}" for wager in wagers])
     return len(wagers) * _LINE_BYTES + len(_encoder.encode(texts)) - _QUOTES
