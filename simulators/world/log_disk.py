@@ -8,6 +8,7 @@ commit may find the disk full, or its fsync fail, and then nobody knows what was
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from events.chain import next_hash
@@ -20,9 +21,22 @@ from events.log_files import LogFiles
 from events.log_lock import WriterLock
 from events.log_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
 from simulators.world.trouble import Trouble
+from table_core.shell.books import snapshot_of
 
-__all__ = ["DISK_FULL", "SYNC_FAILED", "SYNC_FAILED_STORED", "LogDisk", "WorldLog"]
+__all__ = [
+    "DISK_FULL",
+    "SNAPSHOT_LOST",
+    "SNAPSHOT_OLD",
+    "SNAPSHOT_TORN",
+    "SYNC_FAILED",
+    "SYNC_FAILED_STORED",
+    "LogDisk",
+    "WorldLog",
+]
 
+SNAPSHOT_LOST: Final = "snapshot_lost"
+SNAPSHOT_OLD: Final = "snapshot_old"
+SNAPSHOT_TORN: Final = "snapshot_torn"
 DISK_FULL: Final = "log_disk_full"
 SYNC_FAILED: Final = "log_sync_failed"
 SYNC_FAILED_STORED: Final = "log_sync_failed_stored"
@@ -112,6 +126,7 @@ class LogDisk:
     def __init__(self, path: Path, origin: str, trouble: Trouble) -> None:
         self.path = path
         self._origin = origin
+        self._snapshots: list[bytes] = []  # that lay beside the log at a start
         self._db = sqlite3.connect(":memory:", isolation_level=None, factory=_Connection)
         self._db.execute("BEGIN")
         self._db.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -133,9 +148,28 @@ class LogDisk:
         """
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
+        self._remember_snapshot()
         log = WorldLog(self.path, self._origin, self._tail(), _Files(self.path, self._db))
         log.told = told
         return log
+
+    def spoil_snapshot(self, how: str, rng: Random) -> None:
+        """The snapshot beside the log is lost, torn, or one from before."""
+        self._remember_snapshot()
+        path = snapshot_of(self.path)
+        if how == SNAPSHOT_LOST or not self._snapshots:
+            path.unlink(missing_ok=True)
+        elif how == SNAPSHOT_TORN:
+            newest = self._snapshots[-1]
+            path.write_bytes(newest[: rng.randrange(len(newest))])
+        else:
+            path.write_bytes(rng.choice(self._snapshots))
+
+    def _remember_snapshot(self) -> None:
+        path = snapshot_of(self.path)
+        found = path.read_bytes() if path.exists() else b""
+        if found and found not in self._snapshots:
+            self._snapshots.append(found)
 
     def stored(self, after: int) -> list[Stored]:
         """What lies on the disk behind a position, whatever any process thinks of it."""

@@ -5,6 +5,7 @@ as `simulators.croupier` does, and does by whim what people do: forgets to close
 late, corrects a coup that was paid.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import count
 from random import Random
@@ -38,7 +39,7 @@ from simulators.supervisor import (
     is_undealt,
     needs_somebody,
 )
-from simulators.view import OVER, STALLED, CoupSeen, TableSeen
+from simulators.view import OVER, STALLED, TableSeen
 from simulators.world.desk import Desk, WorldView
 from simulators.world.shoe import WorldShoe
 from simulators.world.waiting import Waiting
@@ -55,7 +56,8 @@ _BETWEEN_US: Final = (0, 0, 0, 500_000, 1_500_000)
 _SEATS: Final = (0, 1, 1, 2, 2, 3, 4)
 _FORGETS_TO_CLOSE: Final = 0.1
 _HASTY: Final = 0.1
-_CORRECTS: Final = 0.03
+_CORRECTS: Final = 0.05
+_LOOKS_BACK: Final = 6  # coups, those of the shoe before among them
 # Looks of two seconds: what was lost on the bus has come again by then.
 _HEARD_WITHIN: Final = 8
 # A device whose last word was lost, and that says nothing between coups, is switched off and on.
@@ -124,6 +126,7 @@ class Staff:
         self._number = 0
         self._in_the_way = 0
         self._corrections = 0
+        self._paid: deque[tuple[int, str]] = deque(maxlen=_LOOKS_BACK)
 
     async def play(self, coups: int) -> None:
         """Play so many coups, and end the shoe."""
@@ -286,19 +289,21 @@ class Staff:
                     reason="other cards lie there",
                 )
             )
-        elif self._rng.random() < _CORRECTS:
-            await self._correct(self._second_thoughts(standing))
+        self._paid.append((self._number, coup))
+        if self._rng.random() < _CORRECTS:
+            of_late = [paid for number, paid in self._paid if number > self._number - _LOOKS_BACK]
+            await self._correct(self._second_thoughts(self._rng.choice(of_late)))
 
-    def _second_thoughts(self, standing: CoupSeen) -> Command:
+    def _second_thoughts(self, coup: str) -> Command:
         """A coup that was paid is put right for another reason than its cards."""
         if self._rng.random() < 0.3:  # noqa: PLR2004 - rather a wager
             return VoidCoup(
-                transaction=self._transaction("vp"), coup=standing.id, reason="dealt out of turn"
+                transaction=self._transaction("vp"), coup=coup, reason="dealt out of turn"
             )
         left_out = WagerRequest(seat=7, bet="player", stake=100 * self._rng.randint(1, 50))
         return CorrectWager(
             transaction=self._transaction("cw"),
-            coup=standing.id,
+            coup=coup,
             to=left_out,
             reason="it lay there and was not entered",
         )

@@ -11,13 +11,23 @@ from typing import Final
 from events.errors import InputError
 from simulators.faults import FAULTS
 from simulators.world.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
-from simulators.world.log_disk import DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED
+from simulators.world.log_disk import (
+    DISK_FULL,
+    SNAPSHOT_LOST,
+    SNAPSHOT_OLD,
+    SNAPSHOT_TORN,
+    SYNC_FAILED,
+    SYNC_FAILED_STORED,
+)
 from simulators.world.trouble import Killed, Trouble
 
 __all__ = ["AT_ONCE", "WORLD_FAULTS", "Mischief", "parse_world_faults"]
 
 _DEATHS: Final = ("kill_cage", "kill_driver", "kill_table")
-AT_ONCE: Final = ("bus_disconnect", "bus_wipe", "kill_display", "power_cut", "snapshot_lost")
+AT_ONCE: Final = (
+    *("bus_disconnect", "bus_wipe", "kill_display", "power_cut"),
+    *(SNAPSHOT_LOST, SNAPSHOT_OLD, SNAPSHOT_TORN),
+)
 """What the world does itself, between two steps."""
 
 WORLD_FAULTS: Final[dict[str, str]] = {
@@ -31,7 +41,9 @@ WORLD_FAULTS: Final[dict[str, str]] = {
     "kill_driver": "the driver dies at one of its own steps, perhaps in the midst of a write",
     "kill_table": "the table dies at one of its own steps",
     "power_cut": "driver, table and broker die at once; what was not synced is gone",
-    "snapshot_lost": "the snapshot beside the log is gone",
+    SNAPSHOT_LOST: "the snapshot beside the log is gone",
+    SNAPSHOT_OLD: "the snapshot beside the log is an earlier one",
+    SNAPSHOT_TORN: "the snapshot beside the log ends too early",
     JOURNAL_FULL: "the journal's disk is full",
     JOURNAL_SYNC_FAILED: "the journal's fsync fails",
     DISK_FULL: "the log's disk is full",

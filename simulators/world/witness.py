@@ -53,6 +53,7 @@ class Witness:
         self._stored: list[Stored] = []
         self._true: dict[bytes, Stored] = {}  # messages that were held against what was stored
         self._owed: set[int] = set()  # settlements that nobody was told of
+        self._paid = 0  # the newest settlement's position
         self._tree = _Tree()
         self._notes: dict[bytes, int] = {}  # checkpoints that were held, and what they cover
         self._hearers: dict[str, Callable[[bytes], None]] = {
@@ -69,6 +70,7 @@ class Witness:
         self._stored.append(stored)
         if stored.type == _SETTLEMENT:
             self._owed.add(stored.position)
+            self._paid = stored.position
 
     def hear(self, topic: str, payload: bytes) -> None:
         """Somebody has said something.
@@ -80,17 +82,13 @@ class Witness:
         if hearer is not None:
             hearer(payload)
 
-    def at_the_end(self) -> None:
-        """All has come to rest.
-
-        Raises:
-            Violation: a settlement was never said, or is in no checkpoint.
-        """
-        require(not self._owed, f"settlements at {sorted(self._owed)} were told to nobody")
-        settled = [each.position for each in self._stored if each.type == _SETTLEMENT]
+    @property
+    def lacks(self) -> str:
+        """What should have been said of the settlements by now; empty when all of it was."""
+        if self._owed:
+            return f"settlements at {sorted(self._owed)} were told to nobody"
         signed = max(self._notes.values(), default=0)
-        newest = settled[-1] if settled else 0
-        require(signed >= newest, f"the settlement at {newest} is signed nowhere")
+        return "" if signed >= self._paid else f"the settlement at {self._paid} is signed nowhere"
 
     def _checkpoint(self, note: bytes) -> None:
         """It is of this log, and signed by its key."""

@@ -61,6 +61,7 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
 )
 """Profiles with a check and a number: a bad line of text may leave no trace, by its own page."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
+_REPLAYED: Final = 0.02  # of coups have all of the log replayed behind them, besides every start
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
 _MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing goes on
 
@@ -304,9 +305,8 @@ class World:
                 self._courier.wipe()
             case "kill_display":
                 self._kill("display")
-            case "snapshot_lost":
-                snapshot = self._log_disk.path.with_name(f"{self._log_disk.path.name}.snapshot")
-                snapshot.unlink(missing_ok=True)
+            case _ if what.startswith("snapshot_"):
+                self._log_disk.spoil_snapshot(what, self._rng)
             case "power_cut":
                 self._kill("driver")
                 self._kill("table")
@@ -318,6 +318,9 @@ class World:
         self._over_at = self._steps
         lying = _hands(played.lying)
         self._auditor.at_the_end(played.coup, lying, broken_off=played.broken_off)
+        table = self._seats[1].process
+        if isinstance(table, TableProcess) and self._rng.random() < _REPLAYED:
+            hold_replay(self._log_disk, table.table.state)
 
     def _compare_with_live(self, opened: TableState) -> None:
         """Replay equals live; what a failed commit left in doubt is heard of here."""
@@ -338,10 +341,12 @@ class World:
         while not self._at_rest():
             self._step()
             if self._clock.now_us > limit:
-                raise Violation(f"consumers do not converge: {self._standing()}")
+                said = self._witness.lacks or self._standing()
+                raise Violation(f"consumers do not converge: {said}")
 
     def _at_rest(self) -> bool:
-        return len(set(self._standing().values())) == 1 and self._reports_told()
+        together = len(set(self._standing().values())) == 1
+        return together and self._reports_told() and not self._witness.lacks
 
     def _standing(self) -> dict[str, int]:
         """How far everybody has come."""
@@ -363,7 +368,6 @@ class World:
 
     def _hold(self) -> None:
         """Log, journals, ledger and live state against one another."""
-        self._witness.at_the_end()
         hold_ledger(self._ledger, self._auditor.chips.purse)
         hold_journals(self._journals, self._profile[1], self._auditor.reports)
         table = self._seats[1].process
