@@ -117,7 +117,7 @@ class HubNode(Struct, frozen=True, kw_only=True):
     monitor: int = 8222
     store: str = "/var/lib/baccarat-hub"
     store_most: str = "200GB"
-    pki: str = "/etc/baccarat/hub"
+    pki: str = "/etc/baccarat-hub/pki"
 
 
 class LeafPlace(Struct, frozen=True, kw_only=True):

@@ -14,11 +14,14 @@ __all__ = ["init", "property_command"]
 _COMMANDS: Final = {
     "check": ("baccarat.commands.property_run:check", "everything that is wrong with a TOML file"),
     "edges": ("baccarat.commands.property_run:edges", "tell the archive the rulebooks' exact odds"),
+    "hub": ("baccarat.commands.property_hub:hub", "write the files of the hub's nodes and leaves"),
     "init": ("baccarat.commands.property:init", "begin a TOML file, every key explained"),
     "query": ("baccarat.commands.property_query:query", "ask the archive a question by name"),
+    "refill": ("baccarat.commands.property_hub:refill", "have a table's feed filled in anew"),
     "release": ("baccarat.commands.property_run:release", "let a stopped table's feed go on"),
     "run": ("baccarat.commands.property_run:run", "run what a TOML file says, supervised"),
     "status": ("baccarat.commands.property_status:status", "how far everything is, what stands"),
+    "streams": ("baccarat.commands.property_hub:streams", "make the hub's streams"),
 }
 
 

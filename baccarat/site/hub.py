@@ -1,0 +1,205 @@
+"""A property's hub as one TOML file: its nodes, the tables that have a login, controllers' leaves.
+
+    tables = ["harbour/b7", "harbour/b8"]
+    [nodes.hub1]
+    host = "10.20.0.1"
+    [nodes.hub2]
+    host = "10.20.0.2"
+    [nodes.hub3]
+    host = "10.20.0.3"
+    [leaves.b7]
+    tables = ["harbour/b7"]
+
+From it each node's files are made, and each leaf's; passwords too, once.
+"""
+
+import secrets
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Final
+
+import bcrypt
+from msgspec import Meta, Struct
+
+from baccarat.config_faults import ConfigFaults, Fault
+from events.errors import ConfigError, InputError
+from events.form import read_table
+from events.topics import SEGMENT
+from property.hub_conf import (
+    ROLES,
+    SYSTEM,
+    HubNode,
+    LeafPlace,
+    LeafTable,
+    Login,
+    accounts_conf,
+    hub_conf,
+    leaf_conf,
+    login_of,
+)
+from property.subjects import split_origin
+
+__all__ = ["HubPlan", "LeafForm", "NodeForm", "load_hub_plan", "write_hub"]
+
+# A machine's password of 144 bits is not found by trying, however quick; and a hub that comes back
+# is asked for two hundred of them at once.
+_ROUNDS: Final = 5
+_PASSWORD_BYTES: Final = 18
+_Port = Annotated[int, Meta(ge=1, le=65535)]
+
+
+class NodeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A node. See `property.hub_conf.HubNode`."""
+
+    host: Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:_-]+$")]
+    clients: _Port = 4222
+    cluster: _Port = 6222
+    leaves: _Port = 7422
+    monitor: _Port = 8222
+    store: str = "/var/lib/baccarat-hub"
+    store_most: Annotated[str, Meta(pattern=r"^[0-9]+[MGT]B$")] = "200GB"
+    pki: str = "/etc/baccarat-hub/pki"
+
+
+class LeafForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A controller's leaf.
+
+    Args:
+        tables: `<site>/<table>` of those on it.
+        port: on its loopback, for the uplink.
+        pki: folder there of the property's `ca.pem`.
+        cert: its certificate of the property's CA there.
+        key: its key there.
+    """
+
+    tables: Annotated[tuple[str, ...], Meta(min_length=1)]
+    port: _Port = 4222
+    pki: str = "/etc/baccarat-leaf/pki"
+    cert: str = "/etc/baccarat-leaf/pki/leaf.pem"
+    key: str = "/etc/baccarat-leaf/pki/leaf.key"
+
+
+class HubPlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole.
+
+    Args:
+        tables: `<site>/<table>` of each that has a login.
+        nodes: by name; three, or one for a trial.
+        leaves: by name.
+    """
+
+    tables: tuple[str, ...]
+    nodes: dict[str, NodeForm]
+    leaves: dict[str, LeafForm] = {}
+
+
+def load_hub_plan(path: Path) -> HubPlan:
+    """Read and check a hub's file.
+
+    Raises:
+        ConfigError: it is missing or no TOML.
+        ConfigFaults: something in it is wrong: every key that is.
+    """
+    try:
+        tree = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; give the hub's TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: no TOML: {error}") from error
+    said: list[str] = []
+    plan = read_table(HubPlan, tree, "", said.append)
+    faults = [Fault(key=line.partition(": ")[0], reason=line.partition(": ")[2]) for line in said]
+    if plan is not None:
+        faults += _senseless(plan)
+    if plan is None or faults:
+        raise ConfigFaults(str(path), faults)
+    return plan
+
+
+def _senseless(plan: HubPlan) -> Iterator[Fault]:
+    if len(plan.nodes) not in {1, 3, 5}:
+        reason = f"{len(plan.nodes)} of them: three carry on without one, five without two"
+        yield Fault(key="nodes", reason=reason)
+    for name in (*plan.nodes, *plan.leaves):
+        if not SEGMENT.match(name):
+            yield Fault(key=name, reason="a name is of lower-case letters, digits, - and _")
+    for name in sorted(set(plan.nodes) & set(plan.leaves)):
+        yield Fault(key=f"leaves.{name}", reason="a node has this name")
+    yield from _no_tables(plan)
+    for name, leaf in plan.leaves.items():
+        for origin in sorted(set(leaf.tables) - set(plan.tables)):
+            yield Fault(key=f"leaves.{name}.tables", reason=f"{origin} is none of the tables")
+
+
+def _no_tables(plan: HubPlan) -> Iterator[Fault]:
+    for number, origin in enumerate(plan.tables):
+        try:
+            split_origin(origin)
+        except InputError as error:
+            yield Fault(key="tables", reason=str(error), example='tables = ["harbour/b7"]')
+        if origin in plan.tables[:number]:
+            yield Fault(key="tables", reason=f"{origin} is there twice")
+
+
+def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
+    """Write every node's and every leaf's files.
+
+    Args:
+        plan: the hub.
+        folder: gets a folder for each node and each leaf, and `passwords`, in which each login has
+            a file. One that is there is kept: take it away, and the next writing makes another.
+
+    Returns:
+        The files of nodes and leaves.
+
+    Raises:
+        InputError: a password there cannot be used.
+    """
+    who = (*ROLES, SYSTEM, *plan.tables)
+    passwords = {each: _password(folder / "passwords", login_of(each)) for each in who}
+    nodes = [_node(name, form) for name, form in plan.nodes.items()]
+    accounts = accounts_conf([Login(each, _hashed(passwords[each])) for each in who])
+    written = []
+    for node in nodes:
+        written.append(_write(folder / node.name / "nats-server.conf", hub_conf(node, nodes)))
+        written.append(_write(folder / node.name / "accounts.conf", accounts))
+    for name, form in plan.leaves.items():
+        place = LeafPlace(name=name, port=form.port, pki=form.pki, cert=form.cert, key=form.key)
+        tables = [LeafTable(each, passwords[each]) for each in form.tables]
+        written.append(_write(folder / name / "nats-server.conf", leaf_conf(place, nodes, tables)))
+    return tuple(written)
+
+
+def _node(name: str, form: NodeForm) -> HubNode:
+    return HubNode(
+        name=name,
+        host=form.host,
+        clients=form.clients,
+        cluster=form.cluster,
+        leaves=form.leaves,
+        monitor=form.monitor,
+        store=form.store,
+        store_most=form.store_most,
+        pki=form.pki,
+    )
+
+
+def _password(folder: Path, login: str) -> str:
+    path = folder / login
+    if not path.exists():
+        _write(path, f"{secrets.token_urlsafe(_PASSWORD_BYTES)}\n")
+    return path.read_text("utf-8").strip()
+
+
+def _hashed(password: str) -> str:
+    return bcrypt.hashpw(password.encode(), bcrypt.gensalt(_ROUNDS)).decode()
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    new.touch(0o600)
+    new.write_text(text, "utf-8")
+    return new.replace(path)
