@@ -11,10 +11,10 @@ left alone.
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
@@ -28,6 +28,7 @@ __all__ = ["CaseError", "Judgement", "Refused", "Settled", "answer_line", "judge
 
 # A number written as an integer, with more digits than any amount has and no more than is quick.
 _INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
+_Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
 _DEAL_TEXT: Final[dict[DealError, str]] = {
     "incomplete_coup": "by the draw table another card is due",
@@ -35,7 +36,7 @@ _DEAL_TEXT: Final[dict[DealError, str]] = {
 }
 
 
-class CaseError(Struct, frozen=True, kw_only=True):
+class CaseError(Struct, frozen=True, gc=False, kw_only=True):
     """Why a case is no coup.
 
     Args:
@@ -48,7 +49,7 @@ class CaseError(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class Settled(Struct, frozen=True, gc=False, kw_only=True):
     """What became of a wager that stood, in minor units."""
 
     id: str
@@ -61,7 +62,7 @@ class Settled(Struct, frozen=True, kw_only=True):
     paid: int
 
 
-class Refused(Struct, frozen=True, kw_only=True):
+class Refused(Struct, frozen=True, gc=False, kw_only=True):
     """A wager that the rulebook does not take, and why (`table_core.placement.check`)."""
 
     id: str
@@ -70,7 +71,7 @@ class Refused(Struct, frozen=True, kw_only=True):
     code: str
 
 
-class Judgement(Struct, frozen=True, kw_only=True):
+class Judgement(Struct, frozen=True, gc=False, kw_only=True):
     """A coup judged: the hands, and one entry for each wager in the order they were asked."""
 
     player: tuple[Card, ...]
@@ -99,11 +100,33 @@ class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
 
 
+class _Laid(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """A wager in which everything is of its own type."""
+
+    id: str
+    seat: _Int64 = 0
+    bet: str = ""
+    stake: _Int64 = 0
+    patron: str | None = None
+
+    def wager(self) -> Wager:
+        return Wager(id=self.id, seat=self.seat, bet=self.bet, stake=self.stake, patron=self.patron)
+
+
 class _Case(Struct, frozen=True, kw_only=True):
     case: Raw = Raw(b"null")  # given back as it was written
     rules: Any = None
     cards: Any = None
     wagers: tuple[_Asked, ...] = ()
+
+
+class _Plain(Struct, frozen=True, kw_only=True):
+    """A case in which everything is of its own type, as nearly all are: read in one go."""
+
+    case: Raw = Raw(b"null")
+    rules: str
+    cards: list[Card] = msgspec.field(default_factory=list)
+    wagers: tuple[_Laid, ...] = ()
 
 
 class _Named(Struct, frozen=True):
@@ -112,6 +135,7 @@ class _Named(Struct, frozen=True):
     case: Raw = Raw(b"null")
 
 
+_plain: Final = msgspec.json.Decoder(_Plain)
 _cases: Final = msgspec.json.Decoder(_Case)
 _named: Final = msgspec.json.Decoder(_Named)
 _anything: Final = msgspec.json.Decoder(Raw)
@@ -141,7 +165,7 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
     answer = _answer(case, rulebook_named)
     if isinstance(answer, CaseError):
         return _encoder.encode({"case": case.case, "error": answer})
-    return _encoder.encode({"case": case.case, **msgspec.structs.asdict(answer)})
+    return b'{"case":%b,%b' % (bytes(case.case), _encoder.encode(answer)[1:])
 
 
 def judge_case(
@@ -156,7 +180,8 @@ def judge_case(
     """
     # Before the deal is looked at: more copies than the shoe holds are no cards of this shoe, and
     # say so even where they also make a row too long.
-    for card, copies in Counter(cards).items():
+    copies_of = Counter(cards) if len(cards) > rulebook.decks else {}
+    for card, copies in copies_of.items():
         if copies > rulebook.decks:
             text = f"{card} comes {copies} times; {rulebook.decks} decks hold {rulebook.decks}"
             return CaseError(code="too_many_copies", text=text)
@@ -194,7 +219,11 @@ def judge_case(
     )
 
 
-def _case(text: str) -> _Case | CaseError:
+def _case(text: str) -> _Plain | _Case | CaseError:
+    try:
+        return _plain.decode(text)
+    except msgspec.ValidationError:
+        pass  # something is odd: what it is, and what that means, says the long way
     try:
         return _cases.decode(text)
     except msgspec.ValidationError as error:
@@ -211,11 +240,13 @@ def _name(text: str) -> Raw:
         return Raw(b"null")
 
 
-def _answer(case: _Case, rulebook_named: Callable[[str], Rulebook | None]) -> Judgement | CaseError:
+def _answer(
+    case: _Plain | _Case, rulebook_named: Callable[[str], Rulebook | None]
+) -> Judgement | CaseError:
     rulebook = rulebook_named(case.rules) if isinstance(case.rules, str) else None
     if rulebook is None:
         return CaseError(code="unknown_rulebook", text="`rules` names no shipped rulebook")
-    cards = _cards(case.cards)
+    cards = case.cards if isinstance(case, _Plain) else _cards(case.cards)
     if isinstance(cards, CaseError):
         return cards
     return judge_case(rulebook, cards, [asked.wager() for asked in case.wagers])

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.cards import Card, Hand, total
+from events.cards import Card, Hand
 from events.errors import OurBug
 from events.table import DrawRule
 
@@ -104,7 +104,7 @@ def due(player: Sequence[Card], banker: Sequence[Card]) -> tuple[Hand | None, tu
     came = min(len(player), _TWO) + min(len(banker), _TWO)
     if came < len(INITIAL):
         return INITIAL[came].hand, INITIAL[: came + 1]
-    totals = total(player[:_TWO]), total(banker[:_TWO])
+    totals = _of_two(*player[:_TWO]), _of_two(*banker[:_TWO])
     rules = _players_rules(*totals)
     third: int | None = None
     if rules[-1].draws:
@@ -115,6 +115,10 @@ def due(player: Sequence[Card], banker: Sequence[Card]) -> tuple[Hand | None, tu
     if rules[-1].draws and len(banker) == _TWO:
         return Hand.BANKER, rules
     return None, rules
+
+
+def _of_two(first: Card, second: Card) -> int:
+    return (first.points + second.points) % 10
 
 
 # The table is searched once for each of its some thousand situations, however often one comes.

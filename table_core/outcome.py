@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
 from events.errors import OurBug
-from table_core.draw import NATURAL, due
+from events.table import DrawRule
+from table_core.draw import due
 
 __all__ = ["DealError", "Outcome", "deal", "judge"]
 
@@ -18,7 +19,7 @@ _TWO: Final = 2
 _FOUR: Final = 4
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Outcome(Struct, frozen=True, gc=False, kw_only=True):
     """The hands as they lie and what they are worth.
 
     Args:
@@ -52,10 +53,12 @@ def judge(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
     hand, rules = due(player, banker)
     drawn = [rule.hand for rule in rules if rule.draws]
     as_due = (len(player), len(banker)) == (drawn.count(Hand.PLAYER), drawn.count(Hand.BANKER))
-    return _outcome(player, banker, complete=hand is None and as_due)
+    return _outcome(player, banker, rules, complete=hand is None and as_due)
 
 
-def _outcome(player: Sequence[Card], banker: Sequence[Card], *, complete: bool) -> Outcome:
+def _outcome(
+    player: Sequence[Card], banker: Sequence[Card], rules: Sequence[DrawRule], *, complete: bool
+) -> Outcome:
     player_total, banker_total = total(player), total(banker)
     return Outcome(
         player=tuple(player),
@@ -63,7 +66,7 @@ def _outcome(player: Sequence[Card], banker: Sequence[Card], *, complete: bool) 
         player_total=player_total,
         banker_total=banker_total,
         winner=_winner(player_total, banker_total),
-        natural=total(player[:_TWO]) in NATURAL or total(banker[:_TWO]) in NATURAL,
+        natural=rules[_FOUR].rule == "natural",  # the first behind the initial deal's
         complete=complete,
     )
 
@@ -76,15 +79,15 @@ def deal(cards: Sequence[Card]) -> Outcome | DealError:
     """
     # The first four go by turns whatever they are: `table_core.draw.INITIAL`.
     player, banker = list(cards[:_FOUR:_TWO]), list(cards[1:_FOUR:_TWO])
-    hand, _ = due(player, banker)
+    hand, rules = due(player, banker)
     for card in cards[_FOUR:]:
         if hand is None:
             return "excess_card"
         (player if hand is Hand.PLAYER else banker).append(card)
-        hand, _ = due(player, banker)
+        hand, rules = due(player, banker)
     if hand is not None:
         return "incomplete_coup"
-    return _outcome(player, banker, complete=True)
+    return _outcome(player, banker, rules, complete=True)
 
 
 def _winner(player_total: int, banker_total: int) -> Winner:

@@ -83,7 +83,9 @@ def settle_with_caps(
     """As `settle`, and which aggregate maxima cut what."""
     if not outcome.complete and phase != INITIAL_PHASE:
         raise OurBug("settlement of an incomplete deal")
-    asked = [w for w in wagers if phase is None or rulebook.phase_of(w.bet) == phase]
+    asked = wagers
+    if phase is not None:
+        asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
     verdicts = {bet: _verdict(rulebook.bets.get(bet), outcome) for bet in {w.bet for w in asked}}
     ruled = [(wager, verdicts[wager.bet]) for wager in asked]
     payout = rulebook.rounding.payout
