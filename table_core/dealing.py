@@ -92,6 +92,8 @@ def contradiction(coup: Coup) -> str | None:
     Only a deal whose faces came late can be wrong here: with open faces a card that is not due is
     never placed.
     """
+    if len(coup.cards) <= INITIAL_CARDS:
+        return None  # a third card is what can be wrong
     faces = _faces(coup)
     if faces is None:
         return None
@@ -114,12 +116,13 @@ def contradiction(coup: Coup) -> str | None:
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
     """Both hands' faces, or None while any is withheld."""
-    hands: dict[Hand, tuple[Card, ...]] = {Hand.PLAYER: (), Hand.BANKER: ()}
+    player: list[Card] = []
+    banker: list[Card] = []
     for dealt in coup.cards:
         if dealt.card is None:
             return None
-        hands[dealt.hand] = (*hands[dealt.hand], dealt.card)
-    return hands[Hand.PLAYER], hands[Hand.BANKER]
+        (player if dealt.hand is Hand.PLAYER else banker).append(dealt.card)
+    return tuple(player), tuple(banker)
 
 
 def _rule_for(hand: Hand, rules: tuple[DrawRule, ...]) -> str:

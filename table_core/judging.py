@@ -118,8 +118,10 @@ def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> 
 def _misalign_if_the_excess_was_due(draft: Draft) -> None:
     """A card drawn outside the game that our draw table wants in a hand is no overdraw."""
     coup = draft.coup
+    if not coup.excess_open:
+        return
     places = due_places(coup)
-    if coup.excess_open and places and all(dealt.card is not None for dealt in coup.cards):
+    if places and all(dealt.card is not None for dealt in coup.cards):
         detail = f"a card was drawn outside the game where {places[0]} was due"
         misalign(draft, "excess_card_was_due", detail)
 
@@ -127,6 +129,8 @@ def _misalign_if_the_excess_was_due(draft: Draft) -> None:
 def settle_first_phase(draft: Draft, context: Context) -> None:
     """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
     coup = draft.coup
+    if len(coup.cards) < INITIAL_CARDS:
+        return
     first_cards = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
     if len(first_cards) < INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
         return

@@ -142,8 +142,8 @@ def new_round(shoe: ShoeView) -> ShoeView:
 
 def times_seen(shoe: ShoeView, face: Card) -> int:
     """How many copies of a face are known to have left the shoe."""
-    text = face.text
-    return sum(shoe.order[at : at + _FACE] == text for at in range(0, len(shoe.order), _FACE))
+    # Between two faces none can be found: no letter is a rank's and a suit's.
+    return shoe.order.count(face.text)
 
 
 def face_told(shoe: ShoeView, hand: Hand, number: int) -> Card | None:
@@ -317,10 +317,8 @@ def _without(order: str, face: Card | None) -> str:
     """The order without the last copy of a face."""
     if face is None:
         return order
-    for at in range(len(order) - _FACE, -1, -_FACE):
-        if order[at : at + _FACE] == face.text:
-            return order[:at] + order[at + _FACE :]
-    return order
+    at = order.rfind(face.text)
+    return order if at < 0 else order[:at] + order[at + _FACE :]
 
 
 _HEARERS: Final[dict[type[Report], Callable[[ShoeView, Any], ShoeView]]] = {

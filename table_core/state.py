@@ -84,7 +84,8 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def standing(self) -> Standing:
         """All wagers that stand, summed up."""
-        return with_wagers(self.summed, self.wagers[self.summed.count :])
+        more = self.wagers[self.summed.count :]
+        return with_wagers(self.summed, more) if more else self.summed
 
     def settlement(self, phase: int) -> Settlement | None:
         """The settlement in force of a phase."""
