@@ -109,6 +109,13 @@ ROWS: Final = (
         ("screens", "screens_memory"),
         needs="Chromium and the developers' packages",
     ),
+    Row(
+        "property",
+        "benchmarks.property:measure",
+        ("property_rate", "property_page", "property_catchup"),
+        needs="PostgreSQL's server programs, or --ledger",
+        unasked=False,
+    ),
     Row("settlement", "baccarat.commands.bench_table:settlement", ("latency", "memory")),
 )
 """In the order in which they are measured."""

@@ -22,7 +22,7 @@ from property.subjects import split_origin
 
 __all__ = ["BoardFeed"]
 
-_LOOK_S: Final = 0.1
+_LOOK_S: Final = 0.05
 _AGAIN_S: Final = 1.0
 # A board that has not been looked after for so long is not shown as live.
 _STALE_US: Final = 3_000_000
