@@ -1,4 +1,4 @@
-"""The bench's row of a whole property, small: it comes to its figures, and leaves nothing behind."""
+"""The bench's row of a whole property, small: it comes to its figures and leaves nothing there."""
 
 import json
 import subprocess
