@@ -11,6 +11,24 @@ from tests.support.nats_hub import Hub, made_streams, running_hub
 from tests.support.postgres import Postgres, postgres_cluster
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes an hour begins first, or it is waited for last."""
+    items.sort(key=lambda item: not _goes_first(item))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What a soak is run for: the figures of its tests, wherever they ran."""
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, told in report.user_properties:
+            if name == "figures":
+                terminalreporter.write_line(f"{report.nodeid}: {told}")
+
+
+def _goes_first(item: pytest.Item) -> bool:
+    soak = item.get_closest_marker("soak")
+    return soak is not None and bool(soak.kwargs.get("first"))
+
+
 @pytest.fixture(params=sorted(BROKERS))
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
     """Each of the brokers in turn: a test that takes this runs on both."""

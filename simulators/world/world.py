@@ -58,8 +58,10 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
     ("enq-bcc", "deferred"),
     ("ref-crc", "immediate"),
     ("ref-crc", "deferred"),
+    ("text-line", "immediate"),
+    ("text-line-scan", "immediate"),
 )
-"""Profiles with a check and a number: a bad line of text may leave no trace, by its own page."""
+"""A bad line of text may leave no trace, by its own page: there the people look, and correct."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REPLAYED: Final = 0.02  # of coups have all of the log replayed behind them, besides every start
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong

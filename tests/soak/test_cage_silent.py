@@ -1,5 +1,6 @@
 """Hundreds of coups beside a cage that acknowledges no more; the alarm rises, and is cleared."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from tests.support.silent_cage import play_beside_a_silent_cage
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-async def test_the_alarm_rises_and_clears_and_nothing_grows(nats: Broker, tmp_path: Path) -> None:
+async def test_the_alarm_rises_and_clears_and_nothing_grows(
+    nats: Broker, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     found = await play_beside_a_silent_cage(tmp_path, nats, coups=300, alarm=True)
-    print(found)  # noqa: T201 - the figures
+    record_property("figures", found)
     assert found.rung == ["raised", "cleared"]
     speaking, silent = found.median_ms
     assert silent < 2 * speaking + 5

@@ -8,6 +8,7 @@ the ledgers loses, doubles and shuffles messages. In the end both ledgers are th
 import json
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -38,7 +39,7 @@ A_DAY = 3_000  # more coups than a table deals in a day
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_ledgers_that_were_off_for_a_day_catch_up_by_themselves(
-    postgres: Postgres, tmp_path: Path
+    postgres: Postgres, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     seed = int(os.environ.get("CAGE_SEED") or random.randrange(2**32))
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails
@@ -55,14 +56,17 @@ async def test_ledgers_that_were_off_for_a_day_catch_up_by_themselves(
         )
     for user, ledger in game.ledgers.items():
         assert len(proved(ledger, game.log, user)) > A_DAY
-    print(json.dumps(msgspec.to_builtins(game, enc_hook=str)))  # noqa: T201 - the figures
+    record_property("figures", json.dumps(msgspec.to_builtins(game, enc_hook=str)))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", GAMES)
 async def test_a_thousand_coups_are_booked_to_the_unit(
-    kind: str, postgres: Postgres, tmp_path: Path
+    kind: str,
+    postgres: Postgres,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
     seed = int(os.environ.get("CAGE_SEED") or random.randrange(2**32))
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails
@@ -83,4 +87,4 @@ async def test_a_thousand_coups_are_booked_to_the_unit(
         told["settlements"] = len(settlements)
         told["revisions"] = sum(each.revision > 1 for each in settlements)
         assert told["revisions"] > COUPS // 20
-    print(json.dumps(told))  # noqa: T201 - the figures
+    record_property("figures", json.dumps(told))

@@ -1,8 +1,9 @@
-"""The shoe link against bytes that a fuzzer finds, for minutes."""
+"""The shoe link against bytes that a fuzzer finds, for minutes: `FUZZ_SECONDS`, 600 of them."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.support.fuzzing import check
 from tests.support.ref_bytes import beat, drawn, ref_frame
 from tests.support.shoe_bytes import stream
 
-SECONDS = 600
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "600"))
 SEEDS = (
     b"\x00\x03\x05" + stream("S, D P1 8S, D B1 --, I B1 KC, E 2, G six PP"),
     b"\x01\x00\x03[Manual Burn Cards]<Card:H3>\r\n[Game]<Card:10S>\r<Alarm:E3 X>\n[Game]<Game>\r",
@@ -32,7 +33,9 @@ SEEDS = (
 
 @pytest.mark.soak
 @pytest.mark.skipif(find_spec("atheris") is None, reason="atheris has no wheel for this machine")
-def test_what_a_coverage_guided_fuzzer_finds(tmp_path: Path) -> None:
+def test_what_a_coverage_guided_fuzzer_finds(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     for number, seed in enumerate(SEEDS):
@@ -49,7 +52,8 @@ def test_what_a_coverage_guided_fuzzer_finds(tmp_path: Path) -> None:
     )
     found = [file.read_bytes().hex() for file in tmp_path.iterdir() if file.is_file()]
     assert (run.returncode, found) == (0, []), run.stdout[-4000:] + run.stderr[-4000:]
-    print(f"\n{run.stderr.splitlines()[-1]}; {len(list(corpus.iterdir()))} inputs kept")  # noqa: T201 - what a soak is run for
+    kept = len(list(corpus.iterdir()))
+    record_property("figures", f"{run.stderr.splitlines()[-1]}; {kept} inputs kept")
 
 
 @pytest.mark.soak

@@ -3,7 +3,7 @@
 Each wager pays by the printed rules, and each category comes as often as its exact odds say.
 """
 
-import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -19,18 +19,16 @@ ERRORS = 4  # standard errors; by chance one count in 16,000 is further off, and
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", shipped())
-def test_a_million_coups_come_out_as_the_exact_odds_say(name: str) -> None:
-    began = time.monotonic()
+def test_a_million_coups_come_out_as_the_exact_odds_say(
+    name: str, record_property: Callable[[str, object], None]
+) -> None:
     # Processes of their own and not forks: whatever the test run has open stays out of them.
     with ProcessPoolExecutor(len(SEEDS), mp_context=get_context("spawn")) as pool:
         share = -(-COUPS // len(SEEDS))
         parts = [pool.submit(play_shoes, name, f"{seed}/{name}", share) for seed in SEEDS]
         tally = Tally.together(part.result() for part in parts)
-    seconds = time.monotonic() - began
-    print(  # noqa: T201 - what a soak is run for
-        f"\n{name}: seeds {' and '.join(f'{seed}/{name}' for seed in SEEDS)}: "
-        f"{tally.coups} coups in {tally.shoes} shoes, {seconds:.0f} s"
-    )
+    seeds = " and ".join(f"{seed}/{name}" for seed in SEEDS)
+    record_property("figures", f"seeds {seeds}: {tally.coups} coups in {tally.shoes} shoes")
     odds = odds_of(name)
     for bet, rows in odds.items():
         for category, row in rows.categories.items():

@@ -75,7 +75,9 @@ _VICTIMS: Final = (
     ("shoe", "table", "displays", "cage", "broker wiped"),
 )
 _FRAMES_MOST: Final = 400  # between two kills; a coup has some thirty
-_LATER_S: Final = 0.04  # at the most, behind the frame; a settlement is out before that
+_FRAME_S: Final = 0.01  # a frame takes longer than this on a serial line
+# Behind the frame, at the most; a settlement is out before the end of it.
+_LATER_S: Final = (0.0, 0.0, 0.04)
 _AWAY_S: Final = (0.0, 0.0, 0.0, 0.1, 0.6)
 _AGAIN: Final = 0.15  # of the killed are killed once more while they start
 _STARTING_S: Final = 0.8
@@ -112,32 +114,33 @@ class KilledTable:
 
 
 class _CountedPort(PtyPort):
-    """Counts what the shoe puts on its line."""
+    """Counts what the shoe puts on its line, and holds it for a moment where somebody waits."""
 
     def __init__(self, link: Path) -> None:
         super().__init__(link)
-        self.frames = 0
         self.over = False
-        self._moved = asyncio.Condition()
+        self._left = 0
+        self._reached = asyncio.Event()
 
     async def write(self, data: bytes, *, pace: Pace | None = None) -> int:
         at = await super().write(data, pace=pace)
-        self.frames += 1
-        async with self._moved:
-            self._moved.notify_all()
+        self._left -= 1
+        if self._left == 0:
+            self._reached.set()
+            await asyncio.sleep(_FRAME_S)
         return at
 
     async def after(self, frames: int) -> None:
         """Wait for so many more of them, or for the end of the game."""
-        due = self.frames + frames
-        async with self._moved:
-            await self._moved.wait_for(lambda: self.over or self.frames >= due)
+        self._left = frames
+        self._reached.clear()
+        if not self.over:
+            await self._reached.wait()
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Nobody waits any more."""
         self.over = True
-        async with self._moved:
-            self._moved.notify_all()
+        self._reached.set()
 
 
 class _Processes:
@@ -258,7 +261,7 @@ async def _play(
         killing = group.create_task(_kill(game, processes, port, rng))
         while loop.time() < began + seconds:
             await croupier.play(croupier.tally.coups + 1)
-        await port.end()
+        port.end()
         await killing
         game.seconds = round(loop.time() - began, 1)
         await croupier.play(croupier.tally.coups + _AFTER)
@@ -274,7 +277,7 @@ async def _kill(
         due = due or rng.sample(_VICTIMS, len(_VICTIMS))  # each has its turn
         victims = due.pop()
         await port.after(rng.randint(1, _FRAMES_MOST))
-        await asyncio.sleep(rng.uniform(0, _LATER_S))
+        await asyncio.sleep(rng.uniform(0, rng.choice(_LATER_S)))
         while True:
             processes.kill(victims)
             game.killed.update(victims)
