@@ -16,6 +16,7 @@ digests = st.binary(min_size=HASH_BYTES, max_size=HASH_BYTES)
 
 def test_the_chain_is_the_one_that_was_computed_by_hand() -> None:
     head = origin_hash("sydney/t1")
+    assert len(head) == HASH_BYTES == 32
     assert head.hex() == ORIGIN
     for stored, expected in CHAIN:
         head = next_hash(head, stored)

@@ -162,6 +162,8 @@ def test_proofs_of_what_cannot_be_are_not_made_and_not_believed() -> None:
     for index in (-1, 3):
         with pytest.raises(ValueError, match="leaves"):
             inclusion_proofs(hashes, [index])
+        with pytest.raises(ValueError, match="leaves"):
+            inclusion_proofs(hashes, [0, index])  # one that is beside one that is not
     for old in (0, 4):
         with pytest.raises(ValueError, match="leaves"):
             consistency_proof(hashes, old)

@@ -1,0 +1,150 @@
+"""Which files are mutated, and which tests must notice.
+
+The tests of a target stand in the order in which they are run, what is nearest and cheapest first.
+"""
+
+from typing import Final, NamedTuple
+
+__all__ = ["TARGETS", "Target"]
+
+
+class Target(NamedTuple):
+    """Files that the same tests look after.
+
+    Args:
+        name: of it, to choose it by.
+        files: from the root.
+        tests: names under `tests/unit`, without `test_` and `.py`.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_CARDS: Final = (
+    "hands_in_shoes",
+    "hear_coups",
+    "hear",
+    "table",
+    "irregular_cards",
+    "irregular_excess",
+    "hear_excess",
+    "irregularities",
+    "before_reveal",
+    "two_phases",
+    "replaced_shoe",
+    "shoe_life",
+    "every_card",
+    "corrections",
+    "corrections_in_progress",
+    "corrections_refused",
+    "leftovers",
+)
+
+TARGETS: Final = (
+    Target("draw table", ("table_core/draw.py",), ("draw", "settlement", "hear_coups", "table")),
+    Target("outcome", ("table_core/outcome.py",), ("settlement", "wagers", "draw")),
+    Target("wagers", ("table_core/wagers.py",), ("wagers", "settlement", "rulebook", "placement")),
+    Target(
+        "settlement",
+        ("table_core/settlement.py",),
+        ("settlement", "commission", "two_phases", "wagering", "corrections_commission"),
+    ),
+    Target(
+        "cards and money",
+        ("events/cards.py", "events/money.py"),
+        ("rulebook", "settlement", "draw", "placement"),
+    ),
+    Target(
+        "rulebooks",
+        tuple(
+            f"table_core/rulebooks/{name}.toml"
+            for name in (
+                "au-commission",
+                "au-even-money",
+                "extras",
+                "ez",
+                "mini-lucky8",
+                "nz-scale-one",
+                "nz-scale-two",
+            )
+        ),
+        ("rulebook", "settlement", "wagers", "placement", "sign", "rules_page", "odds"),
+    ),
+    Target(
+        "chain and tree",
+        ("events/chain.py", "events/tree.py"),
+        ("chain", "tree", "log", "verify_checkpoints", "books"),
+    ),
+    Target(
+        "framers",
+        tuple(
+            f"shoe_driver/{name}.py"
+            for name in (
+                "framing",
+                "framers/checks",
+                "framers/cobs",
+                "framers/enq",
+                "framers/line",
+                "framers/pieces",
+            )
+        ),
+        (
+            "framing",
+            "framing_cobs",
+            "framing_line",
+            "decode",
+            "decode_ref",
+            "decode_text",
+            "profile",
+        ),
+    ),
+    Target(
+        "coup",
+        ("table_core/coup.py",),
+        ("coup", "decide", "hear", "table", "hear_coups", "corrections"),
+    ),
+    Target(
+        "fold",
+        (
+            "table_core/fold.py",
+            "table_core/fold_cards.py",
+            "table_core/fold_chips.py",
+            "table_core/fold_correction.py",
+            "table_core/fold_shoes.py",
+            "table_core/fold_tools.py",
+        ),
+        (
+            *_CARDS,
+            "coup",
+            "decide",
+            "chips",
+            "corrections_of_wagers",
+            "corrections_of_rulebooks",
+            "corrections_recalled",
+            "wagering",
+            "replay",
+            "standing",
+            "commission",
+        ),
+    ),
+    Target("judging", ("table_core/judging.py", "table_core/dealing.py"), _CARDS),
+    Target(
+        "decide",
+        ("table_core/decide.py", "table_core/standing.py"),
+        (
+            "decide",
+            "table",
+            "wagering",
+            "placement",
+            "standing",
+            "bounds",
+            "shoe_life",
+            "two_phases",
+            "commission",
+            "irregularities",
+        ),
+    ),
+)
+"""In the order in which they are tried."""

@@ -1,0 +1,208 @@
+"""Mutation testing: `make mutants`. Every small change of the pure rooms; is each one noticed?
+
+A mutant survives where no test fails. Those that may are in `tests/mutation/survivors.toml`, each
+with its reason. It is a fault when one survives that is not in it, when one that is in it is
+noticed after all, when one in it is no mutant any more, and when less than 95 % are noticed.
+"""
+
+import argparse
+import importlib
+import multiprocessing
+import random
+import shutil
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Final
+
+from tests.tools.broken_builds import copy_of
+from tests.tools.mutant_runs import Covered, Verdict, cover, try_mutants
+from tests.tools.mutant_targets import TARGETS, Target
+from tests.tools.mutations import Mutant, mutants_of
+
+__all__ = ["Key", "complaints", "listed_survivors", "main"]
+
+_HERE: Final = Path(__file__).parents[2]
+_SURVIVORS: Final = _HERE / "tests" / "mutation" / "survivors.toml"
+_ENOUGH_PER_CENT: Final = 95
+_AT_A_TIME: Final = 60
+
+# Loaded before anything is forked: what every test needs and is none of ours.
+_LOADED: Final = (
+    "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "hypothesis.strategies",
+    "msgspec.json",
+    "pytest_asyncio.plugin",
+    "pytest_timeout",
+    "structlog",
+)
+
+Key = tuple[str, str, str, str, int]
+"""What a mutant is called: `Mutant.key`."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try the mutants of the chosen targets; the exit code."""
+    options = _options(arguments)
+    chosen = [t for t in TARGETS if not options.names or any(n in t.name for n in options.names)]
+    mutants = [(t, m) for t in chosen for m in _mutants(t, options.only)]
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
+    if options.minutes:
+        random.Random(seed).shuffle(mutants)
+        sys.stdout.write(f"{len(mutants)} mutants for {options.minutes} minutes, seed {seed}\n")
+    verdicts = []
+    with tempfile.TemporaryDirectory(prefix="baccarat-mutants-") as folder:
+        for verdict in _tried(mutants, Path(folder), options.jobs, options.minutes * 60):
+            verdicts.append(verdict)
+            if not verdict.killed or options.verbose:
+                sys.stdout.write(f"{verdict.result:9} {verdict.mutant} {verdict.by}\n")
+                sys.stdout.flush()
+    sys.stdout.write("".join(f"{line}\n" for line in _table(verdicts, len(mutants))))
+    known = {mutant.key for _, mutant in mutants}
+    listed = listed_survivors(_SURVIVORS.read_text())
+    if options.only:  # then most of those that are listed are not among the mutants
+        listed = {key: why for key, why in listed.items() if key in known}
+    files = {path for target in chosen for path in target.files}
+    wrong = list(complaints(verdicts, known, files, listed))
+    sys.stdout.write("".join(f"{line}\n" for line in wrong))
+    return 1 if wrong else 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", help="targets whose names hold one of these; else all")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
+    parser.add_argument("--minutes", type=int, default=0, help="a sample, for as long as this")
+    parser.add_argument("--seed", type=int, help="of the sample")
+    parser.add_argument("--only", help="mutants that read like this alone")
+    parser.add_argument("--verbose", action="store_true", help="tell of those that are noticed too")
+    return parser.parse_args(arguments)
+
+
+def listed_survivors(text: str) -> dict[Key, str]:
+    """The mutants that may survive, and why."""
+    return {
+        (
+            entry["file"],
+            entry["where"],
+            entry["line"],
+            entry["becomes"],
+            entry.get("nth", 1),
+        ): entry["why"]
+        for entry in tomllib.loads(text).get("survivor", [])
+    }
+
+
+def complaints(
+    verdicts: Sequence[Verdict], known: set[Key], files: set[str], listed: Mapping[Key, str]
+) -> Iterator[str]:
+    """What is wrong.
+
+    Args:
+        verdicts: of the mutants that were tried.
+        known: all mutants of these files, tried or not.
+        files: that were looked at.
+        listed: those that may survive.
+    """
+    for verdict in verdicts:
+        if not verdict.killed and verdict.mutant.key not in listed:
+            yield f"UNLISTED  {verdict.mutant}"
+        if verdict.killed and verdict.mutant.key in listed:
+            yield f"NOTICED   {verdict.mutant}: {verdict.by}; take it off the list"
+    for key in listed:
+        if key[0] in files and key not in known:
+            yield f"GONE      {key[0]} {key[1]}: {key[2]}  ->  {key[3]}: no such mutant"
+    killed = sum(verdict.killed for verdict in verdicts)
+    if verdicts and 100 * killed < _ENOUGH_PER_CENT * len(verdicts):
+        yield f"TOO FEW   {killed} of {len(verdicts)} were noticed; {_ENOUGH_PER_CENT} % are wanted"
+
+
+def _mutants(target: Target, only: str | None) -> list[Mutant]:
+    return [
+        mutant
+        for path in target.files
+        for mutant in mutants_of(path, (_HERE / path).read_bytes())
+        if only is None or only in str(mutant)
+    ]
+
+
+def _table(verdicts: Sequence[Verdict], of: int) -> Iterator[str]:
+    counts: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        counts.setdefault(verdict.mutant.path, Counter())[verdict.result] += 1
+        counts.setdefault(f"of {of}", Counter())
+    counts[f"of {of}"] = sum(counts.values(), Counter())
+    yield f"{'':40} {'mutants':>8} {'killed':>8} {'by time':>8} {'survived':>8} {'%':>6}"
+    for path, count in sorted(counts.items()):
+        tried, killed = count.total(), count["killed"] + count["timed out"]
+        share = 100 * killed / tried if tried else 100.0
+        yield (
+            f"{path:40} {tried:8} {killed:8} {count['timed out']:8} {tried - killed:8} {share:6.1f}"
+        )
+
+
+# ---- workers ----
+
+_TREE: list[Path] = []  # the copy of this worker
+_COVERED: dict[str, Covered] = {}
+
+
+def _tried(
+    mutants: Sequence[tuple[Target, Mutant]], folder: Path, jobs: int, limit_s: float
+) -> Iterator[Verdict]:
+    """Verdicts as they come, until the time is over."""
+    begin = time.monotonic()
+    for name in _LOADED:
+        importlib.import_module(name)
+    fork = multiprocessing.get_context("fork")
+    trees: Queue[Path] = fork.Queue()
+    for number in range(2 * jobs):
+        tree = copy_of(folder / f"copy-{number}")
+        shutil.copytree(_HERE / "docs", tree / "docs")
+        trees.put(tree)
+    wanted: dict[str, set[str]] = {}
+    for target, _ in mutants:
+        for name in target.tests:
+            wanted.setdefault(name, set()).update(target.files)
+    with fork.Pool(jobs, _begin, (trees,)) as pool:
+        _COVERED.update(pool.imap_unordered(_cover, sorted(wanted.items())))
+    with fork.Pool(jobs, _begin, (trees,)) as pool:
+        for verdicts in pool.imap_unordered(_try, list(_batches(mutants))):
+            yield from verdicts
+            if limit_s and time.monotonic() - begin > limit_s:
+                return
+
+
+def _batches(mutants: Sequence[tuple[Target, Mutant]]) -> Iterator[tuple[Target, list[Mutant]]]:
+    """Mutants of one target, some at a time, so that its tests are collected once for all."""
+    gathered: dict[Target, list[Mutant]] = {}
+    for target, mutant in mutants:
+        batch = gathered.setdefault(target, [])
+        batch.append(mutant)
+        if len(batch) == _AT_A_TIME:
+            yield target, gathered.pop(target)
+    yield from gathered.items()
+
+
+def _begin(trees: "Queue[Path]") -> None:
+    _TREE.append(trees.get())
+
+
+def _cover(task: tuple[str, set[str]]) -> tuple[str, Covered]:
+    name, files = task
+    return name, cover(_TREE[-1], f"tests/unit/test_{name}.py", files)
+
+
+def _try(task: tuple[Target, list[Mutant]]) -> list[Verdict]:
+    target, mutants = task
+    covered = [_COVERED[name] for name in target.tests]
+    return list(try_mutants(_TREE[-1], mutants, covered))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
