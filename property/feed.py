@@ -34,6 +34,8 @@ HUB_ERRORS: Final = (nats.errors.Error, BusError, TimeoutError, OSError)
 """What goes wrong at the hub, and not here."""
 
 _BATCH: Final = 1000
+# Asked for ahead, so that the next are here when the last are stored; all that came is one batch.
+_AHEAD: Final = 2 * _BATCH
 # A large event is 4 MiB: so much may be on its way to us at once.
 _BATCH_BYTES: Final = 16 * 1024 * 1024
 _PULL_S: Final = 20
@@ -45,7 +47,7 @@ _ACK_WAIT_S: Final = 60
 _UNUSED_S: Final = 30.0  # a consumer for one table alone
 _STATUS: Final = "Status"
 _BEAT, _NOTHING, _EXPIRED = "100", "404", "408"
-_TOO_MANY_BYTES: Final = "Message Size Exceeds MaxBytes"
+_DONE: Final = ("Batch Completed", "Message Size Exceeds MaxBytes")
 
 
 class Batch(NamedTuple):
@@ -129,7 +131,7 @@ class FeedReader:
             BusError: the consumer is gone, or the hub is silent.
             nats.errors.Error: the connection is gone.
         """
-        if self._asked <= _BATCH // 2:
+        while self._asked <= _AHEAD - _BATCH:
             await self._ask()
         if not self._heard:
             self._more.clear()
@@ -138,7 +140,7 @@ class FeedReader:
             except TimeoutError as error:
                 raise BusError(f"{self._consumer}: the hub is silent") from error
         found: list[Msg] = []
-        while self._heard and len(found) < _BATCH:
+        while self._heard and len(found) < _AHEAD:
             msg = self._heard.popleft()
             if msg.headers is not None and _STATUS in msg.headers and not msg.reply:
                 self._heed(msg.headers)
@@ -178,8 +180,9 @@ class FeedReader:
         status, told = headers[_STATUS], headers.get("Description", "")
         if status == _BEAT:
             return
-        if status in {_NOTHING, _EXPIRED} or told.startswith(_TOO_MANY_BYTES):
-            self._asked -= int(headers.get("Nats-Pending-Messages", self._asked))
+        if status in {_NOTHING, _EXPIRED} or told.startswith(_DONE):
+            # What was asked for and does not come of this request any more.
+            self._asked -= int(headers.get("Nats-Pending-Messages", 0))
             return
         raise BusError(f"{self._consumer}: {status} {told}")
 
@@ -192,7 +195,7 @@ def _from(start: int, subject: str) -> api.ConsumerConfig:
         # One acknowledgement for a batch: everything before it is committed as well.
         ack_policy=api.AckPolicy.ALL,
         ack_wait=_ACK_WAIT_S,
-        max_ack_pending=4 * _BATCH,
+        max_ack_pending=4 * _AHEAD,
     )
 
 
