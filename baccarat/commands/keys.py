@@ -8,6 +8,7 @@ import msgspec
 from baccarat.cli import EXIT_DONE
 from events.keys import load_signing_key, make_signing_key
 from events.note import VerifierKey
+from property.cosigned import WitnessKey, witness_key
 
 __all__ = ["keys"]
 
@@ -33,13 +34,15 @@ def _new(file: Path, name: str | None, as_json: bool) -> int:
 
 @keys.command("show")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--witness", is_flag=True, help="In the form for those who verify cosignatures.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def _show(file: Path, as_json: bool) -> int:
+def _show(file: Path, witness: bool, as_json: bool) -> int:
     """Print the public key of the private key in FILE."""
-    return _tell(load_signing_key(file).verifier, as_json=as_json)
+    key = load_signing_key(file)
+    return _tell(witness_key(key) if witness else key.verifier, as_json=as_json)
 
 
-def _tell(key: VerifierKey, *, as_json: bool) -> int:
+def _tell(key: VerifierKey | WitnessKey, *, as_json: bool) -> int:
     if as_json:
         told = {"name": key.name, "id": key.key_id.hex(), "key": str(key)}
         click.echo(msgspec.json.encode(told))

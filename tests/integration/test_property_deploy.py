@@ -18,7 +18,7 @@ from tests.support.nats_hub import Hub, running_hub
 from tests.support.property_feeds import TableLogs, feeding, keeper, until_held
 
 _DEPLOY: Final = Path("deploy/property").absolute()
-_UNITS: Final = ("baccarat-hub@", "baccarat-leaf", "baccarat-uplink@")
+_UNITS: Final = ("baccarat-hub@", "baccarat-leaf", "baccarat-property@", "baccarat-uplink@")
 # By `systemd-analyze security`, as the controller's own.
 _EXPOSED_MOST: Final = 1.6
 B7 = "harbour/b7"

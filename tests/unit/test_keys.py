@@ -11,6 +11,7 @@ from baccarat.cli import main
 from events.errors import InputError
 from events.keys import given_key, load_signing_key, make_signing_key
 from events.note import parse_note, parse_verifier_key, signed_by, signed_note
+from property.cosigned import parse_witness_key
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -48,6 +49,16 @@ def test_a_key_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: in
     with pytest.raises(InputError, match=f"{mode:04o}") as refusal:
         load_signing_key(path)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_witnesss_key_is_shown_in_its_own_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "witness.key"
+    made = make_signing_key(path, "harbour/witness")
+    code, out, _ = run(capsys, "show", str(path), "--witness")
+    key = parse_witness_key(out)
+    assert (code, key.name, key.public) == (0, "harbour/witness", made.verifier.public)
 
 
 def test_the_command_makes_and_shows_one_key(
