@@ -259,7 +259,7 @@ class Bus:
                 await self._on_connect()
             while (message := await inbox.take()) is not None:
                 for name, handler in self._subscriptions:
-                    if topic_matches_sub(name, message.topic):
+                    if _takes(name, message.topic):
                         await handler(message)
                         break
                 # A backlog must not keep the loop from its timers and sockets.
@@ -269,6 +269,11 @@ class Bus:
             self._connection = None
             if self._on_disconnect is not None:
                 self._on_disconnect()
+
+
+def _takes(name: str, topic: str) -> bool:
+    """Whether a subscription is meant. Most are no pattern, and to match one is dear."""
+    return name == topic or (("+" in name or "#" in name) and topic_matches_sub(name, topic))
 
 
 def _tls(settings: BusSettings) -> ssl.SSLContext | None:

@@ -4,7 +4,7 @@ This is aiomqtt 2.5 with four things put right that a live table cannot live wit
 nobody who waits for an acknowledgement when the line breaks, nor who waits for CONNACK; it writes
 a publication two turns of the loop after it was asked to; its queues are unbounded; and a cancelled
 or timed-out attempt leaves a socket and a task behind. For that this class leans on four names
-inside aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`) and replaces four of its
+inside aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`) and replaces five of its
 callbacks; the contract tests run against both brokers and notice when one of them moves.
 """
 
@@ -120,6 +120,7 @@ class BusConnection(aiomqtt.Client):
         self._unacknowledged_bytes = 0
         self._watchdog: asyncio.TimerHandle | None = None
         self._opened = False
+        self._watching = True  # aiomqtt may still do so for what `open` has sent
 
     @property
     def alive(self) -> bool:
@@ -150,7 +151,8 @@ class BusConnection(aiomqtt.Client):
             if isinstance(error.rc, ReasonCode) and error.rc.getName() in _FINAL_REFUSALS:
                 raise BusError(f"the broker refused the connection: {error.rc}") from error
             raise
-        self._client.on_socket_register_write = self._watch_for_writing
+        self._client.on_socket_register_write = self._write_soon
+        self._client.on_socket_unregister_write = self._written
         self._disconnected.add_done_callback(self._ended)
         self._opened = True
 
@@ -257,10 +259,29 @@ class BusConnection(aiomqtt.Client):
                 aiomqtt.MqttError(f"no acknowledgement within {ACK_SECONDS:g} s")
             )
 
-    def _watch_for_writing(self, client: mqtt.Client, _: Any, sock: "mqtt.SocketLike") -> None:
-        # aiomqtt's own comes two turns of the loop later, after `send` has written and forgotten:
-        # it would then be called at every turn for ever.
-        self._loop.add_writer(sock.fileno(), client.loop_write)
+    def _write_soon(self, client: mqtt.Client, _: Any, __: "mqtt.SocketLike") -> None:
+        """Something is to be written: at the loop's next turn, unless `send` has done it by then.
+
+        To watch the socket for what it takes at once, and to end that, costs more than the writing.
+        aiomqtt's own watch comes two turns of the loop later, after `send` has written and
+        forgotten: it would then be called at every turn for ever.
+        """
+        self._loop.call_soon(self._write, client)
+
+    def _write(self, client: mqtt.Client) -> None:
+        if not client.want_write():
+            return
+        client.loop_write()
+        sock = client.socket()
+        if sock is not None and client.want_write():  # the socket is full
+            self._loop.add_writer(sock.fileno(), client.loop_write)
+            self._watching = True
+
+    def _written(self, _: mqtt.Client, __: Any, sock: "mqtt.SocketLike") -> None:
+        """All is written."""
+        if self._watching:
+            self._loop.remove_writer(sock.fileno())
+            self._watching = False
 
     def _on_message(self, client: mqtt.Client, userdata: Any, message: mqtt.MQTTMessage) -> None:  # noqa: ARG002 - aiomqtt's signature
         try:
