@@ -29,7 +29,7 @@ __all__ = ["PATIENCE_S", "ArchiveSite", "until_true"]
 PATIENCE_S: Final = 60.0
 _AHEAD: Final = 500  # publications that are not yet answered
 _HELD: Final = """
-SELECT pid, array_agg(objid::int - 1 ORDER BY objid) FROM pg_locks
+SELECT pid, array_agg(objid::int - 1 ORDER BY objid) AS held FROM pg_locks
 JOIN pg_database d ON d.oid = database
 WHERE locktype = 'advisory' AND classid = x'62616370'::int AND objid > 0 AND granted
     AND datname = current_database()
@@ -63,12 +63,14 @@ class ArchiveSite:
         self._folder = folder
         self._children: list[Child] = []
         self._keeper: Client | None = None
+        self._db: psycopg.Connection[dict[str, Any]] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         async with AsyncExitStack() as stack:
+            stack.callback(self._hang_up)
             for child in self._children:
                 stack.callback(child.stop)
             if self._keeper is not None:
@@ -145,20 +147,25 @@ class ArchiveSite:
     # ---- the archive ----
 
     def ask(self, query: str, *given: object) -> list[dict[str, Any]]:
-        """Rows, or none as long as there is no archive yet."""
+        """Rows, or none as long as there is no archive yet or no server."""
         try:
-            with psycopg.connect(self.url, row_factory=dict_row, autocommit=True) as db:
-                return db.execute(query, given).fetchall()
-        except (psycopg.errors.UndefinedTable, psycopg.OperationalError):
+            if self._db is None or self._db.closed:
+                self._db = psycopg.connect(self.url, row_factory=dict_row, autocommit=True)
+            return self._db.execute(query, given).fetchall()
+        except psycopg.errors.UndefinedTable:
+            return []
+        except psycopg.OperationalError:
+            self._hang_up()
             return []
 
     def held(self) -> list[list[int]]:
         """The partitions of each worker."""
-        try:
-            with psycopg.connect(self.url, autocommit=True) as db:
-                return sorted(row[1] for row in db.execute(_HELD).fetchall())
-        except psycopg.OperationalError:
-            return []
+        return sorted(row["held"] for row in self.ask(_HELD))
+
+    def _hang_up(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
 
     def shares(self) -> list[int]:
         """How many each worker has; they come to all of them once every partition is taken."""
