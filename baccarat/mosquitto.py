@@ -11,7 +11,7 @@ from baccarat.children import Child
 from baccarat.ports import free_port
 from events.errors import BusError, InputError
 
-__all__ = ["MosquittoBroker"]
+__all__ = ["MosquittoBroker", "find_mosquitto"]
 
 # Where Debian and Ubuntu put it, which is not on every user's PATH.
 _PLACES: Final = ("mosquitto", "/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")
@@ -55,9 +55,7 @@ class MosquittoBroker:
             InputError: the program is not installed.
             BusError: it does not come up.
         """
-        program = next(filter(None, map(shutil.which, _PLACES)), None)
-        if program is None:
-            raise InputError("broker: there is no mosquitto; install it: apt-get install mosquitto")
+        program = find_mosquitto()
         store, conf, log = data / "store", data / "mosquitto.conf", data / "mosquitto.log"
         store.mkdir(parents=True, exist_ok=True)
         for _ in range(_ATTEMPTS):
@@ -81,6 +79,18 @@ class MosquittoBroker:
 
     def __exit__(self, *_: object) -> None:
         self.child.stop()
+
+
+def find_mosquitto() -> str:
+    """The program.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    program = next(filter(None, map(shutil.which, _PLACES)), None)
+    if program is None:
+        raise InputError("broker: there is no mosquitto; install it: apt-get install mosquitto")
+    return program
 
 
 def _answers(child: Child, port: int) -> bool:

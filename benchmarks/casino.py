@@ -28,6 +28,7 @@ __all__ = ["Crowd", "Settled", "Tables", "Under", "measure_crowd"]
 
 _NS_PER_MS: Final = 1_000_000
 _BYTES_PER_MB: Final = 1_000_000
+_BEGIN_S: Final = 60.0
 _SETTLEMENT: Final = "settlement"
 
 
@@ -122,14 +123,14 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
         advance: told how many seconds have been measured.
 
     Raises:
-        Unseen: the subscriber did not come up.
+        Unseen: the subscriber did not come up, or not every table came to play.
         ExceptionGroup: a service has ended, or a table will not be played at.
     """
     with _Everywhere(_everywhere(under)) as watch, _watcher(under, watch.port):
         await watch.ready("watcher")
         playing = asyncio.ensure_future(tables.run())
         try:
-            await _either(playing, tables.all_have_begun())
+            await _either(playing, _begun(tables, under))
             tables.taken()  # what was before is no sample
             before, began = _processor_s(under.pids), time.monotonic()
             while (gone := time.monotonic() - began) < under.seconds:
@@ -143,6 +144,24 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
             await asyncio.wait({playing})
     spent = {name: (value - before[name]) / took for name, value in after.items()}
     return _crowd(under, took, len(settled), found, spent)
+
+
+async def _begun(tables: Tables, under: Under) -> None:
+    """Wait until every table plays.
+
+    Raises:
+        Unseen: some do not come to it.
+    """
+    # Twice what they take where nothing holds them up, and for services to come up.
+    patience_s = _BEGIN_S + 2 * 3_600 / under.coups_an_hour if under.coups_an_hour else _BEGIN_S
+    try:
+        async with asyncio.timeout(patience_s):
+            await tables.all_have_begun()
+    except TimeoutError as error:
+        raise Unseen(
+            f"not all of {len(under.topics)} tables have played a coup within {patience_s:.0f} s: "
+            f"the machine has no time for them, at a load of {os.getloadavg()[0]:.1f}"
+        ) from error
 
 
 def _everywhere(under: Under) -> str:

@@ -116,6 +116,19 @@ ROWS: Final = (
         needs="PostgreSQL's server programs, or --ledger",
         unasked=False,
     ),
+    Row(
+        "casino",
+        "baccarat.commands.bench_casino:measure",
+        (
+            "casino_1",
+            "casino_50",
+            "casino_200",
+            "casino_1000",
+            "casino_linear",
+            "casino_memory",
+        ),
+        needs="mosquitto",
+    ),
     Row("settlement", "baccarat.commands.bench_table:settlement", ("latency", "memory")),
 )
 """In the order in which they are measured."""

@@ -17,10 +17,12 @@ from benchmarks.casino import Crowd, Settled, Under, measure_crowd
 from simulators.casino import Casino, Place
 from simulators.croupier import PlayedCoup
 
-__all__ = ["casino", "play_casino"]
+__all__ = ["PACE", "casino", "play_casino"]
 
 _SEED: Final = 20261127
-_PACE: Final = 70.0
+PACE: Final = 70.0
+"""Coups an hour, as a live table plays them."""
+
 _SECONDS: Final = 60
 _HOUR_S: Final = 3_600.0
 _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
@@ -28,7 +30,7 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 
 @click.command()
 @click.option("--tables", type=click.IntRange(min=1, max=2_000), required=True, help="How many.")
-@click.option("--coups-an-hour", type=click.FloatRange(min=1), default=_PACE, show_default=True,
+@click.option("--coups-an-hour", type=click.FloatRange(min=1), default=PACE, show_default=True,
               help="That each of them plays, at speed 1.")  # fmt: skip
 @click.option("--seconds", type=click.IntRange(min=1), default=_SECONDS, show_default=True,
               help="For how long to measure, once every table plays.")  # fmt: skip
@@ -75,7 +77,7 @@ def play_casino(
     folder: Path,
     seconds: float,
     *,
-    coups_an_hour: float = _PACE,
+    coups_an_hour: float = PACE,
     speed: float = 1.0,
     broker: BrokerKind = "mosquitto",
     advance: Callable[[int], object] = lambda _: None,
@@ -92,7 +94,8 @@ def play_casino(
         advance: told how many seconds have been measured.
 
     Raises:
-        TableError: a service ended, or a table could not be played at.
+        TableError: a service ended, a table could not be played at, or (Unseen) the machine has no
+            time for so many.
     """
     with Pit(tables, folder, broker) as pit, raising_ours():
         period_s = _HOUR_S / (coups_an_hour * speed) if speed else 0.0
