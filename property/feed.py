@@ -72,11 +72,13 @@ class FeedReader:
     Args:
         client: the connection.
         consumer: its name.
+        stream: whose it is.
     """
 
-    def __init__(self, client: Client, consumer: str) -> None:
+    def __init__(self, client: Client, consumer: str, stream: str = EVENTS) -> None:
         self._client = client
         self._consumer = consumer
+        self._stream = stream
         self._heard: deque[Msg] = deque()
         self._more = asyncio.Event()
         self._asked = 0
@@ -171,7 +173,7 @@ class FeedReader:
             "expires": _PULL_S * _NS,
             "idle_heartbeat": _BEAT_S * _NS,
         }
-        subject = f"$JS.API.CONSUMER.MSG.NEXT.{EVENTS}.{self._consumer}"
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._consumer}"
         await self._client.publish(subject, msgspec.json.encode(request), reply=self._inbox)
         self._asked += _BATCH
 

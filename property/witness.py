@@ -16,16 +16,17 @@ from typing import Final
 
 import structlog
 from msgspec import Struct
+from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from events.clock import Clock
-from events.errors import BusError, InputError
+from events.errors import InputError
 from events.note import SigningKey, VerifierKey
 from property.carried import Carried, carried_of
 from property.cosigned import cosign
+from property.feed import HUB_ERRORS, FeedReader
 from property.nats_link import HubSettings, connect
 from property.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
 from property.watched import Fit, Refused, Watched
@@ -33,11 +34,8 @@ from property.witness_book import WitnessBook
 
 __all__ = ["Witness", "WitnessSettings", "run_witness"]
 
-_BATCH: Final = 500
-# A fetch that finds nothing returns after so long, seconds.
-_WAIT_S: Final = 1.0
-# ... and after so many of them it is asked whether the stream is still the one that was read.
-_QUIET_MOST: Final = 5
+# So often it is asked whether the stream is still the one that was read, seconds.
+_LOOK_S: Final = 5.0
 _RETRY_S: Final = (0.2, 5.0)
 # A consumer of ours that nobody asks any more is forgotten by the hub, seconds.
 _FORGET_S: Final = 60.0
@@ -77,6 +75,14 @@ class Witness:
         self._clock = clock
         self._logs = book.watched(settings.given)
         self._waiting: dict[str, deque[bytes]] = {}
+        self._anew_after = 0.0
+
+    def read_anew(self, now_s: float) -> bool:
+        """Whether it is time to read everything from the beginning, for a gap that was met."""
+        if now_s < self._anew_after:
+            return False
+        self._anew_after = now_s + _ANEW_S
+        return True
 
     def hear(self, messages: Iterable[Msg], stream: str, cursor: int) -> bool:
         """Take events, in order, in one commit.
@@ -207,7 +213,7 @@ def _away(error: BaseException, wait_s: float) -> float:
     """How long to wait after an error of the hub's; any other is raised."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if not isinstance(error, (BusError, NatsError, OSError)):
+    if not isinstance(error, HUB_ERRORS):
         raise error
     _log.warning("witness.hub_away", reason=str(error) or type(error).__name__)
     return min(wait_s * 2, _RETRY_S[1])
@@ -219,43 +225,40 @@ async def _serve(witness: Witness, book: WitnessBook, hub: HubSettings, attempt:
     try:
         kick = asyncio.Event()
         kick.set()
-        js = client.jetstream()
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(_events(witness, book, js, kick))
+            reading = group.create_task(_events(witness, book, client, kick))
             others = [
-                group.create_task(_checkpoints(witness, js, kick)),
-                group.create_task(_say(witness, js, kick)),
+                group.create_task(_checkpoints(witness, client, kick)),
+                group.create_task(_say(witness, client.jetstream(), kick)),
             ]
             await reading
             for task in others:
                 task.cancel()
     finally:
-        with suppress(NatsError, OSError):
+        with suppress(*HUB_ERRORS):
             await client.close()
 
 
-async def _events(
-    witness: Witness, book: WitnessBook, js: JetStreamContext, kick: asyncio.Event
-) -> None:
-    loop, anew_after = asyncio.get_running_loop(), 0.0
+async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asyncio.Event) -> None:
+    """Read until the stream is not the one that was begun with, or has to be read anew."""
+    loop, js = asyncio.get_running_loop(), client.jetstream()
     made, cursor = await _where(js, book)
-    quiet, consumer = 0, await _consumer(js, EVENTS, cursor + 1)
-    while True:
-        messages = await _fetch(consumer)
-        quiet = 0 if messages else quiet + 1
-        if quiet >= _QUIET_MOST:
-            quiet = 0
-            if await _where(js, book) != (made, cursor):
-                return
-        if not messages:
-            continue
-        cursor = messages[-1].metadata.sequence.stream
-        gapped = witness.hear(messages, made, cursor)
-        kick.set()
-        if gapped and loop.time() > anew_after:
-            # What is missing may lie before the cursor: on a hub that was put back, for instance.
-            anew_after = loop.time() + _ANEW_S
-            cursor, consumer = 0, await _consumer(js, EVENTS, 1)
+    looked = loop.time()
+    async with await _reader(client, EVENTS, cursor + 1) as reader:
+        while True:
+            messages = await reader.next()
+            if messages:
+                cursor = messages[-1].metadata.sequence.stream
+                gapped = witness.hear(messages, made, cursor)
+                kick.set()
+                if gapped and witness.read_anew(loop.time()):
+                    # What is missing may lie before the cursor: on a hub that was put back.
+                    book.move_cursor(made, 0)
+                    return
+            if loop.time() > looked + _LOOK_S:
+                looked = loop.time()
+                if await _where(js, book) != (made, cursor):
+                    return
 
 
 async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
@@ -266,12 +269,12 @@ async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
     return made, cursor if stream == made and info.state.last_seq >= cursor else 0
 
 
-async def _checkpoints(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> None:
-    consumer = await _consumer(js, CHECKPOINTS, None)
-    while True:
-        for message in await _fetch(consumer):
-            witness.checkpoint(message)
-        kick.set()
+async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) -> None:
+    async with await _reader(client, CHECKPOINTS, None) as reader:
+        while True:
+            for message in await reader.next():
+                witness.checkpoint(message)
+            kick.set()
 
 
 async def _say(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> None:
@@ -283,9 +286,7 @@ async def _say(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> N
             witness.said(origin, note)
 
 
-async def _consumer(
-    js: JetStreamContext, stream: str, start: int | None
-) -> JetStreamContext.PullSubscription:
+async def _reader(client: Client, stream: str, start: int | None) -> FeedReader:
     """Everything from a sequence on, or, without one, the newest of each subject and what follows.
 
     Nothing is acknowledged: whoever asks keeps the place.
@@ -301,12 +302,5 @@ async def _consumer(
         num_replicas=1,
         mem_storage=True,
     )
-    info = await js.add_consumer(stream, config)
-    return await js.pull_subscribe_bind(consumer=info.name, stream=stream)
-
-
-async def _fetch(consumer: JetStreamContext.PullSubscription) -> list[Msg]:
-    try:
-        return await consumer.fetch(_BATCH, timeout=_WAIT_S)
-    except TimeoutError:
-        return []
+    made = await client.jetstream().add_consumer(stream, config)
+    return FeedReader(client, made.name, stream)

@@ -10,11 +10,15 @@ from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
 from events.clock import SystemClock
+from events.errors import InputError, LogRefused
+from events.log import EventLog
 from events.note import SigningKey, parse_note
+from property import witness_book
 from property.cosigned import cosigned_at, witness_key
 from property.hub_streams import clear_feed
 from property.nats_link import connect
 from property.subjects import COSIGNED, cosigned_subject, split_origin
+from property.watched import Refused
 from property.witness import WitnessSettings, run_witness
 from property.witness_book import Refusal, WitnessBook, read_book
 from tests.support.nats_hub import Hub, made_streams, running_hub
@@ -218,3 +222,62 @@ async def test_what_was_heard_is_not_heard_again_after_a_start(
     async with witness(hub_node, book, log):
         await log.sign(keeper)
         await until_cosigned(keeper, log, log.checkpoint())
+
+
+async def test_a_hub_that_is_wiped_and_filled_again_is_heard_again_from_its_beginning(
+    tmp_path: Path, book: Path
+) -> None:
+    log = SignedLog("harbour/b7", TABLE)
+    log.grow(25)
+    with running_hub(tmp_path / "hub", nodes=1) as hub:
+        await made_streams(hub)
+        async with witness(hub, book, log):
+            client = await connect(hub.settings("keeper"), 0)
+            await log.say(client)
+            await log.sign(client)
+            await until_cosigned(client, log, log.checkpoint())
+            await client.close()
+            hub.kill(0)
+            hub.wipe(0)
+            hub.start(0)
+            await made_streams(hub)
+            log.grow(15)
+            client = await connect(hub.settings("keeper"), 0)
+            await log.say(client)
+            await log.sign(client)
+            await until_cosigned(client, log, log.checkpoint())
+            await client.close()
+    assert [each for each in read_book(book)[1] if each.standing] == []
+
+
+def test_a_file_that_is_no_witnesss_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "table.sqlite"
+    EventLog.open(other, "harbour/b7").close()
+    before = other.read_bytes()
+    with pytest.raises(LogRefused, match="not a witness's file"):
+        WitnessBook.open(other)
+    with pytest.raises(LogRefused, match="not a witness's file"):
+        read_book(other)
+    assert other.read_bytes() == before
+    with pytest.raises(InputError, match="cannot be read"):
+        read_book(tmp_path / "nothing.sqlite")
+
+
+def test_refusals_are_kept_word_by_word_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness_book, "_REFUSED_MOST", 3)
+    opened = WitnessBook.open(tmp_path / "witness.sqlite")
+    for size in range(1, 7):
+        opened.refuse("harbour/b7", Refused("rewritten", "another root", size), b"note", 100 + size)
+    opened.refuse("harbour/b8", Refused("older", "it is", 1), b"note", 200)
+    opened.close()
+    kept = {(each.origin[-2:], each.code, each.position, each.times): each.standing for each in
+            read_book(tmp_path / "witness.sqlite")[1]}  # fmt: skip
+    assert kept == {
+        ("b7", "rewritten", 1, 1): 1,
+        ("b7", "rewritten", 2, 1): 1,
+        ("b7", "rewritten", 3, 1): 1,
+        ("b7", "more", 0, 3): 1,
+        ("b8", "older", 1, 1): 0,
+    }
