@@ -96,7 +96,8 @@ async def _end_of(serving: Awaitable[None]) -> BaseException | None:
         await asyncio.wait({task})
     finally:
         task.cancel()  # which does nothing to what is done
-    return task.exception()
+    # One that cancelled itself would else be taken for our own end, and its table be forgotten.
+    return asyncio.CancelledError("by itself") if task.cancelled() else task.exception()
 
 
 def _trace(error: BaseException | None) -> dict[str, str]:
