@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from events.chips import ChipFact
 from events.codec import decode_data, decode_envelope
 from events.log import Stored
 from events.table import ShoeLoaded
@@ -97,7 +98,9 @@ def _left(rows: Iterable[bytes], shoe: str) -> TableState:
             there = False
         # Beside its own, within its life, only what is of no coup: the shoe's reports, its end.
         if own in stored or (there and b'"correlation":""' in stored):
-            state = fold(state, decode_data(decode_envelope(stored)))
+            event = decode_data(decode_envelope(stored))
+            if not isinstance(event, ChipFact):  # of a float that may be older than the shoe
+                state = fold(state, event)
     return state
 
 

@@ -1,12 +1,14 @@
 """Coups of earlier shoes: recalled from the log as they stood, and corrected by the shell."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from events.chip_commands import Fill, OpenFloat
+from events.chips import Pieces
 from events.clock import rfc3339
 from events.codec import decode_envelope, encode_envelope
 from events.commands import (
@@ -113,6 +115,22 @@ def test_every_coup_is_recalled_as_it_stands_now(name: str, log: EventLog) -> No
         check_past(game.world, found)
 
 
+def test_a_coup_is_recalled_while_the_float_is_older_than_its_shoe(log: EventLog) -> None:
+    table, chips = table_on(log), (Pieces(2_500, 40),)
+    opening = OpenFloat(
+        transaction="c-1", float_id=SHOE, currency="AUD", chips=chips, signed=("s-1", "d-4")
+    )
+    fill = Fill(transaction="c-2", slip="F-1", chips=chips, signed=("s-1", "d-4"))
+    assert table.ask("supervisor", opening, caught_up=True).result == "accepted"
+    settled(table, meanwhile=lambda: table.ask("supervisor", fill, caught_up=True))
+    found = recall(log.read, log.position, COUP)
+    assert found is not None
+    (coup,) = found.past
+    assert coup.id == COUP
+    void = VoidCoup(transaction="v", coup=COUP, reason="dealt out of turn")
+    assert table.ask("supervisor", void, caught_up=True).result == "accepted"
+
+
 @pytest.mark.parametrize(
     "coup",
     ["", "x", "/", SHOE, f"{SHOE}/", f"{SHOE}/0", f'{SHOE}/1"', "20261127-09/1"],
@@ -122,7 +140,7 @@ def test_what_is_no_coup_of_the_log_is_not_recalled(log: EventLog, coup: str) ->
     assert recall(log.read, log.position, coup) is None
 
 
-def settled(table: Table) -> None:
+def settled(table: Table, meanwhile: Callable[[], object] = lambda: None) -> None:
     """Seat 1 has won 1,000 on Player, by a natural nine; the next shoe is on the table."""
 
     def ask(*commands: Command) -> None:
@@ -140,6 +158,7 @@ def settled(table: Table) -> None:
     for seq, ((hand, number), face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True), start=3):
         table.hear(shoe_event(seq, drawn(hand, number, face)))
     table.hear(shoe_event(7, DeviceResult(winner="player")))
+    meanwhile()
     ask(
         EndShoe(transaction="d-4"),
         LoadShoe(transaction="d-5", shoe=NEXT),
