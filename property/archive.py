@@ -23,6 +23,13 @@ __all__ = ["Archive", "Kept", "Place", "Probe", "TableHead", "no_probe", "releas
 Probe = Callable[[str], None]
 """Told of each step, for tests that end a process in the middle of one."""
 
+# What PostgreSQL says of a value, and not of itself: out of range, too long for an index, too deep.
+_REFUSED: Final = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.errors.ProgramLimitExceeded,
+    psycopg.errors.StatementTooComplex,
+)
 _COLUMNS: Final = 'site, "table", position, type, version, at, actor, bytes, data, hash, month'
 _COPY: Final = f"COPY property.event ({_COLUMNS}) FROM STDIN"
 _MOVE: Final = """
@@ -182,7 +189,7 @@ class Archive:
             self._probe("keep.before")
             try:
                 await self._write(intake, nonsense, place)
-            except psycopg.DataError:
+            except _REFUSED:
                 intake = await self._one_by_one(intake)
                 await self._write(intake._replace(rows=[], moves={}), nonsense, place)
             self._probe("keep.after")
@@ -270,7 +277,7 @@ class Archive:
             part = Intake(list(rows), {origin: intake.moves[origin]}, [], {})
             try:
                 await self._write(part, (), None)
-            except psycopg.DataError as error:
+            except _REFUSED as error:
                 said = " ".join(str(error).split())
                 done.faults.append(
                     Fault(origin, "unreadable", part.rows[0].position, f"not stored: {said}")
