@@ -122,8 +122,15 @@ async def held_rows(hub: Hub, origin: str) -> Rows:
         return rows
 
 
-async def until_held(hub: Hub, origin: str, path: Path) -> None:
-    """Wait until the hub holds the log, byte for byte and hash by hash, and nothing else."""
+async def until_held(hub: Hub, origin: str, path: Path, upto: int | None = None) -> None:
+    """Wait until the hub holds a log, byte for byte and hash by hash, and nothing else.
+
+    Args:
+        hub: the hub.
+        origin: the table.
+        path: its log.
+        upto: a position that suffices, where the log goes on.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _PATIENCE_S
     held: Rows = []
@@ -134,7 +141,8 @@ async def until_held(hub: Hub, origin: str, path: Path) -> None:
         except (NatsError, JetStreamError, TimeoutError, OSError) as error:
             trouble = repr(error)
         else:
-            if held == log_rows(path):
+            own = log_rows(path)
+            if held == own or (upto is not None and len(held) >= upto and held == own[: len(held)]):
                 return
         await asyncio.sleep(0.1)
     own = log_rows(path)
