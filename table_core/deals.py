@@ -17,9 +17,9 @@ they cannot tell a class's deals apart is for the suite to show; a judge that lo
 these needs a finer split here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, product
 from math import perm
 from operator import mul
 from typing import Final, NamedTuple
@@ -32,6 +32,8 @@ __all__ = ["DEAL", "DealClass", "classes_by_pairs", "classes_by_suits"]
 
 DEAL: Final = 6
 """The most cards that a coup can need."""
+
+_MOST_DRAWN: Final = 2  # behind the first four
 
 _Points = tuple[int, ...]  # of a hand's cards; the first two in ascending order
 _PAIRS: Final = tuple(combinations_with_replacement(range(10), 2))
@@ -65,7 +67,8 @@ class _PointDeal(NamedTuple):
 # ---- by points ----
 
 
-def _by_points(shoe: Mapping[Card, int]) -> Iterator[_PointDeal]:
+def _by_points(shoe: Mapping[Card, int]) -> Iterator[list[_PointDeal]]:
+    """All deals, in groups of those that have their first four cards in common."""
     counts = _counts(shoe)
     for player, banker in product(_PAIRS, _PAIRS):
         orders = len(set(player)) * len(set(banker))
@@ -73,24 +76,40 @@ def _by_points(shoe: Mapping[Card, int]) -> Iterator[_PointDeal]:
             left = list(counts)
             for points in player + banker:
                 left[points] -= 1
-            yield from _grown(_PointDeal(player, banker, deals), left, sum(left))
+            yield list(_grown(_PointDeal(player, banker, deals), left, sum(left)))
 
 
-def _grown(dealt: _PointDeal, left: Sequence[int], size: int) -> Iterator[_PointDeal]:
-    """The deals that these cards become; `left`, by points, and `size` are those undealt."""
+def _grown(dealt: _PointDeal, left: list[int], size: int) -> Iterator[_PointDeal]:
+    """The deals that four cards become; `left`, by points, and `size` are those undealt.
+
+    Banker's third card is the last that can be due, whatever Player did.
+    """
     player, banker, deals = dealt
-    hand = _due(sum(player[:2]) % 10, sum(banker[:2]) % 10, player[2:], banker[2:])
+    totals = sum(player) % 10, sum(banker) % 10
+    hand = _due(*totals, (), ())
     if hand is None:
-        yield _PointDeal(player, banker, deals * perm(size, DEAL - len(player) - len(banker)))
-        return
+        yield _PointDeal(player, banker, deals * perm(size, _MOST_DRAWN))
+    elif hand is Hand.BANKER:
+        yield from _with_bankers_third(dealt, left, size - 1)
+    else:
+        for points, copies in enumerate(left):
+            if not copies:
+                continue
+            drawn = _PointDeal((*player, points), banker, deals * copies)
+            if _due(*totals, (points,), ()) is None:
+                yield drawn._replace(deals=drawn.deals * (size - 1))
+                continue
+            left[points] -= 1
+            yield from _with_bankers_third(drawn, left, 1)
+            left[points] += 1
+
+
+def _with_bankers_third(dealt: _PointDeal, left: list[int], rest: int) -> Iterator[_PointDeal]:
+    """Each with one card more for Banker; in `rest` ways what is undealt then could have come."""
+    player, banker, deals = dealt
     for points, copies in enumerate(left):
         if copies:
-            drawn = [*left[:points], copies - 1, *left[points + 1 :]]
-            if hand is Hand.PLAYER:
-                grown = _PointDeal((*player, points), banker, deals * copies)
-            else:
-                grown = _PointDeal(player, (*banker, points), deals * copies)
-            yield from _grown(grown, drawn, size - 1)
+            yield _PointDeal(player, (*banker, points), deals * copies * rest)
 
 
 @cache
@@ -128,28 +147,42 @@ def classes_by_pairs(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
     Args:
         shoe: how many copies of each face are left; at least `DEAL` cards in all.
     """
-    shares_of = cache(lambda player, banker: _shares(shoe, player, banker))
+    # Of cards of one value, which are few; all the rest is put together out of these.
+    of_one_value = cache(lambda points: _shares_of_one_value(shoe, points))
     found: dict[object, tuple[_PointDeal, _Share, int]] = {}
-    for dealt in _by_points(shoe):
-        shares = shares_of(dealt.player[:2], dealt.banker[:2])
+    for group in _by_points(shoe):
+        shares = _shares(of_one_value, group[0].player[:2], group[0].banker[:2])
         ways = sum(share.ways for share in shares)
-        for share in shares:
-            key = (dealt.key, share.pairs, share.one_rank)
-            first, kept, deals = found.get(key, (dealt, share, 0))
-            found[key] = first, kept, deals + dealt.deals * share.ways // ways
+        for worth, (dealt, alike) in _alike(group).items():
+            for share in shares:
+                key = (worth, share.pairs, share.one_rank)
+                first, kept, deals = found.get(key, (dealt, share, 0))
+                found[key] = first, kept, deals + alike * share.ways // ways
     for dealt, share, deals in found.values():
         player = (*share.faces[:2], *map(_card, dealt.player[2:]))
         banker = (*share.faces[2:], *map(_card, dealt.banker[2:]))
         yield DealClass(judge(player, banker), deals)
 
 
-def _shares(shoe: Mapping[Card, int], player: _Points, banker: _Points) -> list[_Share]:
+def _alike(group: Iterable[_PointDeal]) -> dict[object, tuple[_PointDeal, int]]:
+    """By what they are worth on how many cards: the first of those, and the deals of all."""
+    found: dict[object, tuple[_PointDeal, int]] = {}
+    for dealt in group:
+        worth = dealt.key
+        first, deals = found.get(worth, (dealt, 0))
+        found[worth] = first, deals + dealt.deals
+    return found
+
+
+def _shares(
+    of_one_value: Callable[[_Points], list[_Share]], player: _Points, banker: _Points
+) -> list[_Share]:
     """The first two cards of both hands, by the pairs that they are."""
     if len({*player, *banker}) == 1:
-        return _shares_of_one_value(shoe, player + banker)
+        return of_one_value(player + banker)
     # A hand that could be a pair has its points to itself, or meets them in a hand that is none.
     hands = [
-        _shares_of_one_value(shoe, points)
+        of_one_value(points)
         if len(set(points)) == 1
         else [_Share(("none",), False, tuple(map(_card, points)), 1)]
         for points in (player, banker)
@@ -193,7 +226,7 @@ def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
     """
     split = _suit_splitter(shoe)
     found: dict[object, tuple[_PointDeal, _Suits, int]] = {}
-    for dealt in _by_points(shoe):
+    for dealt in chain.from_iterable(_by_points(shoe)):
         for suits, deals in split(dealt):
             if deals:
                 key = (dealt.key, suits)

@@ -158,7 +158,7 @@ def _free_hand(state: TableState, _: FreeHand, context: Context) -> Decision:
     draft = Draft(state)
     draft.open_coup(context, wagerless=True)
     draft.close_betting(context, by="free_hand")
-    return tuple(draft.events)
+    return draft.done
 
 
 def _acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: Context) -> Decision:
@@ -182,7 +182,7 @@ def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decisi
         return refusal
     draft = Draft(state)
     draft.open_coup(context)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -> Refusal | None:
@@ -221,7 +221,7 @@ def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Deci
         return ()
     draft = Draft(state)
     draft.close_betting(context, by="dealer")
-    return tuple(draft.events)
+    return draft.done
 
 
 def _confirm_result(state: TableState, command: ConfirmResult, context: Context) -> Decision:
@@ -234,7 +234,7 @@ def _confirm_result(state: TableState, command: ConfirmResult, context: Context)
     draft = Draft(state)
     draft.emit(ResultConfirmed(coup=state.coup.id, by="person", reason=command.reason))
     draft.settle(context, LAST_PHASE)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
@@ -252,7 +252,7 @@ def _void_coup(state: TableState, command: VoidCoup, context: Context) -> Decisi
         return refuse("reason_required", "say why the coup is void")
     draft = Draft(state)
     draft.void(context, command.reason)
-    return tuple(draft.events)
+    return draft.done
 
 
 _HANDLERS: Final[dict[type[Command], Callable[[TableState, Any, Context], Decision]]] = {

@@ -174,7 +174,7 @@ def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Co
     outcome = _OUTCOMES[procedure.excess](command.seen)
     if outcome is None:
         draft.void(context, command.reason)
-        return tuple(draft.events)
+        return draft.done
     gone = _gone(draft.state) if outcome != "burned" else None
     draft.emit(
         ExcessCardResolved(
@@ -188,7 +188,7 @@ def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Co
         reason = f"by the policy it was to be {_MEANT[outcome]}, and {gone}"
         draft.emit(IrregularityRecorded(coup=draft.coup.id, kind=EXCESS_MISMATCH, reason=reason))
     conclude(draft, context)
-    return tuple(draft.events)
+    return draft.done
 
 
 # House rule 17: a hidden card is carried over, a seen one is shown in a dummy coup; or, by policy,
@@ -222,7 +222,7 @@ def _judged(state: TableState, context: Context, event: TableEvent) -> Decision:
     draft = Draft(state)
     draft.emit(event)
     judge_cards(draft, context)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:

@@ -108,7 +108,7 @@ def _hands(
         coup = corrected(coup, completed)
     settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
     _audit_again(draft, coup)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _hands_in_progress(
@@ -142,7 +142,7 @@ def _hands_in_progress(
         )
     )
     judge_cards(draft, context)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _counted(shoe: ShoeView | None) -> tuple[Card, ...]:
@@ -187,7 +187,7 @@ def void_past_coup(state: TableState, command: VoidCoup, context: Context) -> De
         settlement = voided_again(context.table, coup, phase)
         if settlement is not None:
             issue(draft, coup, settlement, (), was=rulebook, now=rulebook)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _audit_again(draft: Draft, coup: Coup) -> None:

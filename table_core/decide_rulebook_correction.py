@@ -49,7 +49,7 @@ def correct_rulebook(state: TableState, command: CorrectRulebook, context: Conte
     draft.emit(event)
     _record_breaches(draft, case.coup, now)
     settle_again(draft, context, corrected(case.coup, event), was=case.rulebook, now=now)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | None:
@@ -129,7 +129,7 @@ def _judged_by_another(
     _record_breaches(draft, coup, now)
     _first_phase_again(draft, context, was, now)
     _lay_anew(draft, now)
-    return tuple(draft.events)
+    return draft.done
 
 
 def _first_phase_again(draft: Draft, context: Context, was: Rulebook, now: Rulebook) -> None:

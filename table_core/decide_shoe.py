@@ -51,7 +51,7 @@ def end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
         return ()
     draft = Draft(state)
     draft.end_shoe(command.reason)
-    return tuple(draft.events)
+    return draft.done
 
 
 def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> Decision:
@@ -71,7 +71,7 @@ def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> D
         # The faces of a coup that goes on may still become known: its audit waits for its end.
         draft.end_shoe(f"replaced: {command.reason}", audited=not draft.state.in_progress)
     draft.emit(ShoeLoaded(shoe=command.shoe, decks=command.decks))
-    return tuple(draft.events)
+    return draft.done
 
 
 def burn(state: TableState, command: Burn, context: Context) -> Decision:

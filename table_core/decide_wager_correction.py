@@ -54,7 +54,7 @@ def correct_wager(state: TableState, command: CorrectWager, context: Context) ->
         _record_breach(draft, case.coup, case.rulebook, event)
         coup = corrected(case.coup, event)
         settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
-        return tuple(draft.events)
+        return draft.done
     refusal = _wager_phase_refusal(state) or first_of(
         (not command.reason.strip(), "reason_required", "say why")
     )
@@ -96,7 +96,7 @@ def _wager_in_progress(
         settle_first_phase(draft, context)
     if less:
         draft.emit(CommissionReturned(coup=coup.id, amounts=less))
-    return tuple(draft.events)
+    return draft.done
 
 
 def _wager_event(

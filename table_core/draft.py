@@ -29,7 +29,7 @@ from table_core.correcting import (
     same_settlement,
     voided_again,
 )
-from table_core.fold import fold
+from table_core.fold import Folded, fold
 from table_core.placement import unsupported
 from table_core.rulebook import INITIAL_PHASE, Rulebook
 from table_core.settlement import Capped, settle_with_caps
@@ -86,11 +86,17 @@ class Draft:
     def __init__(self, state: TableState) -> None:
         self.state = state
         self.events: list[TableEvent] = []
+        self._before = state
 
     def emit(self, event: TableEvent) -> None:
         """Add `event`; the state moves on."""
         self.state = fold(self.state, event)
         self.events.append(event)
+
+    @property
+    def done(self) -> Folded:
+        """All events of the decision, and what the table becomes by them."""
+        return Folded(self.events, self._before, self.state)
 
     @property
     def coup(self) -> Coup:

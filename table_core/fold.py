@@ -4,7 +4,7 @@ One small function a type, in a map at the end. The coup's phase moves by `coup.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from msgspec.structs import replace
 
@@ -110,10 +110,29 @@ from table_core.shoes import shoe_of_coup, with_shoe
 from table_core.standing import Standing, summed_on
 from table_core.state import Alarm, Coup, TableState
 
-__all__ = ["FOLD_VERSION", "fold", "fold_all"]
+__all__ = ["FOLD_VERSION", "Folded", "fold", "fold_all"]
 
 # Raised whenever the same log would fold to another state; snapshots are keyed by it.
 FOLD_VERSION: Final = 3
+
+
+class Folded(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
+    """Events whose fold is known already: what a decision made has been folded on the way.
+
+    Args:
+        events: in order.
+        before: the state that they were decided in.
+        after: what `before` becomes by them.
+    """
+
+    before: TableState
+    after: TableState
+
+    def __new__(cls, events: Iterable[TableEvent], before: TableState, after: TableState) -> Self:
+        """Plain events otherwise."""
+        made = super().__new__(cls, events)
+        made.before, made.after = before, after
+        return made
 
 
 def fold(state: TableState, event: TableEvent) -> TableState:
@@ -127,7 +146,12 @@ def fold(state: TableState, event: TableEvent) -> TableState:
 
 
 def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
-    """The table after all of `events`, in order: `fold` again and again, the position told once."""
+    """The table after all of `events`, in order: `fold` again and again, the position told once.
+
+    Nothing is folded twice: those that were decided in this very state know what it becomes.
+    """
+    if isinstance(events, Folded) and events.before is state:
+        return events.after
     begin = position = state.position
     for position, event in enumerate(events, start=begin + 1):
         state = _step(state, event, position)

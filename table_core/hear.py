@@ -79,7 +79,7 @@ def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEv
     _HEARERS.get(type(event.report), _nothing)(draft, event.report, context)
     if too_many:
         misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
-    return tuple(draft.events)
+    return draft.done
 
 
 def _too_many_copies(draft: Draft, report: Report) -> str | None:
