@@ -29,7 +29,7 @@ new=$root/opt/baccarat.new
 rooms=$(sed -n 's/^packages = \[\(.*\)\]$/\1/p' "$here/../pyproject.toml" | tr -d '",')
 [ -n "$rooms" ] || { say "pyproject.toml names no packages" >&2; exit 1; }
 # shellcheck disable=SC2086 # a word a room
-build=$(cd "$here/.." && find pyproject.toml requirements/runtime.txt $rooms -type f ! -name '*.pyc' \
+build=$(cd "$here/.." && find pyproject.toml requirements/runtime.txt requirements/build.txt $rooms -type f ! -name '*.pyc' \
     -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
 
 # A build that cannot read every event that is there must not be started: the log would refuse it
@@ -49,7 +49,12 @@ program() {
     say "the program, into /opt/baccarat"
     "$python" -m venv "$new"
     "$new/bin/python" -m pip install --quiet --require-hashes -r "$here/../requirements/runtime.txt"
-    "$new/bin/python" -m pip install --quiet --no-deps "$here/.."
+    # What makes the wheel is by hash as well, and does not stay.
+    "$new/bin/python" -m pip install --quiet --require-hashes -r "$here/../requirements/build.txt" \
+        --target "$new/build-tools"
+    PYTHONPATH=$new/build-tools "$new/bin/python" -m pip install --quiet --no-build-isolation \
+        --no-deps "$here/.."
+    rm -rf "$new/build-tools"
     takes "$new" || { rm -rf "$new"; exit 1; }
     # A venv knows its own path in its scripts; they are told the one it will have.
     grep -rlIF "$new" "$new/bin" | while read -r file; do

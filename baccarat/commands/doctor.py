@@ -11,6 +11,7 @@ from baccarat.cli import EXIT_DONE, EXIT_NO
 from baccarat.config import load_config
 from baccarat.config_faults import ConfigFaults
 from baccarat.services import configure_logging
+from baccarat.site.credentials import with_sources
 from baccarat.site.doctor import examine, examine_port
 from baccarat.site.doctor_bus import examine_broker
 from baccarat.site.findings import Finding, fails, passes
@@ -55,6 +56,7 @@ def _findings(path: Path, backups: Path) -> list[Finding]:
             )
             for fault in error.faults
         ]
+    config = with_sources(config)
     found = [passes("configuration", f"{path} is in order"), *examine(config, backups)]
     of_broker, has_driver = asyncio.run(examine_broker(config))
     found += of_broker

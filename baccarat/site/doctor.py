@@ -92,20 +92,28 @@ def _disk(config: TableConfig) -> Iterator[Finding]:
 
 def _secrets(config: TableConfig) -> Iterator[Finding]:
     for name, given in config.password_files().items():
-        path = config.beside(given)
+        path, check = config.beside(given), f"{name}.password_file"
         if path is None or given.startswith(CREDENTIAL):
             continue
-        mode = path.stat().st_mode & 0o777
+        try:
+            mode, said = path.stat().st_mode & 0o777, path.read_text("utf-8", "replace").strip()
+        except PermissionError:
+            yield fails(check, f"{path} is not ours to read", "run the doctor as root")
+            continue
+        except OSError as error:
+            remedy = "copy it there from the broker's `secrets`, as the operator's guide says"
+            yield fails(check, f"{path}: {error.strerror}", remedy)
+            continue
         if mode & _OTHERS:
             yield fails(
-                f"{name}.password_file",
+                check,
                 f"{path} can be read by others (mode {mode:04o})",
                 f"chmod 600 {path}, and give that login another password",
             )
-        elif not path.read_text("utf-8", "replace").strip():
-            yield fails(f"{name}.password_file", f"{path} is empty", "write the password into it")
+        elif not said:
+            yield fails(check, f"{path} is empty", "write the password into it")
         else:
-            yield passes(f"{name}.password_file", f"{path} is its owner's alone")
+            yield passes(check, f"{path} is its owner's alone")
 
 
 def _signing(config: TableConfig) -> Iterator[Finding]:

@@ -66,7 +66,12 @@ async def examine_broker(config: TableConfig) -> tuple[list[Finding], bool]:
     if refused is not None:
         return [refused], False
     found = [passes("broker", f"{config.bus.host}:{config.bus.port} answers")]
-    logins = list(_logins(config))
+    try:
+        logins = list(_logins(config))
+    except OSError as error:
+        text = f"{error.filename}: {error.strerror}"
+        remedy = "look at what is said of the password files; a credential is root's to read"
+        return [*found, fails("logins", text, remedy)], False
     await asyncio.gather(*(_try(config, login) for login in logins))
     heard: dict[str, bytes] = {}
     for login in logins:
@@ -86,12 +91,15 @@ def _reached(config: TableConfig) -> Finding | None:
     bus = config.bus
     where = f"{bus.host}:{bus.port}"
     try:
+        context = _context(config)
+    except OSError as error:  # ssl.SSLError is one
+        text = f"our certificate or its key cannot be used: {error.strerror or error}"
+        remedy = "look at bus.ca, bus.cert and bus.key; a credential is root's to read"
+        return fails("broker", text, remedy)
+    try:
         with socket.create_connection((bus.host, bus.port), timeout=_CONNECT_S) as line:
-            if bus.ca is None:
+            if context is None:
                 return None
-            context = ssl.create_default_context(cafile=str(config.beside(bus.ca)))
-            if bus.cert is not None:
-                context.load_cert_chain(str(config.beside(bus.cert)), config.beside(bus.key))
             with context.wrap_socket(line, server_hostname=bus.host):
                 return None
     except ssl.SSLCertVerificationError as error:
@@ -103,6 +111,17 @@ def _reached(config: TableConfig) -> Finding | None:
     except OSError as error:
         text = f"{where}: {error.strerror or error}"
         return fails("broker", text, "start the broker, or change bus.host and bus.port")
+
+
+def _context(config: TableConfig) -> ssl.SSLContext | None:
+    """What we show and believe; None where the broker is not asked for TLS."""
+    bus = config.bus
+    if bus.ca is None:
+        return None
+    context = ssl.create_default_context(cafile=str(config.beside(bus.ca)))
+    if bus.cert is not None:
+        context.load_cert_chain(str(config.beside(bus.cert)), config.beside(bus.key))
+    return context
 
 
 def _logins(config: TableConfig) -> Iterator[_Login]:

@@ -8,7 +8,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,8 @@ from tests.support.waiting import until_blocking
 __all__ = ["Unit", "in_root"]
 
 # Of the machine's own: what a Debian root holds besides what was installed.
-_BOUND: Final = ("usr", "bin", "sbin", "lib", "lib64", "dev", "proc")
+_KERNELS: Final = ("dev", "proc")
+_BOUND: Final = ("usr", "bin", "sbin", "lib", "lib64", *_KERNELS)
 _ENTER: Final = """\
 set -e
 root=$1; shift
@@ -33,13 +34,24 @@ exec chroot "$@"
 """
 
 
-def in_root(root: Path, user: str, groups: str, command: list[str]) -> list[str | Path]:
-    """A command in a root of its own, as a user of that root."""
-    bound = [*_BOUND]
-    if not sys.base_prefix.startswith("/usr"):
+def in_root(
+    root: Path, user: str, groups: str, command: list[str], within: Sequence[str] = ()
+) -> list[str | Path]:
+    """A command in a root of its own, as a user of that root.
+
+    Args:
+        root: a folder with what was installed, or a whole Debian.
+        user: `name:group`.
+        groups: further ones, with commas.
+        command: in it.
+        within: what the command is run by, such as `ip netns exec NAME`.
+    """
+    whole = (root / "usr/bin/dpkg").exists()
+    bound = [*_KERNELS] if whole else [*_BOUND]
+    if not whole and not sys.base_prefix.startswith("/usr"):
         bound.append(sys.base_prefix.strip("/"))
     script = _ENTER.format(bound=" ".join(bound))
-    enter: list[str | Path] = ["unshare", "--mount", "sh", "-c", script, "sh", root]
+    enter: list[str | Path] = [*within, "unshare", "--mount", "sh", "-c", script, "sh", root]
     who = [f"--userspec={user}", *([f"--groups={groups}"] if groups else [])]
     return [*enter, *who, root, *command]
 
@@ -51,10 +63,11 @@ class Unit:
         root: where it was installed.
         name: such as `baccarat-shoe`.
         table: the instance.
+        within: what its command is run by.
     """
 
-    def __init__(self, root: Path, name: str, table: str) -> None:
-        self._root, self.name, self._table = root, name, table
+    def __init__(self, root: Path, name: str, table: str, within: Sequence[str] = ()) -> None:
+        self._root, self.name, self._table, self._within = root, name, table, within
         text = (root / f"etc/systemd/system/{name}@.service").read_text("utf-8")
         self._said: dict[str, list[str]] = {}
         for line in text.splitlines():
@@ -87,7 +100,8 @@ class Unit:
             self._state()
             env |= self._credentials()
             user = f"{self.user}:{self.one('Group')}"
-            command = in_root(self._root, user, groups, self.one("ExecStart").split())
+            start = self.one("ExecStart").split()
+            command = in_root(self._root, user, groups, start, self._within)
             with Child.start(command, name=self.name, output=output, env=env) as child:
                 said: list[bytes] = []
                 until_blocking(lambda: b"READY=1" in _hear(line, said, child), f"{self.name} ready")
