@@ -21,6 +21,8 @@ WORDS = {
 # Given by programs, never by a person at a screen.
 SILENT = {"ack", "replay", "preview", "show_coup"}
 SILENT |= {name for name, kind in COMMANDS.items() if issubclass(kind, Query)}
+# Rows of the bus's page on refusals that people do not come upon at a screen.
+_PROGRAMS = {"the request", "consumers", "the past"}
 _SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")
 
 
@@ -58,3 +60,15 @@ def test_what_is_put_into_a_text_is_the_same_in_each_language(language: str) -> 
 
     other = [key for key, text in WORDS[language].items() if holes(text) != holes(WORDS["en"][key])]
     assert other == []
+
+
+def test_whatever_the_table_refuses_a_person_at_a_screen_has_its_words() -> None:
+    """The codes of the bus's page, but for those that only a program brings on itself."""
+    page = (ROOM.parent / "docs" / "bus.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (.+?) \| (.*`.*) \|$", page[page.index("| about | codes |") :], re.MULTILINE
+    )
+    codes = {about: set(re.findall(r"`([a-z_]+)`", said)) for about, said in rows}
+    wanted = set().union(*(said for about, said in codes.items() if about not in _PROGRAMS))
+    assert len(wanted) > 60
+    assert sorted(f"code.{code}" for code in wanted if f"code.{code}" not in WORDS["en"]) == []
