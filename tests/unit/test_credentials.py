@@ -5,6 +5,7 @@ from pathlib import Path
 
 from baccarat.config import load_config
 from baccarat.site.credentials import with_sources
+from baccarat.site.doctor import examine
 from baccarat.site.pki import Pki
 from tests.unit.test_config_command import written
 
@@ -55,3 +56,23 @@ def test_each_sections_credential_is_its_own_services(tmp_path: Path) -> None:
     assert found.displays is not None
     assert found.displays.key == str(store / "baccarat-b7-screens-key")
     assert with_sources(config, tmp_path / "no-units", store) == config
+
+
+def test_a_secret_that_nobody_has_copied_is_named(tmp_path: Path) -> None:
+    authority = Pki(tmp_path / "pki", datetime.now(UTC))
+    authority.begin("harbour")
+    authority.issue("b7")
+    (tmp_path / "own-file").write_text("x")
+    (tmp_path / "own-file").chmod(0o600)
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "baccarat-b7-shoe").write_text("secret")
+    (store / "baccarat-b7-shoe").chmod(0o640)
+    config = with_sources(load_config(written(tmp_path, CONFIG)), UNITS, store)
+    found = {each.check: each for each in examine(config, tmp_path / "none")}
+    assert "can be read by others" in found["shoe.password_file"].says
+    assert found["bus.password_file"].verdict == "fail"
+    assert "operator's guide" in found["bus.password_file"].remedy
+    assert found["cage.password_file"].verdict == "ok"
+    assert found["signing key"].verdict == "fail"
+    assert "metrics.password_file" not in found  # a credential of whose source no unit tells
