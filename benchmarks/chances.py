@@ -27,7 +27,8 @@ _PASSES: Final = 5
 def measure(options: Options) -> list[Figure]:
     """The row `odds`."""
     passes, took = min(options.samples, _PASSES), list[dict[str, float]]()
-    command = [sys.executable, "-m", "benchmarks.chances"]
+    books = shipped()[: options.events]
+    command = [sys.executable, "-m", "benchmarks.chances", *books]
     with options.progress("passes", passes) as advance:
         for done in range(1, passes + 1):
             run = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 - this very module
@@ -48,9 +49,9 @@ def measure(options: Options) -> list[Figure]:
     ]
 
 
-def _main() -> None:
+def _main(*names: str) -> None:
     took = {}
-    for name in shipped():
+    for name in names:
         book = load_rulebook(name)
         began = time.process_time()
         exact_odds(book, full_shoe(book.decks))
@@ -59,4 +60,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    _main(*sys.argv[1:])

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 # The house's goals.
-RATIO_P50_MOST: Final = 3.0
-RATIO_P99_MOST: Final = 6.0
+RATIO_P50_MOST: Final = 1.5
+RATIO_P99_MOST: Final = 3.0
 MEMORY_MOST_MB: Final = 150.0
 # Above it a TCP_NODELAY is missing somewhere, or the machine has no time for us.
 FLOOR_P50_MOST_MS: Final = 6.0

@@ -21,14 +21,19 @@ from rich.progress import (
 from rich.table import Table
 
 from baccarat.services import configure_logging
+from benchmarks.chart import Drawn, chart, read_lines
 from benchmarks.figures import Figure, unmeasured
+from benchmarks.occasion import Occasion
 from benchmarks.rows import ROWS, Advance, Options, Row, Unmeasurable, rows_named
+from events.errors import InputError
 
 __all__ = ["bench", "figures_of"]
 
 _SAMPLES: Final = 300
 _NAMES: Final = sorted({name for row in ROWS for name in (row.name, *row.figures)})
 _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
+_SVG: Final = click.Path(dir_okay=False, writable=True, path_type=Path)
+_LINES: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 _Measure = Callable[[Options], list[Figure]]
 
 
@@ -43,6 +48,9 @@ _Measure = Callable[[Options], list[Figure]]
               help="A PostgreSQL server that makes databases; else one is started.")  # fmt: skip
 @click.option("--data", type=_FOLDER, help="On the disk to measure; else the temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each figure.")
+@click.option("--chart", "drawn", type=_SVG, metavar="SVG", help="Draw the figures into this file.")
+@click.option("--earlier", type=_LINES, metavar="FILE",
+              help="For --chart: the lines of earlier runs, oldest first.")  # fmt: skip
 def bench(
     names: tuple[str, ...],
     samples: int,
@@ -50,6 +58,8 @@ def bench(
     ledger: str | None,
     data: Path | None,
     as_json: bool,
+    drawn: Path | None,
+    earlier: Path | None,
 ) -> None:
     """Measure the product, and beside it the same work with nothing of the product in it.
 
@@ -58,17 +68,33 @@ def bench(
     """
     configure_logging("bench", quiet=True)
     options = Options(samples=samples, events=events, ledger=ledger, data=data, progress=_progress)
-    figures: list[Figure] = []
+    lines = _earlier(drawn, earlier)
+    occasion, figures = Occasion.now(data), list[Figure]()
     for row, wanted in rows_named(names):
         for figure in figures_of(row, options):
             if figure.name not in wanted:
                 continue
             figures.append(figure)
+            line = msgspec.json.encode({**msgspec.structs.asdict(figure), "run": occasion})
+            lines += read_lines(line)
             if as_json:  # at once: what was measured is not lost to a row that breaks
-                sys.stdout.write(msgspec.json.encode(figure).decode() + "\n")
+                sys.stdout.write(line.decode() + "\n")
                 sys.stdout.flush()
+    if drawn is not None:
+        drawn.write_text(chart(lines), encoding="utf-8")
     if not as_json:
-        _print(figures)
+        _print(figures, occasion)
+
+
+def _earlier(drawn: Path | None, earlier: Path | None) -> list[Drawn]:
+    if earlier is None:
+        return []
+    if drawn is None:
+        raise InputError("--earlier is for --chart")
+    try:
+        return read_lines(earlier.read_bytes())
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{earlier}: not what `bench --json` writes: {error}") from error
 
 
 def figures_of(row: Row, options: Options) -> list[Figure]:
@@ -99,7 +125,7 @@ def _progress(what: str, total: int) -> Iterator[Advance]:
         yield lambda done: progress.update(task, completed=done)
 
 
-def _print(figures: list[Figure]) -> None:
+def _print(figures: list[Figure], occasion: Occasion) -> None:
     table = Table("figure", "", "p50", "p99", "goal", "")
     for each in figures:
         verdict = "void" if each.void else "met" if each.met else "missed"
@@ -113,6 +139,8 @@ def _print(figures: list[Figure]) -> None:
         table.add_section()
     out = Console()
     out.print(table)
+    out.print(f"{occasion.machine}; load {occasion.load:g} at the beginning; {occasion.fsync}")
+    out.print(f"a forced write to this disk takes {occasion.fdatasync_us:g} us")
     for each in figures:
         if each.void:
             out.print(f"{each.name} is void: {each.void}")
