@@ -76,3 +76,18 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     with running_hub(tmp_path / "hub", ["harbour/b7", "harbour/b8", "site/t1"]) as started:
         asyncio.run(made_streams(started))
         yield started
+
+
+@pytest.fixture(scope="module")
+def hub_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """The same without streams, for all tests of a file."""
+    folder = tmp_path_factory.mktemp("hub")
+    with running_hub(folder, ["harbour/b7", "harbour/b8", "site/t1"]) as started:
+        yield started
+
+
+@pytest.fixture
+def fresh_hub(hub_nodes: Hub) -> Hub:
+    """That one with new streams: for tests that leave its nodes running."""
+    asyncio.run(made_streams(hub_nodes, anew=True))
+    return hub_nodes

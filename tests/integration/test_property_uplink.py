@@ -38,6 +38,12 @@ B7, B8 = "harbour/b7", "harbour/b8"
 SAID_B7 = event_subject("harbour", "b7")
 
 
+@pytest.fixture
+def hub(fresh_hub: Hub) -> Hub:
+    """One for all of this file: nothing here ends a node for longer than a restart."""
+    return fresh_hub
+
+
 async def test_the_hub_holds_each_log_byte_for_byte(hub: Hub, tmp_path: Path) -> None:
     # Every table's events have the same ids: they come of the same causes.
     with TableLogs(tmp_path, [B7, B8]) as logs:

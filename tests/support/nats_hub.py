@@ -78,7 +78,7 @@ class Hub:
             leaves=leaves,
             monitor=monitor,
             store=str(self.folder / name / "store"),
-            store_most="2GB",
+            store_most="20GB",
             pki=str(self.folder / "pki"),
         )
 
@@ -307,15 +307,23 @@ def running_hub(folder: Path, tables: Iterable[str] = (), nodes: int = 3) -> Ite
         hub.close()
 
 
-async def made_streams(hub: Hub) -> None:
-    """Make the hub's streams, or fail."""
+async def made_streams(hub: Hub, *, anew: bool = False) -> None:
+    """Make the hub's streams, or fail.
+
+    Args:
+        hub: it runs.
+        anew: take away those that are there, with all that they hold.
+    """
     for attempt in range(_STARTS_MOST):
         try:
             keeper = await connect(hub.settings("keeper"), attempt)
         except BusError:
             continue
         try:
-            await ensure_streams(JetStreamContext(keeper, timeout=15), hub.limits)
+            js = JetStreamContext(keeper, timeout=15)
+            for each in await js.streams_info() if anew else ():
+                await js.delete_stream(str(each.config.name))
+            await ensure_streams(js, hub.limits)
         finally:
             await keeper.close()
         return
