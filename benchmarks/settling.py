@@ -25,6 +25,7 @@ from events.commands import (
     ANSWER_ACCEPTED,
     CloseBetting,
     Command,
+    EndShoe,
     LoadShoe,
     OpenBetting,
     PlaceWager,
@@ -56,6 +57,7 @@ _CARDS: Final = (
     (Hand.PLAYER, 2, Card.D4),
     (Hand.BANKER, 2, Card.C5),
 )
+_COPIES: Final = 8  # of each face in a shoe
 _MS: Final = 1_000
 
 
@@ -109,16 +111,24 @@ class _Play:
         )
         self._asked = self._said = 0
         self.say(LinkOpen(transport="bench"), LinkUp())
-        self._ask(LoadShoe(transaction="shoe", shoe="20261128-01"))
+        self._coups = 0
 
     def up_to_the_result(self, wagers: int) -> None:
         """A coup with so many wagers, of which only the shoe's own result is missing."""
+        if self._coups % _COPIES == 0:  # the same four cards come again and again
+            self._next_shoe(self._coups // _COPIES)
+        self._coups += 1
         self._ask(OpenBetting(transaction=self._transaction()))
         for first in range(0, wagers, _A_COMMAND):
             asked = tuple(map(_wager, range(first, min(first + _A_COMMAND, wagers))))
             self._ask(PlaceWager(transaction=self._transaction(), wagers=asked))
         self._ask(CloseBetting(transaction=self._transaction()))
         self.say(*(CardDrawn(hand=hand, number=place, face=face) for hand, place, face in _CARDS))
+
+    def _next_shoe(self, number: int) -> None:
+        if number:
+            self._ask(EndShoe(transaction=self._transaction(), reason="bench"))
+        self._ask(LoadShoe(transaction=self._transaction(), shoe=f"20261128-{number + 1:02}"))
 
     def say(self, *reports: AnyReport) -> None:
         for report in reports:

@@ -41,8 +41,9 @@ def test_the_core_plays_whole_coups() -> None:
 
 
 def test_one_coup_of_many_wagers_is_settled_durably(tmp_path: Path) -> None:
-    (figure,) = settling.measure(Options(samples=2, events=1_200, data=tmp_path))
-    assert (figure.name, figure.unit, figure.detail["wagers"]) == ("settle", "ms", 1_200.0)
+    # Nine coups: a ninth copy of a face is in no shoe, and the bench takes the next one.
+    (figure,) = settling.measure(Options(samples=9, events=600, data=tmp_path))
+    assert (figure.name, figure.unit, figure.detail["wagers"]) == ("settle", "ms", 600.0)
     assert is_whole(figure)
     assert not list(tmp_path.iterdir()), "it leaves something behind"
 
