@@ -11,13 +11,14 @@ from shoe_driver.profile import Profile
 from shoe_driver.records import RecordReader
 from simulators.world.audited_coup import Violation
 from simulators.world.consumers import Ledger
+from simulators.world.float_keeper import FloatKeeper
 from simulators.world.journal_disk import JournalDisk
 from simulators.world.log_disk import LogDisk
 from table_core.fold import fold
 from table_core.snapshot import encode_state
 from table_core.state import TableState
 
-__all__ = ["hold_journals", "hold_ledger", "hold_replay"]
+__all__ = ["hold_floats", "hold_journals", "hold_ledger", "hold_replay"]
 
 _CHIPS: Final = frozenset({"seat", "collected", "recovered"})
 """The ledger's accounts of what patrons have handed over, and been handed."""
@@ -45,6 +46,21 @@ def hold_ledger(ledger: Ledger, purses: Mapping[int, int]) -> None:
         booked, chips = seats[seat], purses.get(seat, 0)
         if booked != chips:
             raise Violation(f"seat {seat} has {booked} by the ledger and {chips} in chips")
+
+
+def hold_floats(ledger: Ledger, keeper: FloatKeeper) -> None:
+    """The cage has given the table what was carried there, and each box was counted once.
+
+    Raises:
+        Violation: it is otherwise.
+    """
+    accounts: Counter[str] = Counter()
+    for entry in ledger.entries.values():
+        for posting in entry.postings:
+            accounts[posting.account] += posting.amount
+    booked, carried = (-accounts["cage"], accounts["drop"]), (keeper.given, keeper.dropped)
+    if booked != carried:
+        raise Violation(f"chips and notes {booked} by the ledger, and {carried} were carried")
 
 
 def hold_journals(

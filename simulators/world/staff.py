@@ -41,6 +41,7 @@ from simulators.supervisor import (
 )
 from simulators.view import OVER, STALLED, TableSeen
 from simulators.world.desk import Desk, WorldView
+from simulators.world.float_keeper import FloatKeeper
 from simulators.world.shoe import WorldShoe
 from simulators.world.waiting import Waiting
 from table_core.rulebook import Rulebook
@@ -99,6 +100,10 @@ class Staff:
         plan: what goes wrong with which coup.
         restart_driver: kills the shoe's driver and starts it again.
         over: told of every coup that is over.
+
+    Attributes:
+        tally: what was played.
+        floats: what was done with the chips in the tray.
     """
 
     def __init__(  # noqa: PLR0913 - all that people stand among
@@ -116,6 +121,7 @@ class Staff:
         over: Callable[[PlayedCoup], None],
     ) -> None:
         self.tally = Tally()
+        self.floats = FloatKeeper(desk, rng, rulebook.currency)
         self._desk, self._view, self._waiting, self._shoe = desk, view, waiting, shoe
         self._rulebook, self._seed, self._rng, self._plan = rulebook, seed, rng, plan
         self._restart_driver, self._over = restart_driver, over
@@ -134,6 +140,7 @@ class Staff:
             if self._shoe.over:
                 await self._shoes.change()
             await self._play_one()
+            await self.floats.between_coups()
             await self._waiting.pause(self._rng.choice(_BETWEEN_US))
 
     async def _play_one(self) -> None:

@@ -22,6 +22,7 @@ from events.topics import Topics
 from simulators.world.clock import MICROSECONDS, WorldClock
 from simulators.world.courier import Client, Courier
 from simulators.world.effects import CursorPublisher, QueuedReplays
+from simulators.world.float_keeper import COUNT_ROOM
 from simulators.world.log_disk import LogDisk
 from table_core.coup import Phase
 from table_core.rulebook import Rulebook
@@ -43,7 +44,9 @@ __all__ = ["CAGE", "CONSUMER", "PEOPLE", "TableProcess", "signing_key"]
 PEOPLE: Final = ("dealer", "supervisor", "wagers")
 CAGE: Final = "cage"
 CONSUMER: Final = "cage-1"
-_ROLES: Final = {name: frozenset({name}) for name in (*PEOPLE, CAGE)}
+_ROLES: Final = {name: frozenset({name}) for name in (*PEOPLE, CAGE)} | {
+    COUNT_ROOM: frozenset({CAGE})
+}
 _SERVICE: Final = "table"
 _WATCH_US: Final = MICROSECONDS
 _GATHER_US: Final = 8_000

@@ -32,7 +32,8 @@ from simulators.world.consumers import CageProcess, DisplayProcess, Ledger
 from simulators.world.courier import Courier
 from simulators.world.desk import Desk, WorldView
 from simulators.world.driver import DriverProcess
-from simulators.world.holding import hold_journals, hold_ledger, hold_replay
+from simulators.world.float_keeper import COUNT_ROOM
+from simulators.world.holding import hold_floats, hold_journals, hold_ledger, hold_replay
 from simulators.world.journal_disk import JournalDisk
 from simulators.world.log_disk import LogDisk
 from simulators.world.port import WorldPort
@@ -212,7 +213,7 @@ class World:
     def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
         waiting = Waiting(self._clock)
         view = WorldView(waiting)
-        self._desk = Desk(self._topics, PEOPLE, self._courier, waiting, view)
+        self._desk = Desk(self._topics, (*PEOPLE, COUNT_ROOM), self._courier, waiting, view)
         self._desk_seat = self._seat("people", lambda: self._desk)
         dealing = DealingShoe(
             seed=self._seed,
@@ -371,6 +372,7 @@ class World:
     def _hold(self) -> None:
         """Log, journals, ledger and live state against one another."""
         hold_ledger(self._ledger, self._auditor.chips.purse)
+        hold_floats(self._ledger, self._staff.floats)
         hold_journals(self._journals, self._profile[1], self._auditor.reports)
         table = self._seats[1].process
         if not isinstance(table, TableProcess):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,8 @@ import pytest
 from baccarat.cli import main
 from events.errors import InputError
 from simulators.faults import FAULTS
+from simulators.world.audited_coup import Violation
+from simulators.world.holding import hold_floats
 from simulators.world.troubles import WORLD_FAULTS, parse_world_faults
 from simulators.world.world import Report, World
 from table_core import settlement
@@ -48,6 +51,20 @@ def test_a_layer_alone_goes_wrong_often_and_nothing_breaks(kind: str, tmp_path: 
 def test_nothing_goes_wrong_where_nothing_may(tmp_path: Path) -> None:
     report = play(1, tmp_path, ())
     assert (report.violations, report.faults, report.coups) == ((), {}, COUPS)
+
+
+def test_chips_are_carried_to_the_tray_and_what_was_not_carried_is_noticed(tmp_path: Path) -> None:
+    done: Counter[str] = Counter()
+    for seed in range(4):
+        made = World(seed, (), tmp_path)
+        assert made.run(25).violations == ()
+        keeper, ledger = made._staff.floats, made._ledger
+        done += keeper.done
+        keeper.given += 1
+        with pytest.raises(Violation, match="were carried"):
+            hold_floats(ledger, keeper)
+        made.close()
+    assert {"OpenFloat", "Fill", "Credit", "CloseFloat", "CountDrop"} <= set(done)
 
 
 def test_a_seed_is_the_same_world_in_every_process(tmp_path: Path) -> None:
