@@ -7,6 +7,7 @@ kept stable by promise and is shorter than any binding to it.
 import asyncio
 import os
 import socket
+from contextlib import suppress
 from typing import Final
 
 __all__ = ["keep_notified", "notify"]
@@ -15,7 +16,7 @@ _MICROSECONDS: Final = 1_000_000
 
 
 def notify(state: str) -> None:
-    """Tell the service manager.
+    """Tell the service manager; one that does not listen just now is not waited for.
 
     Args:
         state: such as `READY=1`.
@@ -25,8 +26,10 @@ def notify(state: str) -> None:
         return
     address = "\0" + place[1:] if place.startswith("@") else place
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
+        line.setblocking(False)
         line.connect(address)
-        line.sendall(state.encode())
+        with suppress(BlockingIOError):  # its queue is full: the loop must go on turning
+            line.send(state.encode())
 
 
 async def keep_notified() -> None:
