@@ -33,16 +33,26 @@ class Result(Enum):
 
 
 class _Verdict(Struct, frozen=True):
-    """What an outcome means for one bet."""
+    """What an outcome means for one bet, in the words of a line.
 
-    result: Result
+    Args:
+        result: a `Result`'s value.
+        category: as the schedule has it.
+        odds: what is paid, where something is.
+        says: the odds in words.
+        commission: it is taken out of what is won.
+    """
+
+    result: str
     category: str
     odds: Odds | None = None
+    says: str | None = None
     commission: bool = False
 
 
-_LOSES: Final = _Verdict(Result.LOSE, "lose")
-_IS_VOID: Final = _Verdict(Result.VOID, "void")
+_LOSE: Final = Result.LOSE.value
+_LOSES: Final = _Verdict(_LOSE, "lose")
+_IS_VOID: Final = _Verdict(Result.VOID.value, "void")
 
 
 def settle(
@@ -101,11 +111,11 @@ def settle_with_caps(
             won[index] = winnings
         if shares:
             cuts.append(Capped(cap, tuple(shares)))
-    lines = tuple(
+    lines = [
         _line(rulebook, wager, verdict, winnings)
         for (wager, verdict), winnings in zip(ruled, won, strict=True)
-    )
-    return lines, tuple(cuts)
+    ]
+    return tuple(lines), tuple(cuts)
 
 
 def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
@@ -118,15 +128,16 @@ def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
     for category in categories:
         if category in bet.schedule:
             odds = bet.schedule[category]
-            result = Result.PUSH if odds is None else Result.WIN
-            return _Verdict(result, category, odds, bet.commission)
+            if odds is None:
+                return _Verdict(Result.PUSH.value, category, commission=bet.commission)
+            return _Verdict(Result.WIN.value, category, odds, str(odds), bet.commission)
     return _LOSES
 
 
 def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) -> SettlementLine:
     commission = _commission(rulebook, winnings) if verdict.commission else 0
     # A token is never given back for chips: what it wins is paid, and nothing else.
-    gone = verdict.result is Result.LOSE or wager.kind == "promo"
+    gone = verdict.result == _LOSE or wager.kind == "promo"
     returned = 0 if gone else wager.stake
     return SettlementLine(
         wager=wager.id,
@@ -134,9 +145,9 @@ def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) ->
         bet=wager.bet,
         patron=wager.patron,
         kind=wager.kind,
-        result=verdict.result.value,
+        result=verdict.result,
         category=verdict.category,
-        odds=None if verdict.odds is None else str(verdict.odds),
+        odds=verdict.says,
         stake=wager.stake,
         winnings=winnings,
         commission=commission,
