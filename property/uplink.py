@@ -38,6 +38,8 @@ _PAUSE_S: Final = 0.1
 _PAUSE_MOST_S: Final = 5.0
 # A copy that lags may answer what the hub holds: asked again, it has caught up.
 _REFUSALS_MOST: Final = 5
+# A log that cannot be read is read so often before its feed stops for good.
+_UNREADABLE_MOST: Final = 3
 # The server has room for fifty batches at a time, of all tables; a process takes its share.
 _BATCHES_MOST: Final = 16
 _CLOSE_S: Final = 1.0
@@ -97,7 +99,7 @@ class Feed:
         self._origin = table.hub.who
         self._source = LogSource(table.path, self._origin, clock)
         self._note = HeldNote(0, 0)
-        self._refusals = 0
+        self._refusals = self._unreadable = 0
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
 
@@ -114,7 +116,11 @@ class Feed:
             except _Halt as halt:
                 return self._stop(halt.verdict)
             except LogRefused as error:
-                return self._stop(Stopped("gap", error.position or 0, error.reason))
+                # SQLite's own troubles of a moment look the same.
+                self._unreadable += 1
+                if self._unreadable == _UNREADABLE_MOST:
+                    return self._stop(Stopped("gap", error.position or 0, error.reason))
+                self._down(error.reason)
             except (BusError, InputError, LogError, NatsError, OSError) as error:
                 pause = _PAUSE_S if self.state.up else min(pause * 2, _PAUSE_MOST_S)
                 self._down(str(error) or type(error).__name__)
@@ -132,6 +138,7 @@ class Feed:
             pause = _POLL_S
             if self._source.changed():
                 found = await asyncio.to_thread(self._source.read, place.head, self._note.size)
+                self._unreadable = 0
                 place = await self._say(hub, place, found)
                 pause = 0.0 if found.more else _READ_GAP_S
             if loop.time() - asked > _AUDIT_S:

@@ -28,7 +28,7 @@ from property.subjects import (
     held_event_subject,
     stored_subject,
 )
-from tests.support.nats_hub import Hub, Leaf
+from tests.support.nats_hub import Hub, Leaf, made_streams, running_hub
 from tests.support.property_feeds import TableLogs, feeding, held_rows, keeper, log_rows, until_held
 from tests.support.waiting import until
 
@@ -231,6 +231,38 @@ async def test_nor_does_a_leaf_whose_owner_has_taken_the_rules_out(
         await _through(hub, client)
         await client.close()
         assert await held_rows(hub, B8) == log_rows(logs.paths[B8])
+
+
+async def test_why_each_table_has_an_account(tmp_path: Path) -> None:
+    """In one account for all, with a list for each login, a reply writes in another's name."""
+    with running_hub(tmp_path, [B7, B8], nodes=1) as hub:
+        path = tmp_path / "hub1/accounts.conf"
+        text = path.read_text("utf-8")
+        hub.stop(0)
+        path.write_text(_in_one_account(text), "utf-8")
+        hub.start(0)
+        await made_streams(hub)
+        client = await connect(hub.settings(B7), 0)
+        with pytest.raises((NatsError, TimeoutError)):
+            await client.request(event_subject(*OTHER), b"junk", timeout=0.3)
+        assert await held_rows(hub, B8) == []
+        await client.publish(SAID, b"junk", reply=event_subject(*OTHER))
+        await client.flush()
+        for _ in range(500):
+            if found := await held_rows(hub, B8):
+                break
+            await asyncio.sleep(0.01)
+        await client.close()
+        assert [b'"stream":"EVENTS"' in stored for _, stored, _ in found] == [True]
+
+
+def _in_one_account(text: str) -> str:
+    (user,) = re.findall(r'\{ user: "harbour\.b7".*\} \}$', text, re.MULTILINE)
+    edited, times = re.subn(r'\n  "harbour/b7" \{.*?\n  \}(?=\n)', "", text, flags=re.DOTALL)
+    assert times == 1
+    return edited.replace(
+        "jetstream: enabled\n    users: [", f"jetstream: enabled\n    users: [{user}", 1
+    )
 
 
 def _without_rules(text: str) -> str:
