@@ -47,9 +47,14 @@ def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun 
     """The longest run of faces in both, the first of equals; None when they share no card.
 
     The lengths of common runs are monotone (a run holds every shorter one), so the longest is
-    found by halving, with a table of the earlier shoe's runs of one length at a time.
+    found by doubling, since in honest shuffles it is short, and then by halving, with a table of
+    the earlier shoe's runs of one length at a time.
     """
-    shortest, longest, found = 1, min(len(faces), len(earlier)), None
+    longest, found = min(len(faces), len(earlier)), None
+    length = 1
+    while length <= longest and (places := _common(faces, earlier, length)) is not None:
+        length, found = 2 * length, (length, *places)
+    shortest, longest = length // 2 + 1, min(length - 1, longest)
     while shortest <= longest:
         length = (shortest + longest) // 2
         places = _common(faces, earlier, length)
@@ -72,11 +77,11 @@ def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun 
 
 
 def _common(faces: list[str], earlier: list[str], length: int) -> tuple[int, int] | None:
-    places: dict[tuple[str, ...], int] = {}
+    places: dict[str, int] = {}
     for at in range(len(earlier) - length + 1):
-        places.setdefault(tuple(earlier[at : at + length]), at)
+        places.setdefault("".join(earlier[at : at + length]), at)
     for at in range(len(faces) - length + 1):
-        there = places.get(tuple(faces[at : at + length]))
+        there = places.get("".join(faces[at : at + length]))
         if there is not None:
             return at, there
     return None
