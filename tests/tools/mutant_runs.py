@@ -217,6 +217,9 @@ class _Chosen:
         chosen = [item for item in items if item.nodeid in self._rank]
         items[:] = sorted(chosen, key=lambda item: self._rank[item.nodeid])
 
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        os._exit(int(exitstatus))  # all is known; what is tidied up after it would take as long
+
 
 class _Loop:
     """A plugin of pytest: instead of running the tests once, run some of them for each mutant."""
@@ -369,4 +372,5 @@ def _pytest(tree: Path, file: str, plugin: object) -> int:
         phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
     )
     hypothesis.settings.load_profile("mutants")
+    gc.freeze()  # pytest collects garbage several times, and there is none in what was loaded
     return int(pytest.main([*_PYTEST, file], plugins=[plugin]))

@@ -153,3 +153,17 @@ def test_pending() -> None:
         seen.append(framer.pending)
     framer.flush()
     assert [*seen, framer.pending] == [False, True, True, True, False]
+
+
+@pytest.mark.parametrize("size", [0, 1, 240, 241, 242, 254, 255])
+def test_the_longest_frame_is_one_though_its_end_comes_later(size: int) -> None:
+    framer = make_framer("cobs", "crc-16-ccitt-false", FramerOptions(data_limit=size))
+    whole = wrapped(ref_body(0x10, 0x1111, b"\x11" * size, boot=0x1111, ms=0x11111111))
+    found = framer.feed(whole[:-1]) + framer.feed(whole[-1:])
+    assert [piece.seq for piece in found if isinstance(piece, Frame)] == [str(0x1111)]
+
+
+def test_a_chunk_without_end_is_said_to_be_too_long() -> None:
+    framer = cobs()
+    pieces = framer.feed(b"\x11" * (LONGEST + 1)) + framer.flush()
+    assert pieces == [Rejected(0, b"\x11" * 64, LONGEST + 1, "too_long")]

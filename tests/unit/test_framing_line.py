@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_driver.framers.pieces import Frame, Framer, Piece, Rejected
-from shoe_driver.framing import FramerOptions, make_framer
+from shoe_driver.framing import CHECKS, FramerOptions, make_framer
 from tests.support.pieces import left_out
 from tests.support.shoe_bytes import cut
 
@@ -141,3 +141,10 @@ def test_pending() -> None:
         seen.append(made.pending)
     made.flush()
     assert [*seen, made.pending] == [False, False, True, False, True, False]
+
+
+def test_a_line_that_is_told_of_no_prefix_and_no_check_has_none() -> None:
+    made = make_framer("line", "none", FramerOptions(data_limit=LIMIT))
+    assert shown(made.feed(b"0007\r")) == [(0, b"0007")]
+    assert CHECKS["none"](b"") is True
+    assert CHECKS["none"](b"0007") is True
