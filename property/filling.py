@@ -40,10 +40,10 @@ __all__ = [
     "taken",
 ]
 
-# The server takes a thousand messages in a batch. Half of that, and no more bytes than pass a thin
-# line before the server gives a batch up (10 s).
+# The server takes a thousand messages in a batch. Half of that, and no more bytes than pass a line
+# of half a megabit before the server gives a batch up (10 s without a message of it).
 BATCH_EVENTS: Final = 500
-BATCH_BYTES: Final = 1024 * 1024
+BATCH_BYTES: Final = 256 * 1024
 
 # The server's codes: another message is the subject's newest than the one that was named ...
 SEQUENCE_CODES: Final = frozenset({10071, 10164})

@@ -30,8 +30,10 @@ from property.subjects import (
 
 __all__ = ["HeldNote", "TableHub"]
 
-# A batch crosses a thin line in it, and a hub whose leader was lost has another by then.
+# A hub whose leader was lost has another by then.
 _ANSWER_S: Final = 8.0
+# The thinnest line that is still waited for, bytes a second.
+_THINNEST: Final = 16 * 1024
 _STATUS: Final = "Status"
 _NOT_FOUND: Final = "404"
 
@@ -107,7 +109,8 @@ class TableHub:
         *first, last = messages(events, sequence, batch, ids=ids)
         for each in first:
             await self._connection.publish(self._event, each.body, headers=each.headers)
-        return await self._answered(self._event, last)
+        size = sum(len(each.stored) for each in events)
+        return await self._answered(self._event, last, size)
 
     async def say_note(self, note: bytes, sequence: int) -> Accepted | Refused:
         """Publish a checkpoint.
@@ -116,11 +119,12 @@ class TableHub:
             InputError: the answer is none.
         """
         headers = {EXPECTED_SEQUENCE: str(sequence)}
-        return await self._answered(self._note, Message(headers, note))
+        return await self._answered(self._note, Message(headers, note), len(note))
 
-    async def _answered(self, subject: str, message: Message) -> Accepted | Refused:
+    async def _answered(self, subject: str, message: Message, size: int) -> Accepted | Refused:
+        patience = _ANSWER_S + size / _THINNEST
         answer = await self._connection.request(
-            subject, message.body, timeout=_ANSWER_S, headers=message.headers
+            subject, message.body, timeout=patience, headers=message.headers
         )
         return answer_of(answer.data)
 
