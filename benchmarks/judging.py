@@ -67,13 +67,15 @@ def measure(options: Options) -> list[Figure]:
         for done in range(1, passes + 1):
             product.append(_batch(cases, answers) / coups)
             advance(done)
+        bare = _read_and_written(cases, answers) / coups
         winners = Counter(_winners(answers))
     if winners != Counter({name: count for name, count in peer.outcomes.items() if count}):
         raise OurBug(f"who won: {dict(winners)}, but the peer says {peer.outcomes}")
-    return [_figure(product, [each / _NS_PER_US / coups for each in peer.nanoseconds], coups)]
+    each_us = [each / _NS_PER_US / coups for each in peer.nanoseconds]
+    return [_figure(product, each_us, coups, bare)]
 
 
-def _figure(product: list[float], peer: list[float], coups: int) -> Figure:
+def _figure(product: list[float], peer: list[float], coups: int, bare: float) -> Figure:
     p50, p99 = percentiles(product)
     peer_p50, peer_p99 = percentiles(peer)
     return Figure.of(
@@ -85,6 +87,7 @@ def _figure(product: list[float], peer: list[float], coups: int) -> Figure:
         met=p50 <= RATIO_MOST * peer_p50,
         detail={
             "coups": float(coups),
+            "json_alone_us": round(bare, 2),
             "coups_a_second": round(_US / p50),
             "peer_coups_a_second": round(_US / peer_p50),
             "load": round(os.getloadavg()[0], 2),
@@ -98,6 +101,18 @@ def _batch(cases: Path, answers: Path) -> float:
         began = time.process_time_ns()
         answer_batch(source, sink)
         return (time.process_time_ns() - began) / _NS_PER_US
+
+
+def _read_and_written(cases: Path, answers: Path) -> float:
+    """Microseconds to decode these lines and to encode those, with nothing judged."""
+    decoder, encoder = msgspec.json.Decoder(), msgspec.json.Encoder()
+    lines = cases.read_bytes().splitlines()
+    made = [decoder.decode(line) for line in answers.read_bytes().splitlines()]
+    began = time.process_time_ns()
+    for line, answer in zip(lines, made, strict=True):
+        decoder.decode(line)
+        encoder.encode(answer)
+    return (time.process_time_ns() - began) / _NS_PER_US
 
 
 def _winners(answers: Path) -> list[str]:
