@@ -43,7 +43,11 @@ def test_a_coup_is_played_while_others_forge_and_flood(table: SecuredTable) -> N
     wager = {"seat": 1, "bet": "banker", "stake": 10_000}
     placed = table.ask("wagers", "place_wager", transaction="w1", wagers=[wager])
     assert placed["result"] == "accepted"
+    # The limits of the configuration are in force, and in the log.
+    more = table.ask("wagers", "place_wager", wagers=[wager | {"seat": 2, "stake": 10_001}])
+    assert (more["result"], more["code"]) == ("refused", "table_maximum")
     before = table.events()
+    assert before.count("limits_set") == 1
 
     # Replayed, as it was and with another stake; in the wrong role; for another table.
     again = table.ask("wagers", "place_wager", transaction="w1", wagers=[wager])

@@ -21,6 +21,8 @@ ROOT: Final = "bac/v1/harbour/b7"
 _ASK_AGAIN_S: Final = 2.0
 _WHOLE: Final = """\
 {table}
+[limits]
+table_maximum = 20000
 [bus]
 port = {port}
 ca = "pki/ca.pem"
