@@ -16,7 +16,7 @@ from events.errors import InputError
 from events.log_schema import LOCK_SUFFIX
 from events.log_wal import wal_of
 
-__all__ = ["snapshot_of_file", "still"]
+__all__ = ["has_writer", "snapshot_of_file", "still"]
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _COPY_ATTEMPTS: Final = 5
@@ -37,7 +37,7 @@ def still(path: Path, stack: ExitStack) -> Path:
     if not path.is_file():
         raise InputError(f"{path}: not a file; name a table's log")
     try:
-        if _has_writer(path):
+        if has_writer(path):
             return path
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="baccarat-log-"))
         copy = _copy(path, Path(folder))
@@ -78,7 +78,12 @@ def snapshot_of_file(path: Path) -> sqlite3.Connection:
         db.close()
 
 
-def _has_writer(path: Path) -> bool:
+def has_writer(path: Path) -> bool:
+    """Whether somebody has this log open for writing; links in the path are to be resolved.
+
+    Raises:
+        OSError: its lock cannot be looked at.
+    """
     # Never look into the log itself before this is known: the writer may be in this very process,
     # and closing any descriptor of the log would drop the locks that the writer's SQLite holds.
     try:

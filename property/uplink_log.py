@@ -1,21 +1,25 @@
 """A table's log as its uplink sees it: read beside the writer, behind a head."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.clock import Clock
 from events.errors import InputError
 from events.log_read import LogReader, reading
+from events.log_still import has_writer
 from events.log_wal import wal_of
 from property.carried import Carried, Head
 from property.filling import taken
 
 __all__ = ["Found", "LogSource"]
 
-# A commit within the same tick of the file system's clock changes neither time nor, in a WAL that
-# is written from its beginning again, size.
-_TICK_NS: Final = 20_000_000
+# A commit is written, then synced, then seen by readers: by then nothing of the files changes any
+# more. A disk that is busy has taken a quarter of a second between. So behind a change it is looked
+# again after these pauses, in microseconds: together longer than any disk takes that a table lives
+# with, and the first of them no longer than a page may lag.
+_LOOKS_US: Final = (150_000, 600_000, 2_400_000, 9_600_000)
 
 
 class Found(NamedTuple):
@@ -40,16 +44,20 @@ class LogSource:
     Args:
         path: the file, which may not be there yet.
         origin: `<site>/<table>`.
-        clock: the machine's, which its file system stamps files by.
+        clock: for how long ago it was read.
     """
 
     def __init__(self, path: Path, origin: str, clock: Clock) -> None:
         self._path, self._origin, self._clock = Path(os.path.realpath(path)), origin, clock
         self._seen: tuple[object, ...] | None = None
+        self._looks: Iterator[int] = iter(())
+        self._due: int | None = None
 
     def changed(self) -> bool:
         """Whether there may be more than at the last `read`. Costs two looks at the folder."""
-        return self._seen is None or self._stamp() != self._seen
+        if self._seen is None or self._stamp() != self._seen:
+            return True
+        return self._due is not None and self._clock.mono_us() >= self._due
 
     def forget(self) -> None:
         """Have `changed` say so, whatever was read."""
@@ -67,7 +75,8 @@ class LogSource:
             LogRefused: the log is damaged, or does not go on from that head.
             OSError: it cannot be read.
         """
-        stamp = self._stamp()
+        # Before it is read: what comes meanwhile shows afterwards.
+        written, stamp = has_writer(self._path), self._stamp()
         with reading(self._path) as log:
             self._require_ours(log)
             events = taken(log.bare_after(*head), self._origin)
@@ -75,7 +84,12 @@ class LogSource:
             for size, note in log.checkpoints(note_size):  # noqa: B007 - the last one is wanted
                 pass
             more = log.end > (events[-1].position if events else head.position)
+        if stamp != self._seen or events:
+            self._looks = iter(_LOOKS_US)
         self._seen = None if more else stamp
+        # Without a writer nothing is on its way, and to look would copy the whole log.
+        pause = next(self._looks, None) if written else None
+        self._due = None if pause is None else self._clock.mono_us() + pause
         return Found(events, note, size, more)
 
     def at(self, position: int) -> tuple[bytes, bytes] | None:
@@ -94,12 +108,9 @@ class LogSource:
         if log.origin != self._origin:
             raise InputError(f"{self._path}: the log of {log.origin}, and not of {self._origin}")
 
-    def _stamp(self) -> tuple[object, ...] | None:
-        """What every commit changes; None where one may have come that does not show."""
-        files = [_stat(self._path), _stat(wal_of(self._path))]
-        newest = max((each.st_mtime_ns for each in files if each), default=0)
-        if abs(self._clock.utc_ns() - newest) < _TICK_NS:
-            return None
+    def _stamp(self) -> tuple[object, ...]:
+        """What every write to the log's files changes, but for those within a tick of its clock."""
+        files = (_stat(self._path), _stat(wal_of(self._path)))
         return tuple(each and (each.st_ino, each.st_size, each.st_mtime_ns) for each in files)
 
 
