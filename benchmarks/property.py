@@ -16,6 +16,7 @@ On two processors some thirteen processes share what a site gives to five machin
 import http.client
 import json
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,7 +30,7 @@ import psycopg
 from benchmarks.figures import Figure, Sides, alone, beside, percentiles
 from benchmarks.postgres import postgres_cluster
 from benchmarks.property_logs import TableWriter, template
-from benchmarks.property_place import Costs, Place, Process, property_place
+from benchmarks.property_place import Costs, Place, property_place, server_costs
 from benchmarks.rows import Options, Unmeasurable
 from property.database import migrate
 
@@ -133,10 +134,10 @@ class _Run:
         self._until_page()
         self._place.service("uplink", "uplink")
         first = self._until(_HEADS, 1)
-        began, before = monotonic(), _costs(self._place.processes)
+        began, before = monotonic(), self._costs()
         self._until(_HEADS, events)
         seconds = monotonic() - began
-        detail = _spent(before, _costs(self._place.processes), events - first)
+        detail = _spent(before, self._costs(), events - first)
         logs = [self._place.log(table) for table in self._place.tables[:-1]]
         detail["log_bytes"] = round(sum(_bytes_of(log.parent) for log in logs) / events)
         hub = [_bytes_of(folder) for folder in self._place.hub_folders()]
@@ -147,11 +148,11 @@ class _Run:
 
     def at_pace(self, seconds: float) -> _Pace:
         """Each table goes on as a table does."""
-        before = _costs(self._place.processes)
+        before = self._costs()
         with _watching(self._place.page) as heard:
             sent = self._write(lambda elapsed: elapsed < seconds)
             self._settle(sent, heard)
-        after = _costs(self._place.processes)
+        after = self._costs()
         cores = {
             f"cpu_{name}": round((after[name].cpu_s - cost.cpu_s) / seconds, 3)
             for name, cost in before.items()
@@ -180,6 +181,10 @@ class _Run:
         late = _lateness([each for each in sent if each[2] >= began], heard)
         return _CatchUp(last - first, ended - began, late)
 
+    def _costs(self) -> dict[str, Costs]:
+        found = {process.name: process.costs() for process in self._place.processes}
+        return found | {"postgres": server_costs(self._db.info.backend_pid)}
+
     def _write(self, on: Callable[[float], bool]) -> list[tuple[str, int, float]]:
         """Events one by one, table after table, at the pace of all: what, and when it was done."""
         pause = 3600 / (_COUPS_AN_HOUR * _EVENTS_A_COUP * len(self._writers))
@@ -197,7 +202,7 @@ class _Run:
         deadline = monotonic() + _PATIENCE_S
         newest = {table: position for table, position, _ in sent}
         while any(heard.position(table) < place for table, place in newest.items()):
-            if monotonic() > deadline:
+            if heard.ended or monotonic() > deadline:
                 raise Unmeasurable("the page does not say what was archived")
             sleep(_LOOK_S)
 
@@ -230,6 +235,8 @@ class _Heard:
     """What the page's stream has said: each table's positions, and when."""
 
     def __init__(self) -> None:
+        self.first = threading.Event()
+        self.leaving = self.ended = False
         self._said: dict[str, list[tuple[int, float]]] = {}
 
     def take(self, data: bytes, at: float) -> None:
@@ -251,41 +258,36 @@ class _Heard:
 @contextmanager
 def _watching(port: int) -> Iterator[_Heard]:
     """Listen to the page as a browser does, in a thread, from its first document on."""
-    heard, ready = _Heard(), threading.Event()
-    page = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
-    page.request("GET", "/events")
-    answer = page.getresponse()
-
-    def listen() -> None:
+    heard = _Heard()
+    with socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S) as line:
+        # Of HTTP/1.0, so that the stream comes as it is, without chunks.
+        line.sendall(b"GET /events HTTP/1.0\r\nhost: localhost\r\n\r\n")
+        thread = threading.Thread(target=_listen, args=(line, heard), daemon=True)
+        thread.start()
+        if not heard.first.wait(_PATIENCE_S):
+            raise Unmeasurable("the page says nothing")
         try:
-            kind = b""
-            for line in answer:
-                name, _, data = line.rstrip(b"\n").partition(b": ")
-                kind = data if name == b"event" else kind
-                if name == b"data" and kind == b"state":
-                    heard.take(data, monotonic())
-                    ready.set()
-        except (OSError, ValueError, AttributeError):
-            return  # it was closed under us, which is how this ends
+            yield heard
+        finally:
+            heard.leaving = True
+            line.shutdown(socket.SHUT_RDWR)
+            thread.join(_PATIENCE_S)
 
-    thread = threading.Thread(target=listen, daemon=True)
-    thread.start()
-    if not ready.wait(_PATIENCE_S):
-        raise Unmeasurable("the page says nothing")
-    try:
-        yield heard
-    finally:
-        if page.sock is not None:
-            page.sock.close()
-        page.close()
+
+def _listen(line: socket.socket, heard: _Heard) -> None:
+    kind = b""
+    with line.makefile("rb") as told:
+        for text in told:
+            name, _, data = text.rstrip(b"\n").partition(b": ")
+            kind = data if name == b"event" else kind
+            if name == b"data" and kind == b"state":
+                heard.take(data, monotonic())
+                heard.first.set()
+    heard.ended = not heard.leaving
 
 
 def _lateness(sent: Sequence[tuple[str, int, float]], heard: _Heard) -> list[float]:
     return [(heard.when(table, position) - at) * _MS for table, position, at in sent]
-
-
-def _costs(processes: Sequence[Process]) -> dict[str, Costs]:
-    return {process.name: process.costs() for process in processes}
 
 
 def _spent(before: dict[str, Costs], after: dict[str, Costs], events: int) -> dict[str, float]:

@@ -30,12 +30,15 @@ from events.keys import make_signing_key
 from property.hub_streams import StreamLimits, ensure_streams
 from property.nats_link import connect
 
-__all__ = ["NODES", "Costs", "Place", "Process", "property_place"]
+__all__ = ["NODES", "Costs", "Place", "Process", "property_place", "server_costs"]
 
 NODES: Final = 3
 _READY_S: Final = 60.0
 _LOOK_S: Final = 0.1
 _GIGABYTE: Final = 1024**3
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+# Where things stand in `_stat`.
+_PARENT, _CPU, _CHILDREN_CPU, _RESIDENT = 1, 11, 13, 21
 _COMMAND: Final = ("-m", "baccarat", "property", "run")
 
 
@@ -54,9 +57,38 @@ class Process(NamedTuple):
 
     def costs(self) -> Costs:
         """So far."""
-        fields = Path(f"/proc/{self.child.pid}/stat").read_text().rpartition(")")[2].split()
-        cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return Costs(cpu, int(fields[21]) * os.sysconf("SC_PAGE_SIZE") / 1_000_000)
+        return _costs(_stat(self.child.pid))
+
+
+def server_costs(backend: int) -> Costs:
+    """What a PostgreSQL on this machine has cost: its processes together, those ended as well.
+
+    Args:
+        backend: the process of any connection; its parent is the server's first.
+    """
+    first = int(_stat(backend)[_PARENT])
+    found = [stat for pid in _pids() if (stat := _stat(pid)) and stat[_PARENT] == str(first)]
+    fields = _stat(first)
+    ended = (int(fields[_CHILDREN_CPU]) + int(fields[_CHILDREN_CPU + 1])) / _TICKS
+    costs = [_costs(stat) for stat in (fields, *found)]
+    return Costs(ended + sum(each.cpu_s for each in costs), sum(each.resident_mb for each in costs))
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of `/proc/PID/stat` behind the name; none of a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _costs(stat: list[str]) -> Costs:
+    cpu = (int(stat[_CPU]) + int(stat[_CPU + 1])) / _TICKS
+    return Costs(cpu, int(stat[_RESIDENT]) * os.sysconf("SC_PAGE_SIZE") / 1_000_000)
 
 
 class Place:
