@@ -134,11 +134,15 @@ class Mischief:
 
         return burn
 
+    def rest(self) -> None:
+        """Nothing that is on its way comes any more."""
+        self._fuses.clear()
+        self._trouble.calm()
+
     def calm(self) -> None:
         """Nothing goes wrong any more."""
         self._names.clear()
-        self._fuses.clear()
-        self._trouble.calm()
+        self.rest()
 
     def _wait(self, step: int, now_us: int) -> None:
         self._next = step + self._rng.randint(1, 2 * _EVERY_STEPS)

@@ -66,6 +66,8 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REPLAYED: Final = 0.02  # of coups have all of the log replayed behind them, besides every start
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
+# A coup that takes so long is left alone: it must come to its end when nothing more goes wrong.
+_LEFT_ALONE: Final = 6_000
 _MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing goes on
 
 
@@ -251,9 +253,13 @@ class World:
         self._steps += 1
         clock = self._clock
         clock.now_us += _STEP_US
-        due = self._mischief.due(self._steps, clock.now_us)
-        if due is not None:
-            self._do(due)
+        lasts = self._steps - self._over_at
+        if lasts == _LEFT_ALONE:
+            self._mischief.rest()
+        elif lasts < _LEFT_ALONE:
+            due = self._mischief.due(self._steps, clock.now_us)
+            if due is not None:
+                self._do(due)
         part = self._next()
         if part is None:
             clock.until(min(part.wakes_us for part in self._parts))
