@@ -16,12 +16,15 @@ ARGS ?=
 # Tests at a time. They wait for brokers and processes more than they work; a file's run in order.
 WORKERS ?= 3
 
+# Of `make soak`, for mutants of the pure rooms; a part of it by ARGS leaves them out.
+MUTANT_MINUTES ?= 45
+
 # Distributions put mosquitto into sbin, which a user's PATH often leaves out.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check sbom audit soak broken bench corpus lock clean
+.PHONY: help setup demo test check sbom audit soak broken mutants bench corpus lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -66,15 +69,20 @@ HAVE_AUDIT = [ $(AUDIT)/installed -nt requirements/audit.txt ] || { \
     --require-hashes -r requirements/audit.txt && touch $(AUDIT)/installed; } || \
     echo "make: pip-audit cannot be installed here" >&2
 
-soak: $(STAMP) ## the long tests, which `make test` leaves out
+soak: $(STAMP) ## the long tests, which `make test` leaves out; under three hours
 	@sh tests/tools/need-mosquitto.sh
 	@sh tests/tools/need-postgresql.sh
 	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
-	@exec $(BIN)/python -m pytest -m soak --timeout 3600 $(ARGS)
+	@$(BIN)/python -m pytest -m soak --timeout 3600 --numprocesses $(WORKERS) --dist worksteal \
+	    --durations 25 $(ARGS)
+	$(if $(ARGS),,@exec $(BIN)/python -m tests.tools.mutants --jobs 2 --minutes $(MUTANT_MINUTES))
 
 broken: $(STAMP) ## builds with a defect each: is every one caught? ARGS="commission"
 	@exec $(BIN)/python -m tests.tools.broken_builds $(ARGS)
+
+mutants: $(STAMP) ## small changes of the pure rooms: is each noticed? ARGS="draw --jobs 2"
+	@exec $(BIN)/python -m tests.tools.mutants $(ARGS)
 
 bench: $(STAMP) ## the measured figures, each beside its floor
 	@$(BIN)/python -m pip install --quiet --retries 1 --require-hashes -r requirements/bench.txt \
@@ -92,6 +100,8 @@ lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade"
 	$(UV) pip compile $(LOCK_OPTIONS) requirements/soak.in -o requirements/soak.txt
 	$(UV) pip compile $(LOCK_OPTIONS) requirements/bench.in -o requirements/bench.txt
 	$(UV) pip compile $(LOCK_OPTIONS) requirements/audit.in -o requirements/audit.txt
+	$(UV) pip compile $(LOCK_OPTIONS) -c requirements/dev.txt requirements/build.in \
+	    -o requirements/build.txt
 
 # One lock serves every Python and platform we support; it names no index, so a site's own one works.
 LOCK_OPTIONS := --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url \
