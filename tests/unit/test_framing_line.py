@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe_driver.framers.line import LineFramer
 from shoe_driver.framers.pieces import Frame, Framer, Piece, Rejected
 from shoe_driver.framing import CHECKS, FramerOptions, make_framer
 from tests.support.pieces import left_out
@@ -144,7 +145,8 @@ def test_pending() -> None:
 
 
 def test_a_line_that_is_told_of_no_prefix_and_no_check_has_none() -> None:
-    made = make_framer("line", "none", FramerOptions(data_limit=LIMIT))
-    assert shown(made.feed(b"0007\r")) == [(0, b"0007")]
+    whole = [Frame(0, b"0007", "", b"0007")]  # nor a number
+    assert make_framer("line", "none", FramerOptions(data_limit=LIMIT)).feed(b"0007\r") == whole
+    assert LineFramer(LIMIT).feed(b"0007\r") == whole
     assert CHECKS["none"](b"") is True
     assert CHECKS["none"](b"0007") is True
