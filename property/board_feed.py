@@ -24,6 +24,8 @@ __all__ = ["BoardFeed"]
 
 _LOOK_S: Final = 0.05
 _AGAIN_S: Final = 1.0
+# A table that catches up settles coups by the hundred; its picture is drawn no more often than so.
+_PICTURE_US: Final = 500_000
 # A board that has not been looked after for so long is not shown as live.
 _STALE_US: Final = 3_000_000
 # Feeds' alarms stand beside the heads, and are as few.
@@ -92,6 +94,8 @@ class BoardFeed:
         self._clock = clock
         self._looked_us: int | None = None
         self._heads: dict[str, _Head] = {}
+        self._due: set[str] = set()
+        self._drawn_us: dict[str, int] = {}
         self._wake: set[Callable[[], None]] = set()
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -135,8 +139,12 @@ class BoardFeed:
             self._heads[table] = now
             pulse = {"position": position, "at": at, "feed": state, "feed_alarms": alarms}
             self.board.pulse(table, pulse)
-        for table in await self._shown(asker, moved):
-            self.board.picture(table, await _picture(asker, table))
+        self._due.update(await self._shown(asker, moved))
+        for table in tuple(self._due):
+            if self._clock.mono_us() >= self._drawn_us.get(table, 0) + _PICTURE_US:
+                self._due.discard(table)
+                self.board.picture(table, await _picture(asker, table))
+                self._drawn_us[table] = self._clock.mono_us()
         self._looked_us = self._clock.mono_us()
         if self.board.change != before:
             for wake in tuple(self._wake):
