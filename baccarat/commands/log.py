@@ -1,5 +1,6 @@
 """`baccarat log`: look after event logs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from events.checkpoint_check import Held
 from events.errors import InputError
 from events.keys import given_key
 from events.verify import Verdict, held_elsewhere, verify
+from property.cosigned import WitnessKey, cosigned_at, parse_witness_key
 
 __all__ = ["log"]
 
@@ -34,6 +36,8 @@ def log() -> None:
               metavar="FILE", help="Checkpoints kept elsewhere, one or several.")  # fmt: skip
 @click.option("--key", "keys", multiple=True, metavar="PUB",
               help="A public key that is believed, or its file; else those in LOG.")  # fmt: skip
+@click.option("--witness", metavar="KEY",
+              help="A witness's public key, or its file: it must have cosigned.")  # fmt: skip
 @click.option("--archive", type=click.Path(path_type=Path), metavar="DIR",
               help="The closed files, where they are not in `archive` beside LOG.")  # fmt: skip
 @click.option("--alone", is_flag=True, help="LOG without its closed files, on its own word.")
@@ -42,6 +46,7 @@ def _verify(
     log: Path,
     files: tuple[Path, ...],
     keys: tuple[str, ...],
+    witness: str | None,
     archive: Path | None,
     alone: bool,
     as_json: bool,
@@ -53,20 +58,43 @@ def _verify(
     was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
     all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
     """
+    held = [held for file in files for held in _held(file)]
+    if witness is not None and not held:
+        raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
     verdict = verify(
         log,
         told_events if watched() and not as_json else None,
-        held=[held for file in files for held in _held(file)],
+        held=held,
         keys=frozenset(map(given_key, keys)),
         archive=archive,
         alone=alone,
     )
+    if witness is not None and verdict.ok:
+        verdict = _witnessed(verdict, held, _witness(witness))
     if as_json:
         told = verdict._asdict()
         click.echo(msgspec.json.encode({name: told[name] for name in _CONTRACT}))
     else:
         click.echo(_told(log, verdict, keyed=bool(keys)))
     return EXIT_DONE if verdict.ok else EXIT_NO
+
+
+def _witness(given: str) -> WitnessKey:
+    """A witness's public key as a person gives it: the line itself, or a file that holds it."""
+    path = Path(given)
+    try:
+        line = path.read_text("utf-8", "replace") if path.is_file() else given
+        return parse_witness_key(line)
+    except (OSError, InputError) as error:
+        raise InputError(f"--witness {given[:80]}: {error}") from error
+
+
+def _witnessed(verdict: Verdict, held: Sequence[Held], key: WitnessKey) -> Verdict:
+    """A log that is well, as far as its checkpoints have been cosigned."""
+    bare = [each.where for each in held if cosigned_at(each.note, key) is None]
+    if not bare:
+        return verdict
+    return verdict._replace(ok=False, reason=f"{bare[0]} is not cosigned by {key.name}")
 
 
 def _held(file: Path) -> tuple[Held, ...]:

@@ -13,6 +13,10 @@ __all__ = ["init", "property_command"]
 
 _COMMANDS: Final = {
     "check": ("baccarat.commands.property_run:check", "everything that is wrong with a TOML file"),
+    "checkpoint": (
+        "baccarat.commands.property_checkpoint:checkpoint",
+        "a table's newest cosigned checkpoint",
+    ),
     "edges": ("baccarat.commands.property_run:edges", "tell the archive the rulebooks' exact odds"),
     "hub": ("baccarat.commands.property_hub:hub", "write the files of the hub's nodes and leaves"),
     "init": ("baccarat.commands.property:init", "begin a TOML file, every key explained"),

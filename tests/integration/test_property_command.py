@@ -17,7 +17,7 @@ from events.integrity import CheckpointKeyChanged
 from events.log import EventLog
 from events.note import SigningKey, parse_note
 from events.table import CoupSettled
-from property.cosigned import cosigned_at, witness_key
+from property.cosigned import cosign, cosigned_at, witness_key
 from property.witness_book import read_book
 from tests.support.nats_hub import Hub, made_streams, running_hub
 from tests.support.postgres import Postgres
@@ -93,11 +93,13 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
             if card in map(str, (*each.settlement.player, *each.settlement.banker))
         }
         child.stop()
+    shown = site.ask("checkpoint", "harbour/b7")
+    assert (shown.code, site.ask("checkpoint", "harbour/b8").code) == (0, 1)
     kept = {each.origin: each for each in read_book(tmp_path / "witness.sqlite")[0]}
     assert kept["harbour/b8"].note is None  # nobody has signed it
     note = kept["harbour/b7"].note
     assert note is not None
-    assert kept["harbour/b7"].size == size
+    assert (kept["harbour/b7"].size, shown.out) == (size, note.decode())
     assert cosigned_at(parse_note(note), witness_key(site.witness)) is not None
 
 
@@ -162,3 +164,26 @@ def test_the_page_answers_its_own_alone_and_refuses_nonsense_in_words(
             assert client.get("/events", headers=elsewhere).status_code == 403
             assert client.get("/", headers={"host": "evil.example"}).status_code == 421
             assert client.post("/ask/win").status_code == 405
+
+
+def test_a_log_is_held_against_what_the_witness_has_cosigned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, cosigned, key = tmp_path / "b7.sqlite", tmp_path / "note", tmp_path / "witness.pub"
+    write_log(log, "harbour/b7", dealt(1, 4))
+    with EventLog.open(log, "harbour/b7") as opened:
+        size = opened.position
+        note = signed_checkpoint(Checkpoint("harbour/b7", size, opened.root), [B7])
+    witness = SigningKey("harbour/witness", b"w" * 32)
+    key.write_text(f"{witness_key(witness)}\n")
+    cosigned.write_bytes(cosign(note, parse_note(note).text, witness, 1_780_000_000))
+    told = ["log", "verify", str(log), "--key", str(B7.verifier), "--checkpoint", str(cosigned)]
+    assert main([*told, "--witness", str(key)]) == 0
+    cosigned.write_bytes(note)
+    assert main(told) == 0
+    capsys.readouterr()
+    assert main([*told, "--witness", str(key)]) == 1
+    assert "is not cosigned by harbour/witness" in capsys.readouterr().out
+    assert main([*told[:5], "--witness", str(key)]) == 2
+    assert main([*told, "--witness", str(B7.verifier)]) == 2
+    assert "no witness's key" in capsys.readouterr().err

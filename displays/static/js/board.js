@@ -68,7 +68,7 @@ function show({ table, tile, parts }, news) {
   tile.dataset.standing = stands.length > 0;
   tile.dataset.position = table.position;
   if (!("big_road" in news)) return;
-  parts.shoe.textContent = table.shoe ? `shoe ${table.shoe} · ${table.coups} coups · ${table.dealer ?? "no dealer named"}` : "no shoe";
+  parts.shoe.textContent = table.shoe ? `shoe ${table.shoe} · ${table.coups} coups${table.dealer ? ` · ${table.dealer}` : ""}` : "no shoe";
   parts.last.textContent = told(table.last);
   drawRoad(parts.beads, newest(beadPlate(table.bead_plate), BEADS), (cell) => bead(cell, (word) => word.slice(-1)));
   drawRoad(parts.big, newest(bigRoad(table.big_road), BIG), big);
