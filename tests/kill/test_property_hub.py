@@ -258,6 +258,21 @@ async def test_the_hub_holds_the_logs_after_minutes_apart(minutes: int, tmp_path
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
+@_root
+async def test_the_hub_is_filled_over_half_a_megabit(tmp_path: Path) -> None:
+    """A batch takes seconds, and each must come through at the first attempt."""
+    with namespace() as net:
+        net.thin("512kbit")
+        async with playing(tmp_path, net) as play:
+            play.logs.grow(B7, 3000)
+            for _ in range(20):
+                await play.grown(20)
+        said = (tmp_path / "uplink-harbour-b7.log").read_text("utf-8")
+        assert said.count("feed_up") == 1
+
+
+@pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_hub_holds_the_logs_after_everything_in_any_order(

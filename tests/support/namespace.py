@@ -15,10 +15,11 @@ class Namespace:
         name: of the namespace.
         here: this machine's address on the line.
         line: the name of this machine's end.
+        there: the name of the other end.
     """
 
-    def __init__(self, name: str, here: str, line: str) -> None:
-        self.name, self.here, self._line = name, here, line
+    def __init__(self, name: str, here: str, line: str, there: str) -> None:
+        self.name, self.here, self._line, self._there = name, here, line, there
 
     @property
     def prefix(self) -> tuple[str, ...]:
@@ -28,6 +29,11 @@ class Namespace:
     def cut(self) -> None:
         """Nothing comes through, and nobody is told."""
         _run("ip", "link", "set", self._line, "down")
+
+    def thin(self, rate: str) -> None:
+        """What goes out from there has only so much room, such as `512kbit`."""
+        shape = ("tbf", "rate", rate, "burst", "16kb", "latency", "400ms")
+        _run(*self.prefix, "tc", "qdisc", "add", "dev", self._there, "root", *shape)
 
     def mend(self) -> None:
         """It comes through again."""
@@ -47,7 +53,7 @@ def namespace() -> Iterator[Namespace]:
         _run("ip", "link", "add", here, "type", "veth", "peer", "name", there, "netns", name)
         _run("ip", "addr", "add", f"{network}.{block + 1}/30", "dev", here)
         _run("ip", "link", "set", here, "up")
-        inside = Namespace(name, f"{network}.{block + 1}", here)
+        inside = Namespace(name, f"{network}.{block + 1}", here, there)
         _run(*inside.prefix, "ip", "addr", "add", f"{network}.{block + 2}/30", "dev", there)
         for link in ("lo", there):
             _run(*inside.prefix, "ip", "link", "set", link, "up")
