@@ -231,6 +231,7 @@ class _Loop:
         self._mutants = mutants
         self._limit = limit
         self._told = told
+        self._worker = os.getpid()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
@@ -241,6 +242,8 @@ class _Loop:
         gc.freeze()
         codes = []
         for mutant, names in self._mutants:
+            if os.getppid() != self._worker:
+                os._exit(_FAULT)  # the time is over, and the worker gone
             theirs = functions[str(self._tree / mutant.path)]
             chosen = [items[name] for name in names]
             codes.append(_forked(partial(self._run, mutant, theirs, chosen), self._limit))

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from events.cards import Card
 from events.errors import OurBug
@@ -13,7 +14,7 @@ from events.money import MAX_AMOUNT
 from events.table import SettlementLine, Wager
 from table_core.outcome import judge
 from table_core.rulebook import Rulebook
-from table_core.settlement import settle
+from table_core.settlement import settle, settle_with_caps
 from table_core.stores import load_rulebook, shipped
 from tests.support.books import book
 from tests.support.deals import cards, coups, outcome
@@ -254,3 +255,34 @@ def test_a_wager_settles_the_same_whoever_else_wagers(
     shared = {bet for cap in rulebook.caps for bet in cap.bets}
     for one, other in zip(together, alone, strict=True):
         assert one == other or (one.bet in shared and one.winnings < other.winnings)
+
+
+def test_an_aggregate_maximum_that_is_just_reached_cuts_nothing() -> None:
+    rulebook = load_rulebook("mini-lucky8")
+    reached, exceeded = wagers("lucky8_player=15000"), wagers("lucky8_player=15001")
+    assert settle_with_caps(rulebook, outcome(BOTH_8_SUITED), reached)[1] == ()
+    (capped,) = settle_with_caps(rulebook, outcome(BOTH_8_SUITED), exceeded)[1]
+    assert (capped.cap, capped.shares) == (rulebook.caps[0], (("w0", 3_000_200, 3_000_000),))
+
+
+# kind of two wagers of 20,000 that win 200 to 1 under a maximum of 3,000,000 -> what each is paid
+KINDS_UNDER_A_MAXIMUM = {
+    "promo": (1_500_000, 1_500_000),  # the token does not come back
+    "toke": (4_020_000, 4_020_000),  # the dealers' own, outside of the maximum
+    "chips": (1_520_000, 1_520_000),
+}
+
+
+@pytest.mark.parametrize(("kind", "paid"), KINDS_UNDER_A_MAXIMUM.items())
+def test_each_kind_of_wager_is_paid_by_its_rule_and_named_in_its_line(
+    kind: str, paid: tuple[int, int]
+) -> None:
+    placed = [replace(w, kind=kind) for w in wagers("lucky8_player=20000 2:lucky8_banker=20000")]
+    lines = settle(load_rulebook("mini-lucky8"), outcome(BOTH_8_SUITED), placed)
+    assert [(line.kind, line.paid) for line in lines] == [(kind, amount) for amount in paid]
+
+
+def test_a_rulebook_without_commission_takes_none() -> None:
+    rulebook = replace(load_rulebook("au-commission"), commission=None)
+    (line,) = settle(rulebook, outcome(BANKER_WINS), wagers("banker=2500"))
+    assert (line.winnings, line.commission, line.paid) == (2500, 0, 5000)
