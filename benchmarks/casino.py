@@ -28,6 +28,7 @@ __all__ = ["Crowd", "Settled", "Tables", "Under", "measure_crowd"]
 
 _NS_PER_MS: Final = 1_000_000
 _BYTES_PER_MB: Final = 1_000_000
+_LOOK_S: Final = 0.1
 _BEGIN_S: Final = 60.0
 _SETTLEMENT: Final = "settlement"
 
@@ -65,6 +66,7 @@ class Crowd(Struct, frozen=True, kw_only=True):
         p50_ms: of the latency.
         p99_ms: the same.
         most_ms: the same.
+        disk_p99_ms: of a forced write of a few bytes to the same disk meanwhile.
         load: of the machine at the end.
         processor: how many processors each took; `people` is the process of people and shoes.
         memory_mb: of each process, resident, at the end.
@@ -79,6 +81,7 @@ class Crowd(Struct, frozen=True, kw_only=True):
     p50_ms: float
     p99_ms: float
     most_ms: float
+    disk_p99_ms: float
     load: float
     processor: dict[str, float]
     memory_mb: dict[str, float]
@@ -133,9 +136,11 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
             await _either(playing, _begun(tables, under))
             tables.taken()  # what was before is no sample
             before, began = _processor_s(under.pids), time.monotonic()
+            disk: list[float] = []
             while (gone := time.monotonic() - began) < under.seconds:
                 advance(int(gone))
-                await _either(playing, asyncio.sleep(min(1.0, under.seconds - gone)))
+                disk.append(await _either(playing, asyncio.to_thread(_forced_ms, under.folder)))
+                await _either(playing, asyncio.sleep(min(_LOOK_S, under.seconds - gone)))
             took = time.monotonic() - began
             after, settled = _processor_s(under.pids), tables.taken()
             found = await _either(playing, _latencies(watch, settled))
@@ -143,7 +148,7 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
             playing.cancel()
             await asyncio.wait({playing})
     spent = {name: (value - before[name]) / took for name, value in after.items()}
-    return _crowd(under, took, len(settled), found, spent)
+    return _crowd(under, took, len(settled), found, spent, percentiles(disk)[1])
 
 
 async def _begun(tables: Tables, under: Under) -> None:
@@ -176,7 +181,12 @@ def _watcher(under: Under, measurer: int) -> Child:
 
 
 def _crowd(
-    under: Under, took: float, coups: int, found: list[float], spent: dict[str, float]
+    under: Under,
+    took: float,
+    coups: int,
+    found: list[float],
+    spent: dict[str, float],
+    disk_ms: float,
 ) -> Crowd:
     memory = {name: _resident_mb(pid) for name, pid in under.pids.items()}
     p50, p99 = percentiles(found) if found else (math.nan, math.nan)
@@ -190,6 +200,7 @@ def _crowd(
         p50_ms=round(p50, 1),
         p99_ms=round(p99, 1),
         most_ms=round(max(found, default=math.nan), 1),
+        disk_p99_ms=round(disk_ms, 1),
         load=round(os.getloadavg()[0], 2),
         processor={name: round(value, 4) for name, value in spent.items()},
         memory_mb={name: round(value, 1) for name, value in memory.items()},
@@ -211,6 +222,16 @@ async def _either(playing: "asyncio.Future[None]", what: Coroutine[Any, Any, _An
         return await waiting
     finally:
         waiting.cancel()
+
+
+def _forced_ms(folder: Path) -> float:
+    """How long the disk takes for a forced write, milliseconds."""
+    with (folder / "forced").open("ab") as file:
+        began = time.monotonic_ns()
+        file.write(b"a few bytes\n")
+        file.flush()
+        os.fdatasync(file.fileno())
+        return (time.monotonic_ns() - began) / _NS_PER_MS
 
 
 async def _latencies(watch: Watch, settled: Sequence[Settled]) -> list[float]:

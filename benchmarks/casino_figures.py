@@ -7,13 +7,16 @@ from typing import Final
 from benchmarks.casino import Crowd
 from benchmarks.figures import Figure, alone, beside, unmeasured
 
-__all__ = ["BOUND", "P99_MOST_MS", "SIZES", "casino_figures"]
+__all__ = ["BOUND", "DISK_P99_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
 
 SIZES: Final = (1, 50, 200, 1_000)
 BOUND: Final = 200
 """So many tables are promised to one machine; more are told of."""
 
 P99_MOST_MS: Final = 100.0
+DISK_P99_MOST_MS: Final = 10.0
+"""A settlement waits for two forced writes, and for those of other tables before it."""
+
 # A table among many may cost so many times what one among few does.
 _GROWTH_MOST: Final = 1.25
 _TABLE_MOST_MB: Final = 1.0
@@ -38,6 +41,12 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
         return unmeasured(name, found if isinstance(found, str) else "nothing was settled")
     bound = tables <= BOUND
     goal = f"p99 under {P99_MOST_MS:g} ms, and " if bound else "reported; "
+    void = None
+    if bound and found.disk_p99_ms > DISK_P99_MOST_MS:
+        void = (
+            f"a forced write to this disk took {found.disk_p99_ms:g} ms at p99, with "
+            f"{DISK_P99_MOST_MS:g} at most: something else keeps it busy"
+        )
     floor = least.p50_ms, least.p99_ms
     sides = (found.p50_ms, found.p99_ms)
     return Figure.of(
@@ -46,11 +55,13 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
         unit="ms",
         samples=found.coups,
         goal=f"{goal}every settlement seen; beside one table in the same run",
-        met=not found.unseen and (not bound or found.p99_ms < P99_MOST_MS),
+        met=not found.unseen and void is None and (not bound or found.p99_ms < P99_MOST_MS),
+        void=void,
         detail={
             "coups_an_hour": found.coups_an_hour,
             "seconds": found.seconds,
             "unseen": float(found.unseen),
+            "disk_p99_ms": found.disk_p99_ms,
             "load": found.load,
             **{f"processor_{name}": value for name, value in found.processor.items()},
             **{f"mb_{name}": value for name, value in found.memory_mb.items()},

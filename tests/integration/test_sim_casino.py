@@ -27,7 +27,9 @@ def test_tables_are_played_at_and_every_settlement_is_seen(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir()), "it leaves something behind"
 
 
-def crowd(tables: int, *, p99: float = 20.0, cost: float = 1.0, mb: float = 0.5) -> Crowd:
+def crowd(
+    tables: int, *, p99: float = 20.0, cost: float = 1.0, mb: float = 0.5, disk: float = 1.0
+) -> Crowd:
     """One that takes so many milliseconds a second and table, and so many MB a table."""
     return Crowd(
         tables=tables,
@@ -38,6 +40,7 @@ def crowd(tables: int, *, p99: float = 20.0, cost: float = 1.0, mb: float = 0.5)
         p50_ms=4.0,
         p99_ms=p99,
         most_ms=p99,
+        disk_p99_ms=disk,
         load=1.0,
         processor={"broker": 0.0, "table": tables * cost / 1_000, "people": 1.0},
         memory_mb={"broker": 10.0, "table": 60.0 + mb * tables},
@@ -73,3 +76,13 @@ def test_a_crowd_that_could_not_be_played_at_is_void_and_says_why() -> None:
     found = casino_figures({1: crowd(1), 50: "the machine has no time for them"})
     (void,) = (each for each in found if each.name == "casino_50")
     assert void.void == "the machine has no time for them"
+
+
+def test_a_disk_that_something_else_keeps_busy_makes_a_latency_void() -> None:
+    one, many, *_ = casino_figures({1: crowd(1), 200: crowd(200, p99=500.0, disk=10.1)})
+    assert (one.void, one.met) == (None, True)
+    assert many.void == (
+        "a forced write to this disk took 10.1 ms at p99, with 10 at most: something else keeps "
+        "it busy"
+    )
+    assert not many.met
