@@ -54,8 +54,9 @@ ON CONFLICT (site, "table") DO UPDATE SET state = excluded.state
 WHERE h.state <> 'stopped' OR excluded.state = 'stopped'
 """
 _PLACE: Final = """
-INSERT INTO property.feed AS f (partition, sequence, hash) VALUES (%s, %s, %s)
-ON CONFLICT (partition) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash
+INSERT INTO property.feed AS f (partition, sequence, hash, stream) VALUES (%s, %s, %s, %s)
+ON CONFLICT (partition) DO UPDATE SET
+    sequence = excluded.sequence, hash = excluded.hash, stream = excluded.stream
 """
 _REPEATED: Final = """
 SELECT e.site, e."table", e.position, e.hash FROM unnest(%s::text[], %s::text[], %s::bigint[])
@@ -69,10 +70,17 @@ WHERE site = %s AND "table" = %s AND cleared_at IS NULL
 
 
 class Place(NamedTuple):
-    """How far a partition of the hub's stream was read: the sequence, and the hash there."""
+    """How far a partition of the hub's stream was read.
+
+    Args:
+        sequence: of the newest message.
+        hash: that it has in its header.
+        stream: when the stream was made: one that is made anew counts from 1 again.
+    """
 
     sequence: int = 0
     hash: bytes = b""
+    stream: str = ""
 
 
 class TableHead(NamedTuple):
@@ -133,9 +141,9 @@ class Archive:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        asked = "SELECT sequence, hash FROM property.feed WHERE partition = %s"
+        asked = "SELECT sequence, hash, stream FROM property.feed WHERE partition = %s"
         row = await self._one(asked, (partition,))
-        return Place(row[0], bytes(row[1])) if row else Place()
+        return Place(row[0], bytes(row[1]), row[2]) if row else Place()
 
     async def heads(self, partition: int) -> dict[str, TableHead]:
         """The tables of a partition that have begun.

@@ -1,9 +1,8 @@
 """Reading the hub's stream of events: a partition behind its place, or one table whole.
 
-A partition's consumer is durable, so that whoever keeps the hub sees who is behind by how much;
-but where reading begins is told by the archive, which has it in the transaction of the events
-themselves. So the consumer is made again whenever a worker comes to it: whatever the hub thinks
-was acknowledged, nothing is skipped.
+What is durable is the place, which the archive has in the transaction of the events themselves. A
+consumer at the hub lives no longer than its reader, and begins behind the place: whatever the hub
+thinks was acknowledged, nothing is skipped, and nothing waits for the time-out of a dead worker.
 """
 
 import asyncio
@@ -44,7 +43,7 @@ _BEAT_S: Final = 1
 _SILENT_S: Final = 4.0
 _NS: Final = 1_000_000_000
 _ACK_WAIT_S: Final = 60
-_UNUSED_S: Final = 30.0  # a consumer for one table alone
+_UNUSED_S: Final = 30.0  # then the hub takes a consumer away
 _STATUS: Final = "Status"
 _BEAT, _NOTHING, _EXPIRED = "100", "404", "408"
 _DONE: Final = ("Batch Completed", "Message Size Exceeds MaxBytes")
@@ -87,16 +86,17 @@ class FeedReader:
 
     @classmethod
     async def partition(cls, client: Client, partition: int, start: int) -> Self:
-        """Read a partition from a sequence of the stream on, by its durable consumer.
+        """Read a partition from a sequence of the stream on.
+
+        The consumer is made for this reader alone, in the memory of one node: the place is kept
+        with the events, and another is made in a moment where that node is gone.
 
         Raises:
             nats.errors.Error: the hub refuses, or does not answer.
         """
-        name, js = f"archive-{partition}", client.jetstream()
-        with suppress(NotFoundError):
-            await js.delete_consumer(EVENTS, name)
-        config = replace(_from(start, partition_filter(partition)), durable_name=name)
-        await js.add_consumer(EVENTS, config)
+        name = f"archive-{partition}-{client.new_inbox().rpartition('.')[2]}"
+        config = replace(_from(start, partition_filter(partition)), name=name)
+        await client.jetstream().add_consumer(EVENTS, config)
         return cls(client, name)
 
     @classmethod
@@ -109,8 +109,7 @@ class FeedReader:
             nats.errors.Error: the hub refuses, or does not answer.
         """
         subject = stored_subject(*split_origin(origin))
-        config = replace(_from(1, subject), inactive_threshold=_UNUSED_S)
-        made = await client.jetstream().add_consumer(EVENTS, config)
+        made = await client.jetstream().add_consumer(EVENTS, _from(1, subject))
         return cls(client, made.name) if made.num_pending else None
 
     async def __aenter__(self) -> Self:
@@ -125,6 +124,8 @@ class FeedReader:
         if self._subscription is not None:
             with suppress(*HUB_ERRORS):
                 await self._subscription.unsubscribe()
+                subject = f"$JS.API.CONSUMER.DELETE.{EVENTS}.{self._consumer}"
+                await self._client.publish(subject)  # nobody waits for the answer
 
     async def next(self) -> list[Msg]:
         """What has come: at least one message, unless the hub has said that there is none yet.
@@ -198,6 +199,9 @@ def _from(start: int, subject: str) -> api.ConsumerConfig:
         ack_policy=api.AckPolicy.ALL,
         ack_wait=_ACK_WAIT_S,
         max_ack_pending=4 * _AHEAD,
+        inactive_threshold=_UNUSED_S,
+        num_replicas=1,
+        mem_storage=True,
     )
 
 
@@ -227,8 +231,8 @@ def _hash_in(headers: dict[str, str] | None) -> bytes:
         return b""
 
 
-async def begin_at(js: JetStreamContext, place: Place) -> int:
-    """From which sequence on a partition must be read.
+async def begin_at(js: JetStreamContext, place: Place) -> tuple[int, str]:
+    """From which sequence on a partition must be read, and when the stream was made.
 
     A hub that was wiped, or restored from an old copy and filled again, counts its messages anew:
     then everything is read again, and what is archived is dropped.
@@ -236,13 +240,14 @@ async def begin_at(js: JetStreamContext, place: Place) -> int:
     Raises:
         nats.errors.Error: the hub does not answer, or there is no stream yet.
     """
-    state = (await js.stream_info(EVENTS)).state
-    if place.sequence == 0 or place.sequence > state.last_seq:
-        return 1
+    found = await js.stream_info(EVENTS)
+    state, stream = found.state, str(found.created)
+    if place.sequence == 0 or place.sequence > state.last_seq or place.stream != stream:
+        return 1, stream
     if place.sequence < state.first_seq:
-        return place.sequence + 1  # the hub has dropped what it held longest
+        return place.sequence + 1, stream  # the hub has dropped what it held longest
     try:
-        found = await js.get_msg(EVENTS, place.sequence)
+        there = await js.get_msg(EVENTS, place.sequence)
     except NotFoundError:
-        return 1
-    return place.sequence + 1 if _hash_in(found.headers) == place.hash else 1
+        return 1, stream
+    return (place.sequence + 1 if _hash_in(there.headers) == place.hash else 1), stream

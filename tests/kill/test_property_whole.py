@@ -14,6 +14,7 @@ import pytest
 
 from baccarat.children import Child
 from tests.kill.test_property_hub import SCENARIOS, Play, playing
+from tests.support import waiting
 from tests.support.archive_site import ArchiveSite, until_true
 from tests.support.postgres import Postgres, postgres_cluster
 from tests.support.property_feeds import log_rows
@@ -74,7 +75,11 @@ class _Property:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_the_archive_equals_the_logs_whatever_dies(seed: int, tmp_path: Path) -> None:
+async def test_the_archive_equals_the_logs_whatever_dies(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Ten processes on a machine that may have two cores: a node needs its time to start.
+    monkeypatch.setattr(waiting, "PATIENCE_SECONDS", _CATCHES_UP_S)
     rng = random.Random(seed)
     print(f"seed {seed}")  # noqa: T201 - a failure names it
     with postgres_cluster() as database:

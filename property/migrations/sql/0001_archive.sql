@@ -48,12 +48,13 @@ CREATE TABLE property.head (
     PRIMARY KEY (site, "table")
 );
 
--- How far each partition of the hub's stream has been read, and the hash of the message there: a
--- hub that has another one at this sequence is not the hub that was read.
+-- How far each partition of the hub's stream has been read, when that stream was made, and the hash
+-- of the message there: a hub that has another one at this sequence is not the hub that was read.
 CREATE TABLE property.feed (
     partition integer PRIMARY KEY,
     sequence bigint NOT NULL,
-    hash bytea NOT NULL
+    hash bytea NOT NULL,
+    stream text NOT NULL
 );
 
 CREATE TABLE property.feed_alarm (
