@@ -44,6 +44,7 @@ ROWS = {
     "nothing is no line": ([b"\r\n\r\n\n\n\r"], []),
     "LF comes with the next read": ([b"AB\r", b"\nCD\r"], [(0, b"AB"), (4, b"CD")]),
     "as long as may be": ([b"A" * LIMIT + b"\r"], [(0, b"A" * LIMIT)]),
+    "as long as may be, its end later": ([b"A" * LIMIT, b"\r"], [(0, b"A" * LIMIT)]),
     "too long": ([b"A" * (LIMIT + 1) + b"\rB\r"], [(0, 14, "too_long"), (14, b"B")]),
     "too long, in parts": ([b"A" * 9, b"A" * 9, b"A\rB\r"], [(0, 20, "too_long"), (20, b"B")]),
     "a byte that is no text": ([b"A\xb0B\rC\r"], [(0, 4, "not_text"), (4, b"C")]),
