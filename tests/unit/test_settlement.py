@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from events.cards import Card
 from events.errors import OurBug
-from events.money import MAX_AMOUNT
+from events.money import MAX_AMOUNT, Odds
 from events.table import SettlementLine, Wager
 from table_core.outcome import judge
 from table_core.rulebook import Rulebook
-from table_core.settlement import settle, settle_with_caps
+from table_core.settlement import commission_on, settle, settle_with_caps
 from table_core.stores import load_rulebook, shipped
 from tests.support.books import book
 from tests.support.deals import cards, coups, outcome
@@ -145,6 +145,7 @@ mini-lucky8 caps.scope=patron | P20000 B20000 -> 3000000 3000000
 mini-lucky8 caps.scope=patron | P20000@p B20000@p -> 1500000 1500000
 mini-lucky8 caps.allocation=first_placed | P10000 P10000 P10000 -> 2000000 1000000 0
 mini-lucky8 unit=300000 | P10000 P10000 P10000 -> 1200000 900000 900000 in whole chips
+mini-lucky8 unit=300000 caps.allocation=first_placed | P10000 P10000 -> 2100000 900000 7 and 3 of 10
 """
 
 
@@ -286,3 +287,12 @@ def test_a_rulebook_without_commission_takes_none() -> None:
     rulebook = replace(load_rulebook("au-commission"), commission=None)
     (line,) = settle(rulebook, outcome(BANKER_WINS), wagers("banker=2500"))
     assert (line.winnings, line.commission, line.paid) == (2500, 0, 5000)
+
+
+def test_the_commission_laid_in_advance_is_that_of_the_best_odds_in_whole_chips() -> None:
+    rulebook = load_rulebook("au-commission")
+    banker = replace(rulebook.bets["banker"], schedule={"six": Odds(1, 2), "win": Odds(1)})
+    halved = replace(rulebook, bets={"banker": banker})
+    assert commission_on(halved, wager(bet="banker", stake=2500)) == 125
+    # 1,950 to 1 is paid as 20 chips of 100, and 5 % of those are a chip.
+    assert commission_on(book("au-commission", "unit=100"), wager(bet="banker", stake=1950)) == 100
