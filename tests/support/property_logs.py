@@ -129,6 +129,7 @@ def archived(url: str, origin: str) -> tuple[Head, list[_Stored]]:
     """A table's head and events in the archive."""
     key = origin.split("/")
     with psycopg.connect(url) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # of one moment
         head = connection.execute(
             'SELECT position, hash FROM property.head WHERE site = %s AND "table" = %s', key
         ).fetchone()
