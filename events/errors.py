@@ -98,7 +98,7 @@ class ArchiveError(TableError):
 
 
 class ArchiveUnavailable(ArchiveError):  # noqa: N818 - named for what happened
-    """The archive's database does not answer: nothing was stored and nothing may be acknowledged."""
+    """The archive's database does not answer: nothing was stored, nothing may be acknowledged."""
 
 
 class BusError(TableError):
