@@ -24,7 +24,7 @@ _PRODUCT, _FLOOR = "#0b5", "#999"
 _WORDS_MOST: Final = 52
 _STYLE: Final = (
     "text{font:12px sans-serif;fill:#222}.s{font-size:10px;fill:#666}.t{font-weight:bold}"
-    ".b{fill:none;stroke:#ddd}polyline{fill:none;stroke-width:1.5}"
+    ".i{text-anchor:end;fill:#888}.b{fill:none;stroke:#ddd}polyline{fill:none;stroke-width:1.5}"
 )
 
 
@@ -94,15 +94,15 @@ def _panel(runs: Sequence[Drawn], x: int, y: int) -> str:
         _text(_LEFT, 14, title, "t"),
         _text(_LEFT, 28, _short(newest.void or newest.goal), "s"),
         f'<rect class="b" x="{_LEFT}" y="{_TOP}" width="{_PLOT_WIDTH}" height="{_PLOT_HEIGHT}"/>',
-        _line([each.floor_p50 for each in runs if not each.void], most, _FLOOR),
-        _line([each.p50 for each in known], most, _PRODUCT),
+        _line([each.floor_p50 for each in known], most, _FLOOR, "inside"),
+        _line([each.p50 for each in known], most, _PRODUCT, "beside"),
         "</g>",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _line(values: Sequence[float | None], most: float, colour: str) -> str:
-    """Points from the left to the right, joined, and the newest one's value."""
+def _line(values: Sequence[float | None], most: float, colour: str, label: str) -> str:
+    """Points from the left to the right, joined, and the newest one's value in or by the frame."""
     step = _PLOT_WIDTH / max(len(values), 2)
     points = [
         (_LEFT + step * (index + 0.5), _TOP + _PLOT_HEIGHT * (1 - 0.92 * value / most), value)
@@ -114,8 +114,9 @@ def _line(values: Sequence[float | None], most: float, colour: str) -> str:
     along = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y, _ in points)
     _, y, value = points[-1]
-    label = _text(_LEFT + _PLOT_WIDTH + 6, round(y) + 4, f"{value:,.4g}")
-    return f'<polyline stroke="{colour}" points="{along}"/><g fill="{colour}">{dots}</g>{label}'
+    by, kind = (6, "") if label == "beside" else (-6, "i")  # so that close ones do not collide
+    newest = _text(_LEFT + _PLOT_WIDTH + by, round(y) + 4, f"{value:,.4g}", kind)
+    return f'<polyline stroke="{colour}" points="{along}"/><g fill="{colour}">{dots}</g>{newest}'
 
 
 def _text(x: int, y: int, text: str, kind: str = "") -> str:

@@ -125,7 +125,7 @@ def make_log(path: Path, events: int, advance: Callable[[int], object]) -> tuple
             for group in shoe:
                 writer.add([stored.replace(_SHOE.encode(), name) for stored in group])
             advance(min(writer.position, events))
-            if writer.position >= events:
+            if number and writer.position >= events:  # behind one shoe's books, at least
                 break
             writer.end_shoe(_shoe_name(number), path)
     return writer.position, writer.position - writer.books
