@@ -7,14 +7,14 @@ from typing import Final
 from benchmarks.casino import Crowd
 from benchmarks.figures import Figure, alone, beside, unmeasured
 
-__all__ = ["BOUND", "DISK_P99_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
+__all__ = ["BOUND", "DISK_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
 
 SIZES: Final = (1, 50, 200, 1_000)
 BOUND: Final = 200
 """So many tables are promised to one machine; more are told of."""
 
 P99_MOST_MS: Final = 100.0
-DISK_P99_MOST_MS: Final = 10.0
+DISK_MOST_MS: Final = 25.0
 """A settlement waits for two forced writes, and for those of other tables before it."""
 
 # A table among many may cost so many times what one among few does.
@@ -42,10 +42,10 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
     bound = tables <= BOUND
     goal = f"p99 under {P99_MOST_MS:g} ms, and " if bound else "reported; "
     void = None
-    if bound and found.disk_p99_ms > DISK_P99_MOST_MS:
+    if bound and found.disk_most_ms > DISK_MOST_MS:
         void = (
-            f"a forced write to this disk took {found.disk_p99_ms:g} ms at p99, with "
-            f"{DISK_P99_MOST_MS:g} at most: something else keeps it busy"
+            f"a forced write to this disk took up to {found.disk_most_ms:g} ms, with "
+            f"{DISK_MOST_MS:g} at most: something else keeps it busy"
         )
     floor = least.p50_ms, least.p99_ms
     sides = (found.p50_ms, found.p99_ms)
@@ -62,6 +62,7 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
             "seconds": found.seconds,
             "unseen": float(found.unseen),
             "disk_p99_ms": found.disk_p99_ms,
+            "disk_most_ms": found.disk_most_ms,
             "load": found.load,
             **{f"processor_{name}": value for name, value in found.processor.items()},
             **{f"mb_{name}": value for name, value in found.memory_mb.items()},

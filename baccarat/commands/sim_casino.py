@@ -156,7 +156,8 @@ def _print(found: Crowd) -> None:
     click.echo(f"{found.tables} tables, {found.coups_an_hour:g} coups an hour each")
     click.echo(f"{found.coups} coups settled in {found.seconds:g} s, {found.unseen} not seen")
     click.echo(f"settled after  p50 {found.p50_ms:g} ms  p99 {found.p99_ms:g} ms")
-    click.echo(f"a forced write to the disk meanwhile  p99 {found.disk_p99_ms:g} ms")
+    disk = f"p99 {found.disk_p99_ms:g} ms, at most {found.disk_most_ms:g} ms"
+    click.echo(f"a forced write to the disk meanwhile  {disk}")
     for name, taken in found.processor.items():
         memory = f"{found.memory_mb[name]:.0f} MB" if name in found.memory_mb else ""
         click.echo(f"  {name:8} {taken:6.3f} of a processor  {memory}")
