@@ -291,3 +291,20 @@ def _edge(rulebook: Rulebook, bet: str, all_deals: AllDeals) -> Fraction:
         (line,) = settle(rulebook, judged, [wager(bet=bet, stake=40)])
         lost += weight * (line.stake - line.paid)
     return Fraction(lost, 40 * sum(weight for weight, _ in all_deals.values()))
+
+
+def test_no_cell_of_the_table_is_idle() -> None:
+    """What a row lists comes before it: nobody asks Banker's third card of a natural."""
+    asked: dict[int, list[tuple[int, int, int | None]]] = {}
+    for player, banker in product(range(10), repeat=2):
+        over = player >= 8 or banker >= 8
+        thirds: list[int | None] = [None] if over or player >= 6 else list(range(10))
+        for index, row in enumerate(DRAW_TABLE):
+            situations = [None] if row.rule.hand is Hand.PLAYER else thirds
+            for third in situations:
+                if player in row.player and banker in row.banker and third in row.third:
+                    asked.setdefault(index, []).append((player, banker, third))
+    for index, row in enumerate(DRAW_TABLE):
+        players, bankers, drawn = map(set, zip(*asked[index], strict=True))
+        assert (row.banker, row.third) == (bankers, drawn), row.rule
+        assert row.player == players or row.rule.hand is Hand.BANKER, row.rule
