@@ -88,7 +88,7 @@ def _figure(product: list[float], floor: list[float], wagers: int) -> Figure:
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=1),
+        beside((p50, p99), (floor_p50, floor_p99), digits=2),
         name="settle",
         unit="ms",
         samples=len(product),
