@@ -208,3 +208,11 @@ def test_pending_says_whether_bytes_are_held_back() -> None:
         seen.append(framer.pending)
     framer.flush()
     assert [*seen, framer.pending] == [False, True, False, True, False]
+
+
+def test_noise_is_told_of_by_4096_bytes_of_which_64_are_shown() -> None:
+    shown = b"\xff" * 64
+    assert fed(b"\xff" * 5000) == [
+        Rejected(0, shown, 4096, "noise"),
+        Rejected(4096, shown, 904, "noise"),
+    ]
