@@ -50,11 +50,13 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     *others, first, last = [(line["name"], line["unit"]) for line in lines]
     assert (first, last) == (("latency", "ms"), ("memory", "MB"))
-    assert {name for name, _ in others} == {"replay"}
+    assert [name for name, _ in others] == ["replay", "replay_peer"]
     for line in lines:
         assert set(line) == FIELDS
         assert "Linux" in line["run"]["machine"]
         assert "synchronous=FULL" in line["run"]["fsync"]
+        if line["name"] == "replay_peer" and line["void"]:
+            continue  # its package is locked apart, and may not be here
         assert 0 < line["p50"] <= line["p99"]
         assert 0 < line["floor_p50"] <= line["floor_p99"]
         assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.02)
