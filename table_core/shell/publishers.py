@@ -40,8 +40,10 @@ _AGAIN_S: Final = 5.0
 _GATHER_S: Final = 0.005
 # Read so many events at a time, so that a long backlog never sits in memory.
 BATCH: Final = 256
-# The cursor on disk is a hint, written so often; what it lags behind is published twice.
-_CURSOR_EVERY_S: Final = 1.0
+# The cursor on disk is a hint, written so often; what it lags behind is published twice. Each time
+# is a forced write, which in a process of many tables keeps all of them waiting: at 1 s they were
+# two in five of what did.
+_CURSOR_EVERY_S: Final = 5.0
 # ... and in a long backlog after so many events.
 _CURSOR_EVERY: Final = 256
 # These hold, or let be told or guessed, faces that the table has not seen.
@@ -103,7 +105,7 @@ class CursorPublisher:
         self._probe = probe
         self._kick = asyncio.Event()
         self.position = self._noted = source.cursor(name)
-        self._noted_at = 0.0
+        self._due: float | None = None
 
     def kick(self) -> None:
         """There is something new in the log, or the broker is back."""
@@ -138,19 +140,19 @@ class CursorPublisher:
         """
         loop = asyncio.get_running_loop()
         if self._noted != self.position:
+            self._due = self._due or loop.time() + _CURSOR_EVERY_S
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._noted_at + _CURSOR_EVERY_S):
+                async with asyncio.timeout_at(self._due):
                     await self._kick.wait()
                     return
             self._note()
-            self._noted_at = loop.time()
         await self._kick.wait()
 
     def _note(self) -> None:
         """Write the cursor down. A disk that refuses it costs a repetition, never an event."""
         with suppress(LogUnwritable):
             self._source.move_cursor(self._name, self.position)
-        self._noted = self.position
+        self._noted, self._due = self.position, None
 
     async def _offer(self, message: bytes) -> None:
         self._probe(f"{self._name}.before")
