@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from events.errors import InputError, OurBug
 
-__all__ = ["GRACE_SECONDS", "Child"]
+__all__ = ["GRACE_SECONDS", "Child", "first_ended"]
 
 # Enough to publish a farewell and close a log; short of what a service manager grants its parent.
 GRACE_SECONDS: Final = 5.0
@@ -137,3 +137,14 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+async def first_ended(children: Iterable[Child]) -> Child:
+    """Wait until one of them ends, without blocking the loop; which one."""
+    ends = {asyncio.ensure_future(child.ended()): child for child in children}
+    try:
+        done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in ends:
+            task.cancel()
+    return ends[done.pop()]

@@ -1,6 +1,5 @@
 """The demo's machine room: data folder, configuration, broker, and the services' own processes."""
 
-import asyncio
 import fcntl
 import secrets
 import socket
@@ -13,7 +12,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from baccarat.broker import LOOPBACK, EmbeddedBroker
-from baccarat.children import Child
+from baccarat.children import Child, first_ended
 from baccarat.commands.run import service_command
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
@@ -195,15 +194,10 @@ class Machine:
             DemoBroken: with the service's last words.
         """
         while True:
-            watched = [*self._children, (self._broker.child, self._broker.log)]
-            ends = {asyncio.ensure_future(each[0].ended()): each for each in watched}
-            try:
-                done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in ends:
-                    task.cancel()
-            child, output = ends[done.pop()]
+            logs = dict([*self._children, (self._broker.child, self._broker.log)])
+            child = await first_ended(logs)
             if child.pid not in self._killed:
+                output = logs[child]
                 words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:])
                 raise DemoBroken(
                     f"the {child.name} has ended with code {child.code}; it said: {words}"

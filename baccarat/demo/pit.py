@@ -1,6 +1,5 @@
 """The machine room of many tables: one broker, one process a service, each hosting all of them."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,7 +7,7 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from baccarat.broker import LOOPBACK, EmbeddedBroker
-from baccarat.children import Child
+from baccarat.children import Child, first_ended
 from baccarat.commands.run import service_command
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
@@ -98,14 +97,7 @@ class Pit:
         Raises:
             DemoBroken: which one, and where its log is.
         """
-        children = [*self._children, self.broker.child]
-        ends = {asyncio.ensure_future(child.ended()): child for child in children}
-        try:
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in ends:
-                task.cancel()
-        child = ends[done.pop()]
+        child = await first_ended([*self._children, self.broker.child])
         raise DemoBroken(
             f"the {child.name} has ended with code {child.code}; see {self._data}/{child.name}.log"
         )
