@@ -15,11 +15,14 @@ class Target(NamedTuple):
         name: of it, to choose it by.
         files: from the root.
         tests: names under `tests/unit`, without `test_` and `.py`.
+        swept: whether all of its mutants were tried once, and those that survive are listed. One
+            that was not swept yet is tried only where it is named.
     """
 
     name: str
     files: tuple[str, ...]
     tests: tuple[str, ...]
+    swept: bool = True
 
 
 _CARDS: Final = (

@@ -49,7 +49,7 @@ Key = tuple[str, str, str, str, int]
 def main(arguments: Sequence[str]) -> int:
     """Try the mutants of the chosen targets; the exit code."""
     options = _options(arguments)
-    chosen = [t for t in TARGETS if not options.names or any(n in t.name for n in options.names)]
+    chosen = _chosen(options.names)
     mutants = [(t, m) for t in chosen for m in _mutants(t, options.only)]
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
     if options.minutes:
@@ -75,13 +75,23 @@ def main(arguments: Sequence[str]) -> int:
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", help="targets whose names hold one of these; else all")
+    parser.add_argument("names", nargs="*", help="targets by a part of their names; else all swept")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--minutes", type=int, default=0, help="a sample, for as long as this")
     parser.add_argument("--seed", type=int, help="of the sample")
     parser.add_argument("--only", help="mutants that read like this alone")
     parser.add_argument("--verbose", action="store_true", help="tell of those that are noticed too")
     return parser.parse_args(arguments)
+
+
+def _chosen(names: Sequence[str]) -> list[Target]:
+    """Those that are named; else all that have been swept, and a word on the others."""
+    if names:
+        return [target for target in TARGETS if any(name in target.name for name in names)]
+    for target in TARGETS:
+        if not target.swept:
+            sys.stdout.write(f"not swept yet, tried only by name: {target.name}\n")
+    return [target for target in TARGETS if target.swept]
 
 
 def listed_survivors(text: str) -> dict[Key, str]:

@@ -12,7 +12,7 @@ from table_core.outcome import Outcome, judge
 from table_core.rulebook import PUSH, Rulebook
 from table_core.settlement import settle
 from table_core.stores import load_rulebook, shipped
-from table_core.wagers import KINDS
+from table_core.wagers import KINDS, Kind
 from tests.support.deals import cards, coups, outcome
 from tests.support.files import vector
 from tests.support.wagers import wager
@@ -24,6 +24,7 @@ au-commission player       9H 2D KS KC          -> win
 au-commission player       2H 4D KS 4C          -> lose
 au-commission player       9H 2D 8S KC 5H       -> push
 au-commission banker       2H 4D KS 4C          -> win
+au-commission banker       2H 3D KS KC AH 4D    -> win            B 7 on three is a push in EZ alone
 au-commission banker       9H 2D KS KC          -> lose
 au-commission banker       9H 2D 8S KC 5H       -> push
 au-commission banker       3D AC 2C 5H TH       -> win            B wins with 6
@@ -31,6 +32,7 @@ au-commission tie          9H 2D 8S KC 5H       -> win
 au-commission tie          9H 2D KS KC          -> lose
 au-even-money banker       3D AC 2C 5H TH       -> win_on_6
 au-even-money banker       2H 4D KS 4C          -> win
+au-even-money banker       2H 3D KS KC AH 4D    -> win            B 7 on three
 au-even-money banker       6H 6D KS KC          -> push           6 each is no win on 6
 au-even-money banker       7H 6D KS KC          -> lose           B loses with 6
 ez            banker       2H 3D KS KC AH 4D    -> push_dragon7   B 7 on three
@@ -185,6 +187,37 @@ def test_a_site_chooses_which_suits_a_double_suited_8_needs(line: str) -> None:
     variant, dealt = case.split(maxsplit=1)
     found = KINDS["lucky8_player"].judges[variant](outcome(dealt))
     assert ("double_suited_8" in found) == (expected.split()[0] == "yes")
+
+
+# bet, cards -> all that it is, the most special first: a schedule without that pays the next
+ALL_THAT_IT_IS = """
+banker              2H 2D KS KC AH 4D -> win_on_6 win
+banker              2H 3D KS KC AH 4D -> push_dragon7 win
+super_six           2H 2D KS KC AH 4D -> three_card banker_six
+super_six           3D AC 2C 5H TH    -> two_card banker_six
+tiger_pair          JH JD JS JC 5H 5D -> twin double
+perfect_pair_either 9H 2D 9H 2D       -> both one
+"""
+
+
+@pytest.mark.parametrize("line", ALL_THAT_IT_IS.strip().splitlines())
+def test_what_is_special_is_the_ordinary_as_well(line: str) -> None:
+    case, _, expected = line.partition("->")
+    bet, dealt = case.split(maxsplit=1)
+    assert KINDS[bet].judges[""](outcome(dealt)) == tuple(expected.split())
+
+
+def test_a_kind_says_what_its_judges_look_at() -> None:
+    assert {bet for bet, kind in KINDS.items() if kind.initial} == {
+        "player_pair", "banker_pair", "tiger_pair", "perfect_pairs", "either_pair",
+        "perfect_pair_either",
+    }  # fmt: skip
+    assert {bet for bet, kind in KINDS.items() if kind.suits} == {"lucky8_player", "lucky8_banker"}
+    # A hand wins by nine points at most, and the table of payoffs names each of them.
+    by_points = {name for name in KINDS["dragon_bonus_player"].categories if "by" in name}
+    assert by_points == {f"win_by_{points}" for points in (1, 2, 3, 4, 5, 6, 7, 8, 9)}
+    said = Kind(categories=("win",), judges={})
+    assert (said.initial, said.suits) == (False, False)
 
 
 # variant, cards -> Perfect Pairs
