@@ -119,6 +119,8 @@ TARGETS: Final = (
             "table_core/fold_tools.py",
         ),
         (
+            "fold",
+            "folded",
             *_CARDS,
             "coup",
             "decide",

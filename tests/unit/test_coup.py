@@ -123,13 +123,24 @@ def test_nothing_settles_while_misaligned_or_disputed() -> None:
     assert not allows(Phase.MISALIGNED, "result_confirmed")
 
 
-@pytest.mark.parametrize("phase", [1, 2])
-def test_settlement_phases_are_told_apart(phase: int) -> None:
+@pytest.mark.parametrize(
+    ("phase", "revision", "name"),
+    [
+        (1, 1, "coup_settled/1"),
+        (1, 2, "coup_settled_again/1"),
+        (1, 3, "coup_settled_again/1"),
+        (2, 1, "coup_settled/2"),
+        (2, 2, "coup_settled_again/2"),
+    ],
+)
+def test_settlement_phases_and_what_is_settled_again_are_told_apart(
+    phase: int, revision: int, name: str
+) -> None:
     settlement = Settlement(
-        settlement_id=f"t/s/1/{phase}/1",
+        settlement_id=f"t/s/1/{phase}/{revision}",
         coup="s/1",
         phase=phase,
-        revision=1,
+        revision=revision,
         rulebook="r",
         rulebook_hash="h",
         player=(),
@@ -142,7 +153,7 @@ def test_settlement_phases_are_told_apart(phase: int) -> None:
         paid=0,
         commission=0,
     )
-    assert input_of(CoupSettled(coup="s/1", settlement=settlement)) == f"coup_settled/{phase}"
+    assert input_of(CoupSettled(coup="s/1", settlement=settlement)) == name
 
 
 def test_the_documents_diagram_is_drawn_from_the_table() -> None:

@@ -1,0 +1,178 @@
+"""What an event leaves behind in the state, where nothing that is decided shows it at once."""
+
+import pytest
+from msgspec.structs import replace
+
+from events.cards import Hand
+from events.errors import OurBug
+from events.shoe import CardOutOfGame, DeviceResult
+from events.table import (
+    AlarmCleared,
+    AlarmRaised,
+    BettingClosed,
+    CoupVoided,
+    ResultConfirmed,
+    ShoeReported,
+    TableEvent,
+    WagersPlaced,
+)
+from table_core.coup import Phase
+from table_core.fold import fold, fold_all
+from table_core.fold_tools import current_shoe
+from table_core.state import TableState
+from tests.support.coups import COUP, WAYS, drawn, world_in
+from tests.support.wagers import wager
+
+LAWLESS = [
+    (Phase.NONE, BettingClosed(coup=COUP, by="command")),
+    (Phase.NONE, WagersPlaced(coup=COUP, wagers=(wager(),))),
+    (Phase.CLOSED, WagersPlaced(coup=COUP, wagers=(wager(),))),
+    (Phase.DISPUTED, BettingClosed(coup=COUP, by="command")),
+    (Phase.MISALIGNED, ResultConfirmed(coup=COUP, by="device")),
+    (Phase.VOIDED, ResultConfirmed(coup=COUP, by="device")),
+]
+
+
+@pytest.mark.parametrize(("phase", "event"), LAWLESS, ids=lambda each: str(each)[:20])
+def test_a_way_that_the_table_of_phases_lacks_is_our_bug(phase: Phase, event: TableEvent) -> None:
+    state = world_in(phase).state
+    words = rf"position {state.position + 1}: .* {phase.value}"
+    with pytest.raises(OurBug, match=words):
+        fold(state, event)
+    with pytest.raises(OurBug, match=words):
+        fold_all(state, [event])
+
+
+def test_a_state_stands_at_the_position_of_its_last_event() -> None:
+    log = world_in(Phase.SETTLED).log
+    state = TableState()
+    for position, event in enumerate(log, start=1):
+        state = fold(state, event)
+        assert state.position == position
+    assert fold_all(TableState(), log) == state
+    assert fold_all(state, []) == state
+
+
+@pytest.mark.parametrize("phase", [phase for phase in WAYS if phase is not Phase.NONE])
+def test_a_coup_stands_in_the_phase_that_its_events_lead_to(phase: Phase) -> None:
+    world = world_in(phase)
+    assert world.state.coup is not None
+    assert world.state.coup.phase is phase
+    assert world.state.phase is phase
+
+
+def test_a_card_that_begins_a_coup_by_itself_is_of_that_coup_and_of_no_other() -> None:
+    world = world_in(Phase.NONE)
+    world.deal("9S")
+    coup, shoe = world.state.coup, world.state.shoe
+    assert coup is not None
+    assert shoe is not None
+    assert coup.wagerless
+    assert (shoe.begun, shoe.coups, len(shoe.told)) == (False, 1, 1)
+
+
+def test_the_rest_of_a_void_round_is_awaited_until_the_next_coup_begins() -> None:
+    world = world_in(Phase.DEALING)
+    dealing = world.state
+    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
+    void = world.state
+    world.open()
+    opened = world.state
+    states = (dealing, void, opened)
+    assert [state.link.residue for state in states] == [False, True, False]
+    assert [state.totals.voids for state in states] == [0, 1, 1]
+    assert opened.totals.coups == 0
+    assert not opened.link.dummy
+    # They may come still: what they were told as is kept.
+    shoes = [(each.voids, each.coups, len(each.told)) for each in map(current_shoe, states)]
+    assert shoes == [(0, 1, 1), (1, 1, 1), (1, 2, 1)]
+
+
+def test_nothing_is_awaited_of_a_coup_without_cards_or_of_a_round_that_is_over() -> None:
+    world = world_in(Phase.CLOSED)
+    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
+    assert not world.state.link.residue
+    world = world_in(Phase.DISPUTED)  # the shoe has told its result
+    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
+    assert not world.state.link.residue
+
+
+def test_a_coup_that_is_over_joins_the_past_without_the_sums_of_its_betting() -> None:
+    world = world_in(Phase.SETTLED)
+    (over,) = world.state.past
+    assert over.id == COUP
+    assert over.phase is Phase.SETTLED
+    assert over.summed.count == 0
+    world.open()
+    assert [coup.id for coup in world.state.past] == [COUP]
+    assert world.state.coup is not None
+    assert world.state.coup.cards == ()
+
+
+def test_the_totals_are_those_of_the_lines() -> None:
+    """Player 9 against 5: 1,000 on Player come back twice, 2,500 are lost."""
+    totals = world_in(Phase.SETTLED).state.totals
+    assert (totals.coups, totals.voids) == (1, 0)
+    assert (totals.staked, totals.paid, totals.commission) == (3_500, 2_000, 0)
+    assert totals.house == 1_500
+
+
+def test_an_alarm_is_replaced_by_its_newest_words_and_goes_with_its_coup() -> None:
+    world = world_in(Phase.HELD)
+    (alarm,) = world.state.alarms
+    assert (alarm.name, alarm.coup) == ("excess_card", COUP)
+    link = AlarmRaised(alarm="link", text="is down", coup=None)
+    world.take([link, replace(link, text="is up"), replace(link, alarm="lid")])
+    said = [(alarm.name, alarm.text) for alarm in world.state.alarms]
+    assert said == [("excess_card", alarm.text), ("link", "is up"), ("lid", "is down")]
+    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
+    assert [alarm.name for alarm in world.state.alarms] == ["link", "lid"]
+    world.take([AlarmCleared(alarm="link")])
+    assert [alarm.name for alarm in world.state.alarms] == ["lid"]
+
+
+@pytest.mark.parametrize(
+    ("phase", "reason"),
+    [
+        (Phase.VOIDED, "test"),
+        (Phase.DISPUTED, "winner: the table says player, the shoe banker"),
+        (Phase.MISALIGNED, "report_lost: a report of the shoe never arrived"),
+    ],
+)
+def test_why_a_coup_is_void_disputed_or_misaligned_is_on_it(phase: Phase, reason: str) -> None:
+    coup = world_in(phase).state.coup
+    assert coup is not None
+    assert coup.reason.startswith(reason)
+
+
+def test_a_second_card_outside_the_game_makes_them_several_until_the_shoe_takes_it() -> None:
+    world = world_in(Phase.DEALING)
+    for excess in ("drawn", "several"):
+        world.say(CardOutOfGame(reason="drawn_outside_game"))
+        assert world.state.coup is not None
+        assert world.state.coup.excess == excess
+
+
+def test_a_result_is_kept_with_the_round_that_it_ends() -> None:
+    world = world_in(Phase.COMPLETE)
+    before = world.state.coup
+    assert before is not None
+    assert (before.round_over, before.device_result) == (False, None)
+    world.say(DeviceResult(winner="banker"))
+    coup = world.state.coup
+    assert coup is not None
+    assert coup.round_over
+    assert coup.device_result == DeviceResult(winner="banker")
+
+
+def test_reports_of_another_journal_leave_the_first_ones_name_behind() -> None:
+    world = world_in(Phase.CLOSED)
+    shoe = world.state.shoe
+    assert shoe is not None
+    assert (world.state.link.journal, world.state.link.past) == ("j1", frozenset())
+    seq = world.state.link.seq
+    told = world.say(drawn(Hand.PLAYER, 1, "9S"))[0]
+    assert isinstance(told, ShoeReported)
+    assert world.state.link.seq == seq + 1
+    state = fold(world.state, replace(told, source=replace(told.source, journal="j2", seq=1)))
+    assert (state.link.journal, state.link.seq, state.link.past) == ("j2", 1, frozenset({"j1"}))
