@@ -1,6 +1,7 @@
 """Fixtures that several suites use."""
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,12 @@ import pytest
 from tests.support.brokers import BROKERS, Broker, running
 from tests.support.nats_hub import Hub, made_streams, running_hub
 from tests.support.postgres import Postgres, postgres_cluster
+
+
+def pytest_configure() -> None:
+    """What a shell's `&` makes deaf to Ctrl-C is not the services that the tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
