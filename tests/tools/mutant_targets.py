@@ -110,31 +110,45 @@ TARGETS: Final = (
     ),
     Target(
         "fold",
-        (
-            "table_core/fold.py",
-            "table_core/fold_cards.py",
-            "table_core/fold_chips.py",
-            "table_core/fold_correction.py",
-            "table_core/fold_shoes.py",
-            "table_core/fold_tools.py",
-        ),
+        ("table_core/fold.py", "table_core/fold_tools.py"),
         (
             "fold",
             "folded",
             *_CARDS,
             "coup",
             "decide",
+            "corrections_of_wagers",
+            "corrections_of_rulebooks",
+            "wagering",
+            "standing",
+            "commission",
             "chips",
+        ),
+        swept=False,
+    ),
+    Target(
+        "fold of cards", ("table_core/fold_cards.py",), ("fold", "folded", *_CARDS), swept=False
+    ),
+    Target("fold of chips", ("table_core/fold_chips.py",), ("fold", "chips"), swept=False),
+    Target(
+        "fold of corrections",
+        ("table_core/fold_correction.py",),
+        (
+            "corrections",
+            "corrections_in_progress",
+            "corrections_refused",
             "corrections_of_wagers",
             "corrections_of_rulebooks",
             "corrections_recalled",
-            "wagering",
-            "replay",
-            "standing",
-            "commission",
+            "every_card",
+            "fold",
         ),
+        swept=False,
     ),
-    Target("judging", ("table_core/judging.py", "table_core/dealing.py"), _CARDS),
+    Target(
+        "fold of shoes", ("table_core/fold_shoes.py",), ("fold", "folded", *_CARDS), swept=False
+    ),
+    Target("judging", ("table_core/judging.py", "table_core/dealing.py"), ("judging", *_CARDS)),
     Target(
         "decide",
         ("table_core/decide.py", "table_core/standing.py"),
