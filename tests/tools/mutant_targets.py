@@ -148,7 +148,11 @@ TARGETS: Final = (
     Target(
         "fold of shoes", ("table_core/fold_shoes.py",), ("fold", "folded", *_CARDS), swept=False
     ),
-    Target("judging", ("table_core/judging.py", "table_core/dealing.py"), ("judging", *_CARDS)),
+    Target(
+        "judging",
+        ("table_core/judging.py", "table_core/dealing.py"),
+        ("judging", "dealing", *_CARDS),
+    ),
     Target(
         "decide",
         ("table_core/decide.py", "table_core/standing.py"),
