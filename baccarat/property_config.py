@@ -26,8 +26,12 @@ __all__ = ["load_property"]
 _SECTIONS: Final = ("uplink", "archive", "witness", "page")
 
 
-def load_property(path: Path) -> PropertyConfig:
+def load_property(path: Path, *, runs: bool = True) -> PropertyConfig:
     """Read and check a property's configuration.
+
+    Args:
+        path: the file.
+        runs: something of it is to run or to be asked here; who keeps the hub needs [hub] alone.
 
     Raises:
         ConfigError: the file is missing or no TOML.
@@ -49,7 +53,9 @@ def load_property(path: Path) -> PropertyConfig:
     told = {fault.key for fault in faults}
     # A section that could not be read is not missing.
     told |= {fault.key.partition(".")[0] for fault in faults}
-    faults += [fault for fault in _senseless(config, whole=not faults) if fault.key not in told]
+    faults += [
+        fault for fault in _senseless(config, whole=runs and not faults) if fault.key not in told
+    ]
     if faults:
         raise ConfigFaults(str(path), faults)
     return config

@@ -28,6 +28,8 @@ from property.subjects import (
 
 __all__ = [
     "KEEPER",
+    "MADE_OF",
+    "PASSWORD",
     "ROLES",
     "SYSTEM",
     "HubNode",
@@ -78,7 +80,8 @@ ROLES: Final = {
 SYSTEM: Final = "system"
 
 # A password goes into a leaf's URL.
-_PASSWORD: Final = re.compile(r"[A-Za-z0-9_-]{16,}\Z")
+PASSWORD: Final = re.compile(r"[A-Za-z0-9_-]{16,}\Z")
+MADE_OF: Final = "16 or more of A-Za-z0-9_-"
 
 
 class Login(Struct, frozen=True):
@@ -308,8 +311,8 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
     )
     remotes, accounts = [], []
     for each in tables:
-        if not _PASSWORD.match(each.password):
-            raise InputError(f"{each.origin}: its password is not one of 16 or more of A-Za-z0-9_-")
+        if not PASSWORD.match(each.password):
+            raise InputError(f"{each.origin}: its password is not one of {MADE_OF}")
         login, account = login_of(each.origin), each.origin
         urls = _quoted(f"tls://{login}:{each.password}@{node.host}:{node.leaves}" for node in hub)
         remotes.append(f'{{ urls: [{urls}], account: "{account}", {tls} }}')

@@ -101,8 +101,8 @@ def _stream(name: str, subject: str, limits: StreamLimits) -> api.StreamConfig:
     )
 
 
-async def clear_feed(js: JetStreamContext, origin: str) -> None:
-    """Take a table's events off the hub: its uplink fills them in again, from its log.
+async def clear_feed(js: JetStreamContext, origin: str) -> bool:
+    """Take a table's events off the hub, if it has any: its uplink fills them in from its log.
 
     For a feed into which something came that is not of the log, once it has been looked at.
 
@@ -110,4 +110,7 @@ async def clear_feed(js: JetStreamContext, origin: str) -> None:
         InputError: it is no origin.
         nats.js.errors.APIError: the hub refuses.
     """
-    await js.purge_stream(EVENTS, subject=stored_subject(*split_origin(origin)))
+    subject = stored_subject(*split_origin(origin))
+    held = (await js.stream_info(EVENTS, subjects_filter=subject)).state.subjects
+    await js.purge_stream(EVENTS, subject=subject)
+    return bool(held)

@@ -4,6 +4,7 @@ It never reconnects by itself: whoever uses it must then ask the hub again what 
 begins anew with a new connection.
 """
 
+import logging
 import ssl
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,15 @@ __all__ = ["HubSettings", "connect"]
 _CONNECT_S: Final = 3
 _PING_S: Final = 5
 _PINGS_MOST: Final = 2
+# Said by asyncio at the end of each connection that the library has secured; means nothing.
+_EOF_SAID: Final = "returning true from eof_received() has no effect when using ssl"
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    return record.getMessage() != _EOF_SAID
+
+
+logging.getLogger("asyncio").addFilter(_worth_saying)
 
 
 class HubSettings(Struct, frozen=True, kw_only=True):

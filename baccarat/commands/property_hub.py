@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 from nats.errors import Error as NatsError
@@ -21,6 +21,7 @@ __all__ = ["hub", "refill", "streams"]
 
 _PATH: Final = click.Path(path_type=Path)
 _ANSWER_S: Final = 15
+_Done = TypeVar("_Done")
 _LIMITS: Final = StreamLimits()
 _password = click.option(
     "--password-file", required=True, type=_PATH, help="With the password of the login `keeper`."
@@ -75,19 +76,24 @@ def streams(config: Path, password_file: Path, replicas: int, gigabytes: int, da
 @click.argument("config", type=_PATH)
 @click.argument("origin")
 @_password
-def refill(config: Path, origin: str, password_file: Path) -> None:
+def refill(config: Path, origin: str, password_file: Path) -> int:
     """Take the events of ORIGIN, `<site>/<table>`, off the hub; its uplink fills them in again.
 
-    For a feed into which something came that is not of the table's log, once it was looked at.
+    For a feed into which something came that is not of the table's log, once it was looked at. Exit
+    code 1: the hub has nothing of that table.
     """
     split_origin(origin)
-    asyncio.run(_as_keeper(config, password_file, lambda js: clear_feed(js, origin)))
+    cleared = asyncio.run(_as_keeper(config, password_file, lambda js: clear_feed(js, origin)))
+    if not cleared:
+        click.echo(f"{origin}: the hub has nothing of it", err=True)
+        return 1
     click.echo(f"{origin}: cleared; its uplink, started again, fills it from the log")
+    return 0
 
 
 async def _as_keeper(
-    config: Path, password_file: Path, act: Callable[[JetStreamContext], Awaitable[None]]
-) -> None:
+    config: Path, password_file: Path, act: Callable[[JetStreamContext], Awaitable[_Done]]
+) -> _Done:
     settings = _settings(config, password_file)
     connection = None
     for attempt in range(len(settings.servers)):
@@ -99,7 +105,7 @@ async def _as_keeper(
     if connection is None:
         raise refused
     try:
-        await act(JetStreamContext(connection, timeout=_ANSWER_S))
+        return await act(JetStreamContext(connection, timeout=_ANSWER_S))
     except (NatsError, TimeoutError) as error:
         raise BusError(f"the hub: {str(error) or type(error).__name__}") from error
     finally:
@@ -107,7 +113,7 @@ async def _as_keeper(
 
 
 def _settings(config: Path, password_file: Path) -> HubSettings:
-    loaded = load_property(config)
+    loaded = load_property(config, runs=False)
     if loaded.hub is None:
         raise ConfigError(f"{config}: hub is missing: it says how the hub is reached")
     try:

@@ -27,6 +27,8 @@ from events.errors import ConfigError, InputError
 from events.form import read_table
 from events.topics import SEGMENT
 from property.hub_conf import (
+    MADE_OF,
+    PASSWORD,
     ROLES,
     SYSTEM,
     HubNode,
@@ -46,6 +48,11 @@ __all__ = ["HubPlan", "LeafForm", "NodeForm", "load_hub_plan", "write_hub"]
 # is asked for two hundred of them at once.
 _ROUNDS: Final = 5
 _PASSWORD_BYTES: Final = 18
+_PASSWORDS: Final = "passwords"
+_EXAMPLES: Final = {
+    "tables": 'tables = ["harbour/b7"]',
+    "nodes": '[nodes.hub1] with host = "10.20.0.1"',
+}
 _Port = Annotated[int, Meta(ge=1, le=65535)]
 
 
@@ -109,12 +116,20 @@ def load_hub_plan(path: Path) -> HubPlan:
         raise ConfigError(f"{path}: no TOML: {error}") from error
     said: list[str] = []
     plan = read_table(HubPlan, tree, "", said.append)
-    faults = [Fault(key=line.partition(": ")[0], reason=line.partition(": ")[2]) for line in said]
+    faults = [_told(line) for line in said]
     if plan is not None:
         faults += _senseless(plan)
     if plan is None or faults:
         raise ConfigFaults(str(path), faults)
     return plan
+
+
+def _told(line: str) -> Fault:
+    """What the form has said."""
+    key, _, reason = line.partition(": ")
+    if not reason:
+        key, _, reason = line.partition(" ")
+    return Fault(key=key, reason=reason, example=_EXAMPLES.get(key, ""))
 
 
 def _senseless(plan: HubPlan) -> Iterator[Fault]:
@@ -124,12 +139,26 @@ def _senseless(plan: HubPlan) -> Iterator[Fault]:
     for name in (*plan.nodes, *plan.leaves):
         if not SEGMENT.match(name):
             yield Fault(key=name, reason="a name is of lower-case letters, digits, - and _")
+        if name == _PASSWORDS:
+            yield Fault(key=name, reason="the folder of the passwords has this name")
+    yield from _ports_twice(plan)
     for name in sorted(set(plan.nodes) & set(plan.leaves)):
         yield Fault(key=f"leaves.{name}", reason="a node has this name")
     yield from _no_tables(plan)
     for name, leaf in plan.leaves.items():
         for origin in sorted(set(leaf.tables) - set(plan.tables)):
             yield Fault(key=f"leaves.{name}.tables", reason=f"{origin} is none of the tables")
+
+
+def _ports_twice(plan: HubPlan) -> Iterator[Fault]:
+    """What a node could not listen at; several may be on one machine, for a trial."""
+    taken: dict[tuple[str, int], str] = {}
+    for name, node in plan.nodes.items():
+        for of in ("clients", "cluster", "leaves"):
+            key, port = f"nodes.{name}.{of}", getattr(node, of)
+            first = taken.setdefault((node.host, port), key)
+            if first != key:
+                yield Fault(key=key, reason=f"{node.host}:{port} is {first} already")
 
 
 def _no_tables(plan: HubPlan) -> Iterator[Fault]:
@@ -157,7 +186,7 @@ def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
         InputError: a password there cannot be used.
     """
     who = (*ROLES, SYSTEM, *plan.tables)
-    passwords = {each: _password(folder / "passwords", login_of(each)) for each in who}
+    passwords = {each: _password(folder / _PASSWORDS, login_of(each)) for each in who}
     nodes = [_node(name, form) for name, form in plan.nodes.items()]
     accounts = accounts_conf([Login(each, _hashed(passwords[each])) for each in who])
     written = []
@@ -189,7 +218,13 @@ def _password(folder: Path, login: str) -> str:
     path = folder / login
     if not path.exists():
         _write(path, f"{secrets.token_urlsafe(_PASSWORD_BYTES)}\n")
-    return path.read_text("utf-8").strip()
+    found = path.read_text("utf-8", "replace").strip()
+    # A file that a power cut has emptied must not become a login without a password.
+    if not PASSWORD.match(found):
+        raise InputError(
+            f"{path}: not a password of {MADE_OF}; take the file away, and another is made"
+        )
+    return found
 
 
 def _hashed(password: str) -> str:

@@ -72,7 +72,7 @@ def test_the_files_of_a_hub_are_written_and_passwords_kept(
 @pytest.mark.parametrize(
     ("text", "complaints"),
     [
-        ("", ["tables is missing", "nodes is missing"]),
+        ("", ["tables: is missing; for example", "nodes: is missing; for example"]),
         (
             """
             tables = ["harbour", "a/b", "a/b"]
@@ -87,6 +87,10 @@ def test_the_files_of_a_hub_are_written_and_passwords_kept(
                 "tables: a/b is there twice",
                 "leaves.hub2.tables: a/c is none",
             ],
+        ),
+        (
+            'tables = ["a/b"]\n[nodes.passwords]\nhost = "h"\ncluster = 4222\n',
+            ["passwords: the folder", "nodes.passwords.cluster: h:4222 is nodes.passwords.clients"],
         ),
         (
             'tables = ["a/b"]\n[nodes.hub1]\nhost = "x y"\nport = 1\nstore_most = "much"\n',
@@ -105,6 +109,17 @@ def test_every_fault_of_a_hubs_file_is_said_at_once(
     assert not (tmp_path / "hub").exists()
 
 
+def test_an_emptied_password_is_no_login(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emptied = tmp_path / "hub/passwords/harbour.b8"
+    emptied.parent.mkdir(parents=True)
+    emptied.touch()
+    assert main(["property", "hub", str(_DEPLOY / "hub.toml"), "-o", str(tmp_path / "hub")]) == 2
+    assert f"{emptied}: not a password" in capsys.readouterr().err
+    assert not (tmp_path / "hub/hub1").exists()
+
+
 def test_the_keeper_makes_the_streams_and_has_a_table_filled_in_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +134,11 @@ def test_the_keeper_makes_the_streams_and_has_a_table_filled_in_anew(
             asyncio.run(_filled(hub, logs))
             assert main(["property", "refill", config, B7, "--password-file", password]) == 0
             asyncio.run(_filled(hub, logs, empty=True))
+            other = "harbour/b8"
+            assert main(["property", "refill", config, other, "--password-file", password]) == 1
+            said = capsys.readouterr()
+            assert "harbour/b8: the hub has nothing of it" in said.err
+            assert "eof_received" not in said.err
         wrong = tmp_path / "wrong"
         wrong.write_text("no password\n")
         capsys.readouterr()
@@ -131,8 +151,7 @@ def _config(folder: Path, hub: Hub) -> tuple[str, str]:
     config, password = folder / "property.toml", folder / "keeper"
     config.write_text(
         f"[hub]\nservers = {json.dumps(settings.servers)}\nca = {json.dumps(str(settings.ca))}\n"
-        f"cert = {json.dumps(str(settings.cert))}\nkey = {json.dumps(str(settings.key))}\n"
-        f'[archive]\ndatabase = "postgresql://x@h/d"\nworkers = 0\n',
+        f"cert = {json.dumps(str(settings.cert))}\nkey = {json.dumps(str(settings.key))}\n",
         "utf-8",
     )
     password.write_text(f"{settings.password}\n", "utf-8")
