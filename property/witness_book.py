@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from events.checkpoint import parse_checkpoint
 from events.errors import InputError, LogRefused
+from events.log_lock import WriterLock
 from events.note import VerifierKey, parse_verifier_key
 from events.tree import Tree
 from property.watched import Announced, Memory, Refused, Watched
@@ -126,9 +127,10 @@ class Refusal(NamedTuple):
 class WitnessBook:
     """The open book. Use `open`, and in one thread."""
 
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, db: sqlite3.Connection, lock: WriterLock) -> None:
         self._path = path
         self._db = db
+        self._lock = lock
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -136,27 +138,19 @@ class WitnessBook:
 
         Raises:
             InputError: the path cannot be used.
-            LogRefused: it is another file.
+            LogRefused: it is another file, or another witness has it.
         """
-        new = not path.exists()
+        lock = _locked(path)
         try:
-            db = sqlite3.connect(path, isolation_level=None)
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: the witness's file cannot be opened: {error}") from error
-        try:
-            if new:
-                db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-            _require_ours(path, db)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = FULL")
+            return cls(path, _opened(path), lock)
         except BaseException:
-            db.close()
+            lock.release(undo=True)
             raise
-        return cls(path, db)
 
     def close(self) -> None:
         """Close it."""
         self._db.close()
+        self._lock.release()
 
     def watched(self, given: Mapping[str, Iterable[VerifierKey]]) -> dict[str, Watched]:
         """Every log that was heard of, by origin, with the keys that are given for it now."""
@@ -258,6 +252,35 @@ def read_book(path: Path) -> tuple[list[Kept], list[Refusal]]:
     except sqlite3.Error as error:
         raise InputError(f"{path}: the witness's file cannot be read: {error}") from error
     return kept, refused
+
+
+def _locked(path: Path) -> WriterLock:
+    """Two that wrote one book would each sign by half of what was heard."""
+    try:
+        return WriterLock.acquire(path)
+    except LogRefused as error:
+        raise LogRefused(f"{path}: another witness keeps this file; stop it first") from error
+    except OSError as error:
+        reason = f"the witness's file cannot be opened: {error.strerror}"
+        raise InputError(f"{path}: {reason}") from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    new = not path.exists()
+    try:
+        db = sqlite3.connect(path, isolation_level=None)
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: the witness's file cannot be opened: {error}") from error
+    try:
+        if new:
+            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        _require_ours(path, db)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _require_ours(path: Path, db: sqlite3.Connection) -> None:

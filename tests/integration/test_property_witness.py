@@ -301,6 +301,15 @@ def test_a_file_that_is_no_witnesss_is_left_alone(tmp_path: Path) -> None:
         read_book(tmp_path / "nothing.sqlite")
 
 
+def test_a_witness_has_its_file_to_itself(tmp_path: Path) -> None:
+    path = tmp_path / "witness.sqlite"
+    opened = WitnessBook.open(path)
+    with pytest.raises(LogRefused, match="another witness keeps this file"):
+        WitnessBook.open(path)
+    opened.close()
+    WitnessBook.open(path).close()
+
+
 def test_refusals_are_kept_word_by_word_up_to_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
