@@ -179,8 +179,18 @@ def _card(text: str) -> str:
 
 
 def _time(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError("no time; write it as 2026-11-27T21:40:07Z") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise InputError("no date; write it as 2026-11-27") from error
 
 
 def _result(text: str) -> str:
@@ -190,15 +200,14 @@ def _result(text: str) -> str:
 
 
 def _number(text: str) -> int:
-    number = int(text)
-    if not 0 < number <= _ROWS_MOST:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _ROWS_MOST):
         raise InputError(f"1 to {_ROWS_MOST:,}")
-    return number
+    return int(text)
 
 
 _READERS: Final[dict[_Kind, Callable[[str], Any]]] = {
     "card": _card,
-    "date": date.fromisoformat,
+    "date": _date,
     "number": _number,
     "result": _result,
     "table": split_origin,

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
 from baccarat.commands.property_run import archive_of
+from baccarat.commands.whole_table import print_whole
 from baccarat.property_config import load_property
 from property.asking import Answer, Asker
 from property.database import require_current
@@ -69,7 +69,7 @@ def _print(answer: Answer) -> None:
     table = Table(*answer.columns)
     for row in answer.rows:
         table.add_row(*map(_shown, row))
-    Console().print(table)
+    print_whole(table)
     click.echo(f"{len(answer.rows)} rows", err=True)
 
 

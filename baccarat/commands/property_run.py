@@ -15,7 +15,7 @@ from baccarat.services import configure_logging, run_here
 from baccarat.supervision import supervise
 from events.errors import ConfigError, InputError
 from property.archive import release as release_feed
-from property.database import connected, migrate
+from property.database import connected, migrate, require_current
 from property.subjects import split_origin
 from table_core.composition import full_shoe
 from table_core.odds import exact_odds
@@ -85,7 +85,11 @@ def release(config: Path, table: str, by: str) -> int:
     Exit code 1: it was not stopped.
     """
     split_origin(table)
-    released = asyncio.run(_release(archive_of(load_property(config)), table, by))
+    if not by.strip():
+        raise InputError("--by: say who has looked at it, such as `--by mary`")
+    url = archive_of(load_property(config))
+    require_current(url)
+    released = asyncio.run(_release(url, table, by))
     click.echo(f"{table}: {'goes on' if released else 'was not stopped'}", err=True)
     return 0 if released else 1
 

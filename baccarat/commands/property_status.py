@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
+from baccarat.commands.whole_table import print_whole
 from baccarat.property_config import load_property
 from baccarat.property_standing import PropertyStanding, TableStanding, property_standing
 
@@ -46,13 +46,12 @@ def _document(found: PropertyStanding) -> dict[str, Any]:
 
 
 def _print(found: PropertyStanding) -> None:
-    out = Console()
     for name in ("archive", "hub", "witness"):
-        out.print(f"{name}: {getattr(found, name) or 'ok'}")
+        click.echo(f"{name}: {getattr(found, name) or 'ok'}")
     table = Table("table", "archived", "lag", "feed", "newest event", "link", "cosigned", "stands")
     for each in found.tables:
         table.add_row(*_row(each))
-    out.print(table)
+    print_whole(table)
 
 
 def _row(each: TableStanding) -> tuple[str, ...]:

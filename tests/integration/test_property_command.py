@@ -128,6 +128,7 @@ def test_an_alarm_that_stands_is_told_and_a_feed_that_was_not_stopped_cannot_be_
     assert told["tables"][0]["feed"] == "stopped"
     alarms = archived.rows("alarms")
     assert ("feed", "fork", 9) in {(each["of"], each["alarm"], each["position"]) for each in alarms}
+    assert archived.ask("release", "harbour/b7", "--by", " ").code == 2
     assert archived.ask("release", "harbour/b7", "--by", "mary").code == 0
     assert "fork" not in {each["alarm"] for each in archived.rows("alarms")}
     assert archived.ask("release", "harbour/b7", "--by", "mary").code == 1

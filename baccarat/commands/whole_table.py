@@ -1,0 +1,18 @@
+"""A table printed whole: a cell that is cut to the terminal's width is no answer about money."""
+
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["print_whole"]
+
+_WIDEST: Final = 10_000
+
+
+def print_whole(table: Table) -> None:
+    """Print it on stdout as wide as it is; a narrower terminal breaks its lines."""
+    out = Console()
+    wanted = out.measure(table, options=out.options.update(width=_WIDEST)).maximum
+    out.width = max(out.width, wanted)
+    out.print(table)
