@@ -80,13 +80,15 @@ def bench(
             if as_json:  # at once: what was measured is not lost to a row that breaks
                 sys.stdout.write(line.decode() + "\n")
                 sys.stdout.flush()
-    if drawn is not None:
-        drawn.write_text(chart(lines), encoding="utf-8")
     if not as_json:
         _print(figures, occasion)
+    if drawn is not None:
+        drawn.write_text(chart(lines), encoding="utf-8")
 
 
 def _earlier(drawn: Path | None, earlier: Path | None) -> list[Drawn]:
+    if drawn is not None and not drawn.parent.is_dir():  # said before the hours, not after
+        raise InputError(f"{drawn}: {drawn.parent} is no folder")
     if earlier is None:
         return []
     if drawn is None:

@@ -1,7 +1,6 @@
 """`baccarat demo`: a whole table on this machine."""
 
 import asyncio
-import math
 import secrets
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 import msgspec
 from rich.console import Console
 
+from baccarat.commands.pace import Measured
 from baccarat.demo.ledger import Ledger
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import Onlooker, Played, play
@@ -30,7 +30,7 @@ _EXIT_INTERRUPTED: Final = 130
 @click.command()
 @click.option("--rounds", type=click.IntRange(min=1), help="Play so many coups; else until Ctrl-C.")
 @click.option("--seed", type=int, help="Of cards, wagers and whims; else one is drawn and told.")
-@click.option("--speed", type=click.FloatRange(min=0, max=1000), default=1.0, show_default=True,
+@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 0 as fast as it goes.")  # fmt: skip
 @click.option("--rulebook", default="au-commission", show_default=True)
 @click.option("--profile", default="enq-bcc", show_default=True, help="Wire profile of the shoe.")
@@ -44,8 +44,6 @@ _EXIT_INTERRUPTED: Final = 130
 @click.option("--json", "as_json", is_flag=True, help="One document on stdout at the end.")
 def demo(as_json: bool, **given: object) -> int:
     """Play a whole table on this machine: broker, shoe, driver, core, patrons, cage."""
-    if not math.isfinite(cast(float, given["speed"])):
-        raise click.BadParameter("it is no number", param_hint="--speed")
     seed, faults = given.pop("seed"), str(given.pop("faults"))
     form = simulated_profile(simulated_form(str(given["profile"])))
     form.device(cast(Disclosure, given["disclosure"]))

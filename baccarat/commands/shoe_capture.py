@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from baccarat.commands.pace import Measured
 from baccarat.commands.shoe_line import line_of, line_records, stopped
 from events.clock import Clock, SystemClock
 from events.errors import InputError
@@ -21,7 +22,7 @@ _MICROSECONDS = 1_000_000
 
 @click.command()
 @click.option("--profile", default="enq-bcc", metavar="P", help="wire profile; by itself enq-bcc")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="end after so long")
+@click.option("--seconds", type=Measured(min=0, min_open=True), help="end after so long")
 @click.argument("port")
 @click.argument("file", type=click.Path(path_type=Path))
 def capture(port: str, file: Path, profile: str, seconds: float | None) -> None:

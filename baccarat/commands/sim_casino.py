@@ -10,6 +10,7 @@ from typing import Final
 import click
 import msgspec
 
+from baccarat.commands.pace import Measured
 from baccarat.commands.written import require_stdout
 from baccarat.demo.pit import BrokerKind, Pit
 from baccarat.services import configure_logging, raising_ours
@@ -30,11 +31,11 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 
 @click.command()
 @click.option("--tables", type=click.IntRange(min=1, max=2_000), required=True, help="How many.")
-@click.option("--coups-an-hour", type=click.FloatRange(min=1), default=PACE, show_default=True,
+@click.option("--coups-an-hour", type=Measured(min=1), default=PACE, show_default=True,
               help="That each of them plays, at speed 1.")  # fmt: skip
 @click.option("--seconds", type=click.IntRange(min=1), default=_SECONDS, show_default=True,
               help="For how long to measure, once every table plays.")  # fmt: skip
-@click.option("--speed", type=click.FloatRange(min=0, max=1000), default=1.0, show_default=True,
+@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 2 twice as fast, 0 as fast as it goes.")  # fmt: skip
 @click.option("--broker", type=click.Choice(["mosquitto", "nats"]), default="mosquitto",
               show_default=True, help="The distribution's, or our own.")  # fmt: skip

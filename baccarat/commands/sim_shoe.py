@@ -5,7 +5,6 @@ what really happened, so that the reader's log can be held against it.
 """
 
 import asyncio
-import math
 import secrets
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final, cast
 import click
 import msgspec
 
+from baccarat.commands.pace import Measured
 from baccarat.commands.shoe_line import stopped
 from baccarat.commands.written import require_stdout
 from events.errors import InputError
@@ -35,7 +35,7 @@ _LIST: Final = "list"
 @click.option("--seed", type=int, help="Of cards and whims; else one is drawn and told.")
 @click.option("--coups", type=click.IntRange(min=1), metavar="N",
               help="Deal so many coups; else until Ctrl-C.")  # fmt: skip
-@click.option("--speed", type=click.FloatRange(min=0, max=1000), default=1.0, show_default=True,
+@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 0 as fast as the line takes it.")  # fmt: skip
 @click.option("--disclosure", type=click.Choice(["immediate", "deferred"]), default="immediate",
               show_default=True, help="When it tells the faces.")  # fmt: skip
@@ -50,8 +50,6 @@ def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None
         return
     if link is None:
         raise InputError("--link PATH is missing; name the path where the reader finds the port")
-    if not math.isfinite(cast(float, given["speed"])):
-        raise click.BadParameter("it is no number", param_hint="--speed")
     require_stdout("what is dealt")
     seed = given["seed"]
     made = StandaloneShoe(

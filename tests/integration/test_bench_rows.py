@@ -102,6 +102,12 @@ def test_runs_are_drawn_one_beside_the_other(tmp_path: Path) -> None:
     assert f"{json.loads(second.stdout)['p50']:,.4g}" in picture
 
 
+def test_a_picture_that_could_not_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+    run = bench("core", "--chart", str(tmp_path / "nowhere/c.svg"))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "nowhere is no folder" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"), [("{}", "not what"), ("nothing", "not what")], ids=["another", "junk"]
 )

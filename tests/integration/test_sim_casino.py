@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from baccarat.cli import main
 from benchmarks.casino import Crowd
 from benchmarks.casino_figures import casino_figures
 
@@ -87,3 +88,9 @@ def test_a_disk_that_something_else_keeps_busy_makes_a_latency_void() -> None:
         "it busy"
     )
     assert not many.met
+
+
+@pytest.mark.parametrize("option", ["--speed", "--coups-an-hour"])
+def test_a_pace_is_a_number(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "casino", "--tables", "2", option, "nan"]) == 2
+    assert f"'{option}': it is no number" in capsys.readouterr().err

@@ -158,7 +158,7 @@ def test_the_list_of_faults_has_a_line_for_each(profile: str) -> None:
         (["--link", "x", "--faults", "y"], "no fault 'y'; there are all, bit_flip,"),
         (["--link", "x", "--faults", "driver_killed"], "no such fault here 'driver_killed'; there"),
         (["--link", "x", "--coups", "0"], "Invalid value for '--coups'"),
-        (["--link", "x", "--speed", "nan"], "Invalid value for --speed: it is no number"),
+        (["--link", "x", "--speed", "nan"], "Invalid value for '--speed': it is no number"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path) -> None:
