@@ -12,6 +12,9 @@ set -eu
 root= table= back= python=${PYTHON:-python3}
 while [ $# -gt 0 ]; do
     case $1 in
+        --root | --table) [ $# -gt 1 ] || { echo "install.sh: $1 wants a value" >&2; exit 2; } ;;
+    esac
+    case $1 in
         --root) root=$2; shift 2 ;;
         --table) table=$2; shift 2 ;;
         --back) back=yes; shift ;;
@@ -62,16 +65,31 @@ program() {
     done
     install -D -m 0755 "$here/libexec/backup" "$new/libexec/backup"
     echo "$build" >"$new/build"
-    rm -rf "$old.before"
-    [ ! -e "$old" ] || mv "$old" "$old.before"
+    if [ -e "$old" ]; then
+        rm -rf "$old.before"
+        mv "$old" "$old.before"
+    fi
     mv "$new" "$old"
+    rm -rf "$old.undone"
 }
 if [ -n "$back" ]; then
+    # Cut short by a power cut between two of its moves, it goes on from there, and loses no build.
+    if [ ! -e "$old.undone" ]; then
+        :
+    elif [ ! -e "$old" ]; then
+        mv -T "$old.undone" "$old"
+    elif [ ! -e "$old.before" ]; then
+        mv -T "$old.undone" "$old.before"
+        say "the build before is in /opt/baccarat since the last --back, which was cut short"
+        exit 0
+    else
+        rm -rf "$old.undone"
+    fi
     [ -x "$old.before/bin/python" ] || { say "there is no build before this one" >&2; exit 2; }
     takes "$old.before" || exit 1
-    mv "$old" "$old.undone"
-    mv "$old.before" "$old"
-    mv "$old.undone" "$old.before"
+    [ ! -e "$old" ] || mv -T "$old" "$old.undone"
+    mv -T "$old.before" "$old"
+    [ ! -e "$old.undone" ] || mv -T "$old.undone" "$old.before"
     say "the build before is in /opt/baccarat; start the services again between two coups"
     exit 0
 fi

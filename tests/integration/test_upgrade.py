@@ -137,5 +137,18 @@ def test_a_format_of_tomorrow_is_refused_like_an_event(machine: Machine) -> None
     assert "newer" in said
 
 
+@pytest.mark.parametrize("moves", [1, 2])
+def test_a_way_back_that_was_cut_short_is_gone_to_its_end(machine: Machine, moves: int) -> None:
+    machine.older()
+    assert machine.install()[0] == 0
+    this = machine.builds[0].split()[1]
+    now = machine.root / "opt/baccarat"
+    now.rename(f"{now}.undone")
+    if moves == 2:
+        Path(f"{now}.before").rename(now)
+    assert machine.install("--back")[0] == 0
+    assert machine.builds == ["baccarat earlier", f"baccarat.before {this}"]
+
+
 def test_without_a_build_before_there_is_no_way_back(machine: Machine) -> None:
     assert machine.install("--back")[0] == 2
