@@ -58,6 +58,7 @@ TARGETS: Final = (
         "cards and money",
         ("events/cards.py", "events/money.py"),
         ("rulebook", "settlement", "draw", "placement"),
+        swept=False,
     ),
     Target(
         "rulebooks",
@@ -74,11 +75,14 @@ TARGETS: Final = (
             )
         ),
         ("rulebook", "settlement", "wagers", "placement", "sign", "rules_page", "odds"),
+        swept=False,
     ),
+    Target("chain", ("events/chain.py",), ("chain", "log", "verify_checkpoints", "books")),
     Target(
-        "chain and tree",
-        ("events/chain.py", "events/tree.py"),
-        ("chain", "tree", "log", "verify_checkpoints", "books"),
+        "tree",
+        ("events/tree.py",),
+        ("tree", "chain", "log", "verify_checkpoints", "books"),
+        swept=False,
     ),
     Target(
         "framers",
@@ -168,6 +172,7 @@ TARGETS: Final = (
             "commission",
             "irregularities",
         ),
+        swept=False,
     ),
 )
 """In the order in which they are tried."""

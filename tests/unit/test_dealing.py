@@ -4,7 +4,7 @@ import pytest
 
 from events.cards import Hand, parse_card
 from table_core.coup import Phase
-from table_core.dealing import completion, contradiction, due_places
+from table_core.dealing import FIRST_PLACE, completion, contradiction, due_places
 from table_core.state import Coup, DealtCard
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -105,3 +105,7 @@ def test_a_deal_is_complete_when_every_card_that_was_due_is_known(line: str) -> 
     ]
     assert [rule.rule for rule in done.rules[:4]] == ["initial"] * 4
     assert len(done.rules) == 6
+
+
+def test_the_first_place_is_the_one_that_is_due_before_any_card() -> None:
+    assert due_places(coup_of("")) == (FIRST_PLACE,)

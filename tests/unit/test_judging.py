@@ -10,6 +10,8 @@ from events.commands import EnterCard
 from events.shoe import CardOutOfGame, CardUnreadable, DeviceResult
 from events.table import AlarmRaised, CoupSettled, ResultConfirmed, ResultDisputed, TableEvent
 from table_core.coup import Phase
+from table_core.draft import Draft
+from table_core.judging import conclude
 from table_core.stores import load_rulebook
 from tests.support.coups import CONTEXT, COUP, NATURAL_NINE, World, drawn, revealed, world_in
 
@@ -144,3 +146,15 @@ def test_a_card_drawn_while_faces_are_withheld_is_put_aside_until_they_are_known
             "put it aside; when the faces are known it is judged whether one was due"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [Phase.CLOSED, Phase.DEALING, Phase.DISPUTED, Phase.HELD, Phase.MISALIGNED, Phase.SETTLED],
+)
+@pytest.mark.parametrize("required", [True, False])
+def test_only_a_complete_deal_is_concluded(phase: Phase, required: bool) -> None:
+    context = replace(CONTEXT, result_required=required)
+    draft = Draft(world_in(phase).state)
+    conclude(draft, context)
+    assert draft.events == []
