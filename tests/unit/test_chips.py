@@ -20,6 +20,7 @@ from events.chips import (
     amount_of,
 )
 from events.commands import Refusal
+from events.errors import OurBug
 from events.table import CardDealt, TableEvent
 from table_core.coup import Phase
 from table_core.floats import KEPT_FLOATS, MOST_SLIPS
@@ -202,6 +203,43 @@ def test_a_tray_is_counted_between_coups_and_filled_at_any_time(phase: Phase) ->
     opened.must(chip_command("correct 20261127-01 fill F-1 100x2", "t-5"))
     opened.must(chip_command("drop 20261127-01 B-1 100x2", "t-6"))
     assert opened.state.coup == coup
+
+
+def test_the_newest_count_and_every_box_are_kept() -> None:
+    world = World()
+    lines = ("open 20261127-01 100x200", "count 100x150", "count 100x140 2500x4")
+    for number, line in enumerate(lines):
+        world.must(chip_command(line, f"t-{number}"))
+    (kept,) = world.state.floats
+    assert amount_of(kept.counted or ()) == 24_000
+    world.must(chip_command("close 100x140", "c"))
+    # Two boxes may hold the same; the newest count of one leaves the other alone.
+    for number, line in enumerate(("drop B-1 5000x20", "drop B-2 5000x20", "drop! B-1 5000x30")):
+        world.must(chip_command(line.replace(" ", " 20261127-01 ", 1), f"d-{number}"))
+    (kept,) = world.state.floats
+    assert dict(kept.drops) == {"B-1": 150_000, "B-2": 100_000}
+
+
+def test_a_closing_and_an_opening_that_were_told_wrong_say_something_else() -> None:
+    world = World()
+    world.must(chip_command("open 20261127-01 100x200", "o"))
+    world.must(chip_command("fill F-1 100x10", "f"))
+    world.must(chip_command("close 100x150", "c"))
+    world.must(chip_command("correct 20261127-01 closing - 100x149", "e-1"))
+    world.must(chip_command("correct 20261127-01 opening - 100x201", "e-2"))
+    (kept,) = world.state.floats
+    assert amount_of(kept.opening) == 20_100
+    assert amount_of(kept.closing or ()) == 14_900
+    assert [amount_of(slip.chips) for slip in kept.slips] == [1_000]
+
+
+def test_a_fact_about_a_float_that_nobody_opened_is_our_bug() -> None:
+    world = World()
+    (opened,) = world.must(chip_command("open 20261127-01 100x200", "o"))
+    (filled,) = world.must(chip_command("fill F-1 100x10", "f"))
+    assert isinstance(opened, FloatOpened)
+    with pytest.raises(OurBug, match=r"chips_filled of float 20261127-01, which is not known"):
+        fold_all(TableState(), [filled])
 
 
 def test_what_a_table_remembers_is_bounded() -> None:
