@@ -32,6 +32,8 @@ __all__ = ["SUFFIX", "Journal", "read_records", "write_durably"]
 
 SUFFIX: Final = ".journal"
 _READ_SIZE: Final = 65_536
+# More than any one append: all that is older was forced before it.
+_UNFORCED_MOST: Final = 1024 * 1024
 
 
 class Journal:
@@ -59,6 +61,7 @@ class Journal:
             if tail:
                 write_durably(path.with_name(f"{path.name}.torn-{self.size}"), tail)
                 self._cut_back()
+            self._force_what_is_there()
         except OSError as error:
             raise LogUnwritable(
                 f"the raw journal {path.name} cannot be opened: {error.strerror}"
@@ -159,6 +162,16 @@ class Journal:
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._fd)
+
+    def _force_what_is_there(self) -> None:
+        """Put on the disk what a driver before this one wrote and may never have forced there.
+
+        It is about to be told, and a power cut must not take it back. It is written again, since
+        the kernel calls an fsync good that follows one which failed.
+        """
+        start = max(0, self.size - _UNFORCED_MOST)
+        os.pwrite(self._fd, os.pread(self._fd, self.size - start, start), start)
+        os.fdatasync(self._fd)
 
     def _cut_back(self) -> None:
         os.ftruncate(self._fd, self.size)

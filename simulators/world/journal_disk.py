@@ -99,6 +99,12 @@ class JournalDisk:
         """Only what is synced stays."""
         self._files[journal].written = b""
 
+    def force(self, journal: str, size: int) -> None:
+        """What was written, up to there, is written again and synced; nothing is behind it."""
+        file = self._files[journal]
+        file.synced = (file.synced + file.written)[:size]
+        file.written = b""
+
     def tear(self, journal: str, data: bytes) -> None:
         """The writer dies in the midst of a write: any part of it may be there."""
         self._files[journal].written = data[: self._rng.randrange(len(data))]
@@ -134,8 +140,7 @@ class WorldJournal:
         self._dirty = False
         self._journal = journal
         self.header, self.size, tail = _survey(disk.content(journal))
-        if tail:
-            disk.cut_back(journal)
+        disk.force(journal, self.size)
         self.torn = len(tail)
 
     def append(self, records: Iterable[Record]) -> None:

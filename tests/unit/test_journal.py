@@ -274,3 +274,24 @@ def test_records_of_a_journal_that_is_being_written(journal: Journal) -> None:
     with journal.path.open("ab") as file:
         file.write(encode_record(DATA[0])[:-1])
     assert list(read_records(journal.path))[1:] == DATA
+
+
+def test_what_a_killed_driver_wrote_is_on_the_disk_before_anybody_is_told_of_it(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with journal.path.open("ab") as file:  # the kill came between the write and the fsync
+        file.write(encode_record(DATA[0]))
+    forced: list[int] = []
+    force = os.fdatasync
+
+    def noted(descriptor: int) -> None:
+        force(descriptor)
+        forced.append(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", noted)
+    again = Journal(journal.path)
+    try:
+        assert forced == [again._fd]
+        assert [*again.records()][1:] == DATA[:1]
+    finally:
+        again.close()

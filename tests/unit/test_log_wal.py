@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from events import log_files
 from events.errors import LogRefused
 from events.log import EventLog
 from events.log_wal import wal_damage, wal_of
@@ -207,3 +208,33 @@ def test_a_wal_of_a_big_endian_machine_is_read_as_sqlite_reads_it(path: Path) ->
         data[at + 16 : at + 24] = struct.pack(">2I", *sums)
     wal_of(path).write_bytes(data)
     assert taken(path) == 20
+
+
+def _count(path: Path) -> int:
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as db:
+        return int(db.execute("SELECT count(*) FROM event").fetchone()[0])
+
+
+def test_what_a_killed_writer_left_in_the_wal_is_forced_before_anybody_is_told_of_it(
+    tmp_path: Path,
+) -> None:
+    path = killed(tmp_path, events=20)
+    assert _count(path) == 0
+    with EventLog.open(path, ORIGIN):
+        assert _count(path) == 20  # in the main file, which a WAL's checkpoint forces
+
+
+def test_where_a_reader_holds_some_of_it_there_the_wal_itself_is_forced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = killed(tmp_path, events=20)
+    forced: list[Path] = []
+    monkeypatch.setattr(log_files, "sync_file", forced.append)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM event").fetchone() == (20,)
+        with EventLog.open(path, ORIGIN) as log:
+            assert forced == []
+            grow(log, 2)
+        with EventLog.open(path, ORIGIN):
+            assert forced == [path.with_name(f"{NAME}-wal")]

@@ -148,6 +148,15 @@ def test_a_power_cut_takes_what_was_never_synced_and_nothing_else() -> None:
     assert disk.acked == {}
 
 
+def test_what_was_there_when_a_journal_was_opened_outlives_a_power_cut() -> None:
+    disk = JournalDisk(Random(1), Trouble())
+    disk.begin(PROFILE, WorldClock()).append(DATA[:1])
+    disk._files["j1"].written = encode_record(DATA[1])  # the writer was killed before its sync
+    assert list(WorldJournal(disk, "j1").records())[1:] == DATA
+    disk.power_cut()
+    assert list(WorldJournal(disk, "j1").records())[1:] == DATA
+
+
 # ---- the table's log ----
 
 
