@@ -1,11 +1,19 @@
 """What an event leaves behind in the state, where nothing that is decided shows it at once."""
 
+from typing import Literal
+
 import pytest
 from msgspec.structs import replace
 
-from events.cards import Hand
+from events.cards import Card, Hand, parse_card
 from events.errors import OurBug
-from events.shoe import CardOutOfGame, DeviceResult
+from events.irregularity import (
+    CardEntered,
+    CardMarkedUnreadable,
+    CoupRealigned,
+    ExcessCardResolved,
+)
+from events.shoe import CardDrawn, CardOutOfGame, CardUnreadable, DeviceResult
 from events.table import (
     AlarmCleared,
     AlarmRaised,
@@ -18,8 +26,8 @@ from events.table import (
 )
 from table_core.coup import Phase
 from table_core.fold import fold, fold_all
-from table_core.fold_tools import current_shoe
-from table_core.state import TableState
+from table_core.fold_tools import current_coup, current_shoe
+from table_core.state import DealtCard, TableState
 from tests.support.coups import COUP, WAYS, drawn, world_in
 from tests.support.wagers import wager
 
@@ -176,3 +184,81 @@ def test_reports_of_another_journal_leave_the_first_ones_name_behind() -> None:
     assert world.state.link.seq == seq + 1
     state = fold(world.state, replace(told, source=replace(told.source, journal="j2", seq=1)))
     assert (state.link.journal, state.link.seq, state.link.past) == ("j2", 1, frozenset({"j1"}))
+
+
+def test_a_card_that_the_shoe_gives_no_place_lies_where_it_was_dealt_to() -> None:
+    world = world_in(Phase.CLOSED)
+    world.say(CardDrawn(face=Card.S9), CardUnreadable())
+    told = current_shoe(world.state).told
+    assert [(each.hand, each.number) for each in told] == [(Hand.PLAYER, 1), (Hand.BANKER, 1)]
+    dealt = current_coup(world.state).cards
+    assert [(each.card, each.source) for each in dealt] == [(Card.S9, "shoe"), (None, "unread")]
+
+
+def test_a_face_that_is_distrusted_takes_its_rule_and_the_outcome_with_it() -> None:
+    world = world_in(Phase.COMPLETE)
+    assert current_coup(world.state).completed is not None
+    marked = CardMarkedUnreadable(
+        coup=COUP, hand=Hand.PLAYER, number=2, was=Card.HK, reason="a stain"
+    )
+    world.take([marked])
+    coup = current_coup(world.state)
+    assert (coup.completed, coup.phase) == (None, Phase.DEALING)
+    third = coup.cards[2]
+    assert (third.card, third.rule, third.source) == (None, None, "unread")
+    assert [each.source for each in coup.cards] == ["shoe", "shoe", "unread", "shoe"]
+
+
+def test_a_card_that_a_person_enters_is_by_hand_whether_it_was_told_of_or_not() -> None:
+    world = world_in(Phase.MISALIGNED)
+    for hand, number in ((Hand.PLAYER, 1), (Hand.BANKER, 1)):
+        entered = CardEntered(coup=COUP, hand=hand, number=number, card=Card.D7, reason="seen")
+        world.take([entered])
+    dealt = current_coup(world.state).cards
+    assert [(each.hand, each.number, each.card, each.source) for each in dealt] == [
+        (Hand.PLAYER, 1, Card.D7, "manual"),
+        (Hand.BANKER, 1, Card.D7, "manual"),
+    ]
+
+
+# faces of a misaligned coup -> what its card outside the game is, once a person vouches for them
+VOUCHED = [
+    (("9S", None), "drawn"),  # nobody knows yet whether one was due
+    (("9S", "2D"), ""),  # Player's second was due: it is no hand's
+    (("9S", "2D", "KH", "3C"), "drawn"),  # none was due: it is one too many
+]
+
+
+@pytest.mark.parametrize(("faces", "excess"), VOUCHED)
+def test_who_vouches_for_the_cards_vouches_for_one_outside_the_game(
+    faces: tuple[str | None, ...], excess: str
+) -> None:
+    state = world_in(Phase.MISALIGNED).state
+    places = ((Hand.PLAYER, 1), (Hand.BANKER, 1), (Hand.PLAYER, 2), (Hand.BANKER, 2))
+    cards = tuple(
+        DealtCard(*place, parse_card(face) if face else None, None, "shoe")
+        for place, face in zip(places, faces, strict=False)
+    )
+    completed = current_coup(world_in(Phase.COMPLETE).state).completed
+    coup = replace(current_coup(state), cards=cards, excess="drawn", completed=completed)
+    assert coup.reason
+    realigned = fold(replace(state, coup=coup), CoupRealigned(coup=COUP, reason="I saw it"))
+    after = current_coup(realigned)
+    assert (after.excess, after.reason, after.completed) == (excess, "", None)
+    assert (after.phase, after.cards) == (Phase.DEALING, cards)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "carried", "dummy", "discarded"),
+    [("carried", True, False, 0), ("dummy", True, True, 0), ("burned", False, False, 1)],
+)
+def test_an_excess_card_has_one_fate(
+    outcome: Literal["carried", "dummy", "burned"], carried: bool, dummy: bool, discarded: int
+) -> None:
+    world = world_in(Phase.HELD)
+    world.take([ExcessCardResolved(coup=COUP, seen=dummy, outcome=outcome, reason="so it is")])
+    link = world.state.link
+    assert (link.carried, link.dummy) == (carried, dummy)
+    assert current_shoe(world.state).discarded == discarded
+    assert current_coup(world.state).excess == outcome
+    assert world.state.phase is Phase.COMPLETE
