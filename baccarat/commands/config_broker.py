@@ -50,6 +50,8 @@ def broker(
 
     A password is made for each login that has none yet, in OUT/secrets, one file each.
     """
+    if port == websockets:
+        raise InputError(f"--websockets: {port} is --port already; give it another, such as 8884")
     identities = _identities(configs)
     place = BrokerPlace(
         folder=out.absolute(),
@@ -99,7 +101,11 @@ def _password(folder: Path, login: str) -> str:
     path = folder / login
     if not path.exists():
         _write(path, secrets.token_urlsafe(24) + "\n", private=True)
-    return path.read_text("utf-8").strip()
+    found = path.read_text("utf-8").strip()
+    # A file that a power cut has emptied must not become a login without a password.
+    if not found:
+        raise InputError(f"{path}: is empty; take the file away, and a password is made")
+    return found
 
 
 def _write(path: Path, text: str, *, private: bool = False) -> None:
