@@ -92,6 +92,7 @@ class PropertyStanding(Struct, frozen=True, kw_only=True):
 
 
 _NOT_ASKED: Final = "not asked"
+_NO_LEADER: Final = "takes nothing: too few of its nodes are there to choose a leader"
 
 
 async def property_standing(config: PropertyConfig) -> PropertyStanding:
@@ -143,7 +144,7 @@ async def _on_the_hub(config: PropertyConfig, tables: _Tables) -> tuple[_Tables,
         settings = config.hub_settings("archive", config.archive.password_file)
         client = await _connected(settings.servers, lambda n: connect(settings, n))
         try:
-            held = await _held(client, tables)
+            held, leads = await _held(client, tables)
         finally:
             await client.close()
     except (BusError, NatsError, OSError) as error:
@@ -152,7 +153,7 @@ async def _on_the_hub(config: PropertyConfig, tables: _Tables) -> tuple[_Tables,
     return {
         name: replace(tables.get(name, TableStanding(table=name)), hub=held.get(name))
         for name in names
-    }, ""
+    }, "" if leads else _NO_LEADER
 
 
 async def _connected(servers: Iterable[str], attempt: Any) -> Client:
@@ -168,8 +169,11 @@ async def _connected(servers: Iterable[str], attempt: Any) -> Client:
     raise error
 
 
-async def _held(client: Client, tables: Mapping[str, TableStanding]) -> dict[str, int]:
-    """The newest position that the hub has of each table."""
+async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[dict[str, int], bool]:
+    """The newest position that the hub has of each table, and whether it takes more.
+
+    A node that is left alone still tells what it has.
+    """
     js = client.jetstream()
     info = await js.stream_info(EVENTS, subjects_filter=">")
     names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
@@ -188,7 +192,9 @@ async def _held(client: Client, tables: Mapping[str, TableStanding]) -> dict[str
                 return None  # nothing there, or nothing of ours
 
     found = await asyncio.gather(*map(newest, names))
-    return {name: place for name, place in zip(names, found, strict=True) if place is not None}
+    held = {name: place for name, place in zip(names, found, strict=True) if place is not None}
+    cluster = info.cluster
+    return held, not (cluster and cluster.replicas and not cluster.leader)
 
 
 def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:

@@ -103,6 +103,19 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
     assert cosigned_at(parse_note(note), witness_key(site.witness)) is not None
 
 
+def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path) -> None:
+    with running_hub(tmp_path / "hub", ORIGINS) as hub:
+        asyncio.run(made_streams(hub))
+        site = PropertySite(tmp_path, postgres.database(), hub)
+        assert site.status()[1]["hub"] == "ok"
+        one, two, _ = hub.alive()
+        hub.kill(one)
+        hub.kill(two)
+        deadline = time.monotonic() + PATIENCE_S
+        while not (told := site.status()[1]["hub"]).startswith("takes nothing"):
+            assert time.monotonic() < deadline, told
+
+
 @pytest.fixture
 def archived(postgres: Postgres, tmp_path: Path) -> PropertySite:
     """A property whose archive is filled, and read alone."""
