@@ -130,10 +130,8 @@ TARGETS: Final = (
         ),
         swept=False,
     ),
-    Target(
-        "fold of cards", ("table_core/fold_cards.py",), ("fold", "folded", *_CARDS), swept=False
-    ),
-    Target("fold of chips", ("table_core/fold_chips.py",), ("fold", "chips"), swept=False),
+    Target("fold of cards", ("table_core/fold_cards.py",), ("fold", "folded", *_CARDS)),
+    Target("fold of chips", ("table_core/fold_chips.py",), ("fold", "chips")),
     Target(
         "fold of corrections",
         ("table_core/fold_correction.py",),
