@@ -32,6 +32,8 @@ __all__ = ["Feed", "FeedState", "UplinkLog", "feeds_of", "run_uplink"]
 _POLL_S: Final = 0.05
 # A table that commits all the time is read so often, and several events go together.
 _READ_GAP_S: Final = 0.1
+# A table that catches up rests for so much of each batch's time: all others share hub and archive.
+_LEFT_TO_OTHERS: Final = 0.5
 # How often the hub is asked though nothing is amiss: behind a leaf, its loss breaks no connection.
 _AUDIT_S: Final = 5.0
 _PAUSE_S: Final = 0.1
@@ -137,10 +139,11 @@ class Feed:
         while not hub.lost:
             pause = _POLL_S
             if self._source.changed():
+                began = loop.time()
                 found = await asyncio.to_thread(self._source.read, place.head, self._note.size)
                 self._unreadable = 0
                 place = await self._say(hub, place, found)
-                pause = 0.0 if found.more else _READ_GAP_S
+                pause = _LEFT_TO_OTHERS * (loop.time() - began) if found.more else _READ_GAP_S
             if loop.time() - asked > _AUDIT_S:
                 place = await self._ask(hub, place)
                 asked = loop.time()
