@@ -42,8 +42,7 @@ test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k s
 	@sh tests/tools/need-chromium.sh
 	@sh tests/tools/need-paho.sh
 	@sh tests/tools/need-systemd.sh
-	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
-	    --no-loadscope-reorder $(ARGS)
+	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(STAMP) ## lint, format, types and the house style
 	$(BIN)/ruff check .

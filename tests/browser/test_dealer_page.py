@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
+from tests.support.screens import LOST_MS, Screen, chromium, screen
 from tests.support.waiting import until_blocking
 
 
@@ -185,7 +185,7 @@ def test_a_lost_table_stops_everything_within_three_seconds(
     page = idle.page
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
     bare.broker.kill()
-    expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=3000)
+    expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=LOST_MS)
     expect(page.locator("#lost")).to_be_visible()
     assert page.locator("button.act:enabled").count() == 0
     bare.broker.restart()
@@ -198,8 +198,8 @@ def test_a_server_that_says_nothing_more_stops_everything_within_three_seconds(
 ) -> None:
     page = idle.page
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
-    bare.fall_silent(4.0)
-    expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=3000)
+    bare.fall_silent(6.0)
+    expect(page.locator("[data-command=load_shoe]")).to_be_disabled(timeout=LOST_MS)
     expect(page.locator("#lost")).to_be_visible()
     expect(page.locator("[data-command=load_shoe]")).to_be_enabled()
 

@@ -22,10 +22,9 @@ from events.presence import Status, encode_status
 from tests.support.black_hole import road_to
 from tests.support.evidence import HandClock
 from tests.support.screen_server import Served, served, shown
-from tests.support.screens import chromium
+from tests.support.screens import LOST_MS, chromium
 
 HOUR_US = 3_600_000_000
-LOST_MS = 3_000 + 1_500  # what a page may take, and what a machine busy with three suites may add
 PATIENCE_MS = 15_000  # where how soon is not the question
 ASLEEP_S = 4  # longer than a server may be silent
 RIGHT_MS = 1_000

@@ -6,9 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
-
-TELL_MS = 3_000
+from tests.support.screens import LOST_MS, Screen, chromium, screen
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +127,8 @@ def test_a_pit_that_has_lost_its_table_says_so_within_three_seconds_and_comes_ba
         table.broker.kill()
     else:
         table.turn(on=False)
-    expect(page.locator("#lost")).to_be_visible(timeout=TELL_MS)
-    expect(board.page.locator("#lost")).to_be_visible(timeout=TELL_MS)
+    expect(page.locator("#lost")).to_be_visible(timeout=LOST_MS)
+    expect(board.page.locator("#lost")).to_be_visible(timeout=LOST_MS)
     assert page.locator("#station button.act:enabled").count() == 0
     if lost == "broker":
         table.broker.restart()
