@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from baccarat.config_faults import ConfigFaults, Fault
+from baccarat.config_faults import ConfigFaults, Fault, read_toml
 from baccarat.config_form import CREDENTIAL, DisplaysConfig, ScoreboardConfig, TableConfig
 from baccarat.config_keys import KEYS, TABLES, example_of
-from events.errors import ConfigError, InputError
+from events.errors import InputError
 from events.form import read_table
 from events.log_schema import OWN_ACTORS
 from events.topics import SEGMENT
@@ -42,12 +42,7 @@ def load_config(path: Path) -> TableConfig:
         ConfigError: the file is missing or no TOML.
         ConfigFaults: something in it is wrong: every key that is, with the reason and an example.
     """
-    try:
-        tree = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; give the table's TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: no TOML: {error}") from error
+    tree = read_toml(path, "the table's")
     faults: list[Fault] = []
     said: list[str] = []
     if tree.pop("base", None) is not None:

@@ -1,12 +1,15 @@
 """What is wrong with a configuration: every fault at once, each with key, reason and an example."""
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from events.errors import ConfigError
 
-__all__ = ["ConfigFaults", "Fault"]
+__all__ = ["ConfigFaults", "Fault", "read_toml"]
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -44,3 +47,21 @@ class ConfigFaults(ConfigError):  # noqa: N818 - one error that holds many fault
     def lines(self) -> tuple[str, ...]:
         """One line a fault."""
         return tuple(f"{self.file}: {fault}" for fault in self.faults)
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """A configuration's file as a tree, before anything in it is judged.
+
+    Args:
+        path: the file.
+        what: whose it is, as in "give `the table's` TOML file".
+
+    Raises:
+        ConfigError: it is missing or no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; give {what} TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: no TOML: {error}") from error

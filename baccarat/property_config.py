@@ -2,7 +2,6 @@
 
 import ipaddress
 import ssl
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -10,11 +9,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from baccarat.config_faults import ConfigFaults, Fault
+from baccarat.config_faults import ConfigFaults, Fault, read_toml
 from baccarat.config_form import CREDENTIAL
 from baccarat.property_form import PropertyConfig
 from baccarat.property_keys import example_of
-from events.errors import ConfigError, InputError
+from events.errors import InputError
 from events.form import read_table
 from events.keys import load_signing_key
 from events.note import parse_verifier_key
@@ -37,12 +36,7 @@ def load_property(path: Path, *, runs: bool = True) -> PropertyConfig:
         ConfigError: the file is missing or no TOML.
         ConfigFaults: something in it is wrong: every key that is, with the reason and an example.
     """
-    try:
-        tree = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; give the property's TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: no TOML: {error}") from error
+    tree = read_toml(path, "the property's")
     faults: list[Fault] = []
     said: list[str] = []
     if tree.pop("base", None) is not None:

@@ -14,7 +14,6 @@ From it each node's files are made, and each leaf's; passwords too, once.
 """
 
 import secrets
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
@@ -22,8 +21,8 @@ from typing import Annotated, Final
 import bcrypt
 from msgspec import Meta, Struct
 
-from baccarat.config_faults import ConfigFaults, Fault
-from events.errors import ConfigError, InputError
+from baccarat.config_faults import ConfigFaults, Fault, read_toml
+from events.errors import InputError
 from events.form import read_table
 from events.topics import SEGMENT
 from property.hub_conf import (
@@ -108,12 +107,7 @@ def load_hub_plan(path: Path) -> HubPlan:
         ConfigError: it is missing or no TOML.
         ConfigFaults: something in it is wrong: every key that is.
     """
-    try:
-        tree = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; give the hub's TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: no TOML: {error}") from error
+    tree = read_toml(path, "the hub's")
     said: list[str] = []
     plan = read_table(HubPlan, tree, "", said.append)
     faults = [_told(line) for line in said]
