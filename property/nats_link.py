@@ -6,10 +6,10 @@ begins anew with a new connection.
 
 import logging
 import ssl
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import nats
 from msgspec import Struct
 from nats.aio.client import Client
 from nats.errors import Error
@@ -84,8 +84,9 @@ async def connect(settings: HubSettings, attempt: int) -> Client:
         # Later ones also end what they are about: they are told where that was waited for.
         heard[:] = [error]
 
+    client = Client()
     try:
-        return await nats.connect(
+        await client.connect(
             server,
             name=login_of(settings.who),
             user=login_of(settings.who),
@@ -103,4 +104,8 @@ async def connect(settings: HubSettings, attempt: int) -> Client:
         )
     except (Error, OSError, TimeoutError) as error:
         cause = heard[-1] if heard else error
+        # The library leaves the sockets of an attempt that failed to the garbage collector.
+        with suppress(Error, OSError, TimeoutError):
+            await client.close()
         raise BusError(f"{server}: {str(cause) or type(cause).__name__}") from error
+    return client

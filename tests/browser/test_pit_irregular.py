@@ -62,7 +62,8 @@ def test_a_hidden_card_too_many_opens_the_next_coup_and_nobody_sees_it_before(
     pit.fill(seen="no", reason="it lay face down")
     pit.go("resolve_irregularity")
     pit.phase("settled")
-    shown = board.page.content() + page.content()
+    shown = board.content() + pit.content()
+    assert "6♥" in shown
     assert "5S" not in shown
     assert "5♠" not in shown
     begin(pit)

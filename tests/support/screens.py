@@ -1,6 +1,7 @@
 """A person's screen: a browser page that notes all that it says, asks for and sends."""
 
 import json
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ _ASK: Final = """async ([name, body]) => {
 _CHROMIUM: Final = "/usr/bin/chromium"
 # Far above what anything here takes; only a failure waits for so long.
 _PATIENCE_MS: Final = 10_000
+_TOKEN: Final = re.compile(r'<meta name="csrf" content="([^"]+)">')
 _DESKTOP: Final = {"width": 1920, "height": 1080}
 
 
@@ -56,6 +58,13 @@ class Screen:
         if "/command/" in request.url:
             body = json.loads(request.post_data or "{}")
             self.sent.append((request.url.rpartition("/")[2], body))
+
+    def content(self) -> str:
+        """All that the page has, shown or not; without its token, whose letters are random."""
+        content = self.page.content()
+        for token in _TOKEN.findall(content):
+            content = content.replace(token, "")
+        return content
 
     def commands(self, name: str) -> list[dict[str, Any]]:
         """The bodies of one command, as often as they were sent."""
