@@ -148,7 +148,10 @@ TARGETS: Final = (
         swept=False,
     ),
     Target(
-        "fold of shoes", ("table_core/fold_shoes.py",), ("fold", "folded", *_CARDS), swept=False
+        "fold of shoes",
+        ("table_core/fold_shoes.py",),
+        ("fold_shoes", "fold", "folded", *_CARDS),
+        swept=False,
     ),
     Target(
         "judging",
