@@ -57,7 +57,7 @@ TARGETS: Final = (
     Target(
         "cards and money",
         ("events/cards.py", "events/money.py"),
-        ("rulebook", "settlement", "draw", "placement"),
+        ("cards", "amounts", "rulebook", "settlement", "draw", "placement"),
         swept=False,
     ),
     Target(

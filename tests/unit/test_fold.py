@@ -11,6 +11,7 @@ from events.irregularity import (
     CardEntered,
     CardMarkedUnreadable,
     CoupRealigned,
+    ExcessCardDrawn,
     ExcessCardResolved,
 )
 from events.shoe import CardDrawn, CardOutOfGame, CardUnreadable, DeviceResult
@@ -18,17 +19,24 @@ from events.table import (
     AlarmCleared,
     AlarmRaised,
     BettingClosed,
+    CoupSettled,
     CoupVoided,
+    Refund,
     ResultConfirmed,
     ShoeReported,
     TableEvent,
     WagersPlaced,
+    WagersWithdrawn,
 )
+from events.wagering import WagersVoided
 from table_core.coup import Phase
 from table_core.fold import fold, fold_all
 from table_core.fold_tools import current_coup, current_shoe
+from table_core.rulebook import INITIAL_PHASE
+from table_core.shoe_state import Told
+from table_core.standing import UNSUMMED, Standing, with_wagers
 from table_core.state import DealtCard, TableState
-from tests.support.coups import COUP, WAYS, drawn, world_in
+from tests.support.coups import COUP, WAYS, drawn, settled, world_in
 from tests.support.wagers import wager
 
 LAWLESS = [
@@ -262,3 +270,53 @@ def test_an_excess_card_has_one_fate(
     assert current_shoe(world.state).discarded == discarded
     assert current_coup(world.state).excess == outcome
     assert world.state.phase is Phase.COMPLETE
+
+
+def test_what_stands_is_the_sum_of_the_wagers_that_are_left() -> None:
+    many = tuple(wager(f"w{number}", stake=100) for number in range(2 * UNSUMMED))
+    opened = world_in(Phase.BETTING, wagers=False).state
+    placed = fold(opened, WagersPlaced(coup=COUP, wagers=many))
+    refund = Refund(wager="w0", seat=1, stake=100)
+    gone = (
+        WagersWithdrawn(coup=COUP, wagers=("w0",)),
+        WagersVoided(coup=COUP, code="unsupported", refunds=(refund,)),
+    )
+    assert current_coup(placed).standing == with_wagers(Standing(), many)
+    for event in gone:
+        coup = current_coup(fold(placed, event))
+        assert coup.wagers == many[1:]
+        assert coup.standing == with_wagers(Standing(), many[1:])
+        assert coup.phase is Phase.BETTING
+
+
+def test_a_card_drawn_when_none_was_due_is_put_aside_and_holds_the_coup() -> None:
+    state = world_in(Phase.COMPLETE).state
+    coup, shoe = current_coup(state), current_shoe(state)
+    held = fold(state, ExcessCardDrawn(coup=COUP))
+    assert held.coup == replace(coup, phase=Phase.HELD, excess="drawn")
+    assert held.shoe == replace(shoe, told=shoe.told[:-1], extra=Told(face=shoe.told[-1].face))
+
+
+def test_one_that_lies_outside_the_game_already_is_the_card_that_holds_the_coup() -> None:
+    state = world_in(Phase.COMPLETE).state
+    coup = replace(current_coup(state), excess="taken_out")
+    held = fold(replace(state, coup=coup), ExcessCardDrawn(coup=COUP))
+    assert held.coup == replace(coup, phase=Phase.HELD)
+    assert held.shoe == state.shoe
+
+
+def test_a_settlement_that_is_issued_again_counts_instead_of_the_one_before() -> None:
+    world = world_in(Phase.SETTLED)
+    counted = replace(
+        settled(world).settlement, phase=INITIAL_PHASE, staked=300, paid=190, commission=10
+    )
+    state = world_in(Phase.DEALING).state
+    for revision, commission in ((1, 10), (2, 4), (3, 7)):
+        settlement = replace(counted, revision=revision, paid=200 - commission)
+        settlement = replace(settlement, commission=commission, staked=300 + revision)
+        state = fold(state, CoupSettled(coup=COUP, settlement=settlement))
+        totals = state.totals
+        sums = (totals.staked, totals.paid, totals.commission)
+        assert sums == (300 + revision, 200 - commission, commission)
+        assert totals.coups == 0  # its last phase is to come
+        assert current_coup(state).settlements == (settlement,)

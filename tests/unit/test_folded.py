@@ -3,7 +3,7 @@
 from benchmarks.core import inputs_of
 from events.commands import Command, Refusal
 from events.shoe import ShoeEvent
-from events.table import TableEvent
+from events.table import AlarmRaised, TableEvent
 from table_core.decide import decide
 from table_core.draft import Context
 from table_core.fold import Folded, fold, fold_all
@@ -46,3 +46,14 @@ def test_in_another_state_its_events_are_folded_as_any() -> None:
         state = fold_all(state, events)
         assert fold_all(before, events) == state
         assert fold_all(before, events) is not state or not events
+
+
+def test_only_the_state_that_was_decided_in_takes_what_is_known_for_its_own() -> None:
+    events = (AlarmRaised(alarm="link", text="is down"),)
+    before = TableState()
+    known = Folded(events, before=before, after=fold_all(before, events))
+    assert fold_all(before, known) is known.after  # nothing is folded twice
+    other = TableState(dealer="d-7", position=3)
+    after = fold_all(other, known)
+    assert (after.dealer, after.position) == ("d-7", 4)
+    assert after == fold_all(other, events)
