@@ -183,11 +183,10 @@ def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
     Where they do not lie there in one run (some were disclosed late) the faces are still right,
     and what is new stands at the end.
     """
-    run, at = "".join(card.value for card in was), len(order)
-    while (at := order.rfind(run, 0, at)) >= 0:
-        if at % _FACE == 0:
-            return order[:at] + "".join(card.value for card in now) + order[at + len(run) :]
-        at += len(run) - 1
+    run = "".join(card.value for card in was)
+    at = order.rfind(run)  # no face begins within another: no suit is written as a rank is
+    if at >= 0:
+        return order[:at] + "".join(card.value for card in now) + order[at + len(run) :]
     left, new = list(was), []
     for card in now:
         if card in left:

@@ -136,6 +136,7 @@ TARGETS: Final = (
         "fold of corrections",
         ("table_core/fold_correction.py",),
         (
+            "fold_correction",
             "corrections",
             "corrections_in_progress",
             "corrections_refused",
