@@ -82,7 +82,6 @@ TARGETS: Final = (
         "tree",
         ("events/tree.py",),
         ("tree", "chain", "log", "verify_checkpoints", "books"),
-        swept=False,
     ),
     Target(
         "framers",
@@ -152,7 +151,6 @@ TARGETS: Final = (
         "fold of shoes",
         ("table_core/fold_shoes.py",),
         ("fold_shoes", "fold", "folded", *_CARDS),
-        swept=False,
     ),
     Target(
         "judging",
