@@ -8,15 +8,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
 
 from baccarat.property_form import PropertyConfig
+from events.clock import Clock
 from events.errors import ArchiveError, BusError, InputError, LogRefused
 from property.asking import Asker
 from property.carried import carried_of
 from property.database import require_current
 from property.nats_link import connect
 from property.questions import QUESTIONS, given_of
-from property.subjects import EVENTS, origin_of, split_origin, stored_subject
+from property.subjects import (
+    EVENTS,
+    FEEDS,
+    feed_subject,
+    origin_of,
+    split_origin,
+    stored_subject,
+)
+from property.uplink_word import SILENT_S, UplinkWord, parse_word
 from property.witness_book import Refusal, read_book
 
 __all__ = ["PropertyStanding", "TableStanding", "property_standing"]
@@ -41,6 +51,9 @@ class TableStanding(Struct, frozen=True, kw_only=True):
         cosigned: the size of its newest cosigned checkpoint.
         cosigned_at: when that was, seconds since 1970.
         refused: what the witness has refused and nothing has set right since.
+        uplink: what its uplink says on the hub: `running`, `stopped`, `ended` in order, or `silent`
+            where nothing was heard of it for a while; None where the hub was not asked.
+        uplink_reason: why it has stopped.
     """
 
     table: str
@@ -55,6 +68,8 @@ class TableStanding(Struct, frozen=True, kw_only=True):
     cosigned: int | None = None
     cosigned_at: int | None = None
     refused: tuple[str, ...] = ()
+    uplink: str | None = None
+    uplink_reason: str = ""
 
     @property
     def lag(self) -> int | None:
@@ -65,8 +80,11 @@ class TableStanding(Struct, frozen=True, kw_only=True):
     def standing(self) -> tuple[str, ...]:
         """All that stands against it."""
         witness = (f"witness: {code}" for code in self.refused)
-        feed = (f"feed: {kind}" for kind in self.feed_alarms)
-        return (*self.alarms, *feed, *witness)
+        # What the hub says of the uplink is newer than what the archive has heard of it.
+        asked = self.uplink is not None
+        feed = (f"feed: {kind}" for kind in self.feed_alarms if not (asked and kind == "uplink"))
+        uplink = (f"uplink: {self.uplink}",) if self.uplink in {"stopped", "silent"} else ()
+        return (*self.alarms, *feed, *uplink, *witness)
 
 
 class PropertyStanding(Struct, frozen=True, kw_only=True):
@@ -95,10 +113,15 @@ _NOT_ASKED: Final = "not asked"
 _NO_LEADER: Final = "takes nothing: too few of its nodes are there to choose a leader"
 
 
-async def property_standing(config: PropertyConfig) -> PropertyStanding:
-    """Ask everybody whom the configuration names; who is away is said, and no error."""
+async def property_standing(config: PropertyConfig, clock: Clock) -> PropertyStanding:
+    """Ask everybody whom the configuration names; who is away is said, and no error.
+
+    Args:
+        config: whom to ask.
+        clock: tells who has been silent for too long.
+    """
     tables, archive = await _archived(config)
-    tables, hub = await _on_the_hub(config, tables)
+    tables, hub = await _on_the_hub(config, tables, clock.utc_ns())
     tables, witness = _witnessed(config, tables)
     return PropertyStanding(
         archive=archive,
@@ -137,7 +160,7 @@ async def _archived(config: PropertyConfig) -> tuple[_Tables, str]:
     return found, ""
 
 
-async def _on_the_hub(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
+async def _on_the_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> tuple[_Tables, str]:
     if config.archive is None or config.archive.password_file is None:
         return tables, _NOT_ASKED
     try:
@@ -145,14 +168,19 @@ async def _on_the_hub(config: PropertyConfig, tables: _Tables) -> tuple[_Tables,
         client = await _connected(settings.servers, lambda n: connect(settings, n))
         try:
             held, leads = await _held(client, tables)
+            words = await _words(client, tables.keys() | held.keys(), now_ns)
         finally:
             await client.close()
     except (BusError, NatsError, OSError) as error:
         return tables, " ".join((str(error) or type(error).__name__).split())
-    names = tables.keys() | held.keys()
     return {
-        name: replace(tables.get(name, TableStanding(table=name)), hub=held.get(name))
-        for name in names
+        name: replace(
+            tables.get(name, TableStanding(table=name)),
+            hub=held.get(name),
+            uplink=word.state if word else "silent",
+            uplink_reason=f"{word.code}: {word.reason}" if word and word.code else "",
+        )
+        for name, word in words.items()
     }, "" if leads else _NO_LEADER
 
 
@@ -195,6 +223,33 @@ async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[di
     held = {name: place for name, place in zip(names, found, strict=True) if place is not None}
     cluster = info.cluster
     return held, not (cluster and cluster.replicas and not cluster.leader)
+
+
+async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
+    """What each table's uplink says of itself; None for one that is silent."""
+    js = client.jetstream()
+    try:
+        info = await js.stream_info(FEEDS, subjects_filter=">")
+    except NotFoundError as error:
+        raise BusError(f"has no stream {FEEDS}: make the streams with this version") from error
+    told = {origin_of(subject) for subject in info.state.subjects or {}}
+    turn = asyncio.Semaphore(_AT_ONCE)
+    since_s = now_ns / 1e9 - SILENT_S
+
+    async def newest(origin: str) -> UplinkWord | None:
+        if origin not in told:
+            return None
+        async with turn:
+            message = await js.get_last_msg(FEEDS, feed_subject(*split_origin(origin)), direct=True)
+        try:
+            word = parse_word(message.data or b"")
+        except InputError:
+            return None
+        silent = word.state == "running" and message.time and message.time.timestamp() < since_s
+        return None if silent else word
+
+    asked = sorted(told.union(names))
+    return dict(zip(asked, await asyncio.gather(*map(newest, asked)), strict=True))
 
 
 def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:

@@ -17,6 +17,7 @@ from property.carried import Carried, Head
 from property.database import explained
 from property.intake import Fault, Intake, Row, take
 from property.subjects import partition_of, split_origin
+from property.uplink_word import UplinkWord
 
 __all__ = ["Archive", "Kept", "Place", "Probe", "TableHead", "no_probe", "release"]
 
@@ -67,6 +68,8 @@ _CLEAR: Final = """
 UPDATE property.feed_alarm SET cleared_at = clock_timestamp(), cleared_by = %s
 WHERE site = %s AND "table" = %s AND cleared_at IS NULL
 """
+# The alarm of an uplink that has stopped; only the uplink itself clears it, by running.
+_UPLINK: Final = "uplink"
 
 
 class Place(NamedTuple):
@@ -219,6 +222,22 @@ class Archive:
                 )
                 await self._connection.execute(f"{_CLEAR} AND kind = 'gap'", ("", site, table))
 
+    async def uplink(self, origin: str, word: UplinkWord) -> None:
+        """Record what a table's uplink says of itself: an alarm stands while it has stopped.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        site, table = split_origin(origin)
+        with explained(self._url):
+            if word.state == "stopped":
+                reason = f"{word.code}: {word.reason}"
+                given = (site, table, _UPLINK, word.position, reason)
+                await self._connection.execute(_ALARM, given)
+            else:
+                clear = f"{_CLEAR} AND kind = %s"
+                await self._connection.execute(clear, ("", site, table, _UPLINK))
+
     async def _rewritten(self, intake: Intake) -> Intake:
         """What comes again must be what is archived; another past is a fork, wherever it begins."""
         if not intake.repeated:
@@ -320,7 +339,7 @@ async def release(url: str, connection: AsyncConnection, origin: str, by: str) -
     site, table = split_origin(origin)
     with explained(url):
         async with connection.transaction(), connection.cursor() as cursor:
-            await cursor.execute(_CLEAR, (by, site, table))
+            await cursor.execute(f"{_CLEAR} AND kind <> %s", (by, site, table, _UPLINK))
             await cursor.execute(
                 "UPDATE property.head SET state = 'released' WHERE site = %s AND \"table\" = %s "
                 "AND state = 'stopped'",

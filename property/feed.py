@@ -112,6 +112,29 @@ class FeedReader:
         made = await client.jetstream().add_consumer(EVENTS, _from(1, subject))
         return cls(client, made.name) if made.num_pending else None
 
+    @classmethod
+    async def unacknowledged(cls, client: Client, stream: str, start: int | None) -> Self:
+        """Read from a sequence on, or, without one, the newest of each subject and what follows.
+
+        Whoever asks keeps the place.
+
+        Raises:
+            nats.errors.Error: the hub refuses, or does not answer.
+        """
+        config = api.ConsumerConfig(
+            deliver_policy=api.DeliverPolicy.LAST_PER_SUBJECT
+            if start is None
+            else api.DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=start,
+            filter_subject="property.v1.>",
+            ack_policy=api.AckPolicy.NONE,
+            inactive_threshold=_UNUSED_S,
+            num_replicas=1,
+            mem_storage=True,
+        )
+        made = await client.jetstream().add_consumer(stream, config)
+        return cls(client, made.name, stream)
+
     async def __aenter__(self) -> Self:
         self._inbox = self._client.new_inbox()
         self._subscription = await self._client.subscribe(self._inbox, cb=self._hear)
@@ -124,7 +147,7 @@ class FeedReader:
         if self._subscription is not None:
             with suppress(*HUB_ERRORS):
                 await self._subscription.unsubscribe()
-                subject = f"$JS.API.CONSUMER.DELETE.{EVENTS}.{self._consumer}"
+                subject = f"$JS.API.CONSUMER.DELETE.{self._stream}.{self._consumer}"
                 await self._client.publish(subject)  # nobody waits for the answer
 
     async def next(self) -> list[Msg]:

@@ -1,7 +1,7 @@
 """The configuration of a hub's nodes, and of a controller's leaf, in nats-server's words. Pure.
 
-Every table has an account of its own. Two of its subjects lead into the property's account, and two
-more answer what the hub holds of that table; nothing else is there, not even JetStream's own
+Every table has an account of its own. Three of its subjects lead into the property's account, and
+two more answer what the hub holds of that table; nothing else is there, not even JetStream's own
 subjects. One account with rules a login would not do: a publisher names the subject that is to be
 answered, and the server answers there with its own rights. In an account shared with others it
 could be made to write to another table's subject; here there is no such subject.
@@ -18,8 +18,10 @@ from property.subjects import (
     CHECKPOINTS,
     COSIGNED,
     EVENTS,
+    FEEDS,
     checkpoint_subject,
     event_subject,
+    feed_subject,
     held_checkpoint_subject,
     held_event_subject,
     split_origin,
@@ -72,9 +74,9 @@ def _reading(*streams: str) -> tuple[str, ...]:
 KEEPER: Final = "keeper"
 ROLES: Final = {
     KEEPER: (">",),
-    "archive": _reading(EVENTS),
+    "archive": _reading(EVENTS, FEEDS),
     "witness": (*_reading(EVENTS, CHECKPOINTS, COSIGNED), "property.v1.*.*.cosigned"),
-    "page": _reading(EVENTS, CHECKPOINTS, COSIGNED),
+    "page": _reading(EVENTS, CHECKPOINTS, COSIGNED, FEEDS),
 }
 # The server's own account, for who watches it: `$SYS`.
 SYSTEM: Final = "system"
@@ -239,6 +241,7 @@ accounts {{
     exports: [
       {{ service: "property.v1.*.*.event" }}
       {{ service: "property.v1.*.*.checkpoint" }}
+      {{ service: "property.v1.*.*.feed" }}
       {{ service: "$JS.API.DIRECT.GET.{EVENTS}.>" }}
       {{ service: "$JS.API.DIRECT.GET.{CHECKPOINTS}.>" }}
     ]
@@ -258,10 +261,12 @@ def _table(login: Login) -> str:
     """A table's account: what it says, and the two questions what the hub has of it."""
     site, table = split_origin(login.who)
     event, checkpoint = event_subject(site, table), checkpoint_subject(site, table)
+    feed = feed_subject(site, table)
     get = "$JS.API.DIRECT.GET"
     takes = (
         (event, event),
         (checkpoint, checkpoint),
+        (feed, feed),
         (f"{get}.{EVENTS}.{stored_subject(site, table)}", held_event_subject(site, table)),
         (f"{get}.{CHECKPOINTS}.{checkpoint}", held_checkpoint_subject(site, table)),
     )
@@ -318,7 +323,7 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
         remotes.append(f'{{ urls: [{urls}], account: "{account}", {tls} }}')
         # Its own words are those of the hub's account: nothing of the table's bus goes up.
         site, table = split_origin(each.origin)
-        says = (event_subject(site, table), checkpoint_subject(site, table))
+        says = tuple(say(site, table) for say in (event_subject, checkpoint_subject, feed_subject))
         asks = (held_event_subject(site, table), held_checkpoint_subject(site, table))
         accounts.append(
             f'  "{account}" {{ users: [{{ user: "{login}", password: "{each.password}", '

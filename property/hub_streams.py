@@ -15,6 +15,7 @@ from property.subjects import (
     CHECKPOINTS,
     COSIGNED,
     EVENTS,
+    FEEDS,
     SAID_EVENTS,
     STORED_EVENTS,
     split_origin,
@@ -83,7 +84,11 @@ def _streams(limits: StreamLimits) -> tuple[api.StreamConfig, ...]:
             max_msg_size=_NOTE_MOST,
             discard=api.DiscardPolicy.OLD,
         )
-        for name, word in ((CHECKPOINTS, "checkpoint"), (COSIGNED, "cosigned"))
+        for name, word in (
+            (CHECKPOINTS, "checkpoint"),
+            (COSIGNED, "cosigned"),
+            (FEEDS, "feed"),
+        )
     )
     return events, *notes
 

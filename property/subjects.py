@@ -1,8 +1,8 @@
 """Where on the hub a table's log is: streams, subjects, partitions. Pure.
 
-A table says `property.v1.<site>.<table>.event` and `.checkpoint`. Its events are stored under
-`property.v1.part.<n>.<site>.<table>.event`: JetStream's partition mapping puts the number in, the
-same for a table always, so that workers can take a share each and order within a table stays.
+A table says `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`. Its events are stored
+under `property.v1.part.<n>.<site>.<table>.event`: JetStream's partition mapping puts the number in,
+the same for a table always, so that workers can take a share each and order within a table stays.
 """
 
 import re
@@ -15,12 +15,14 @@ __all__ = [
     "CHECKPOINTS",
     "COSIGNED",
     "EVENTS",
+    "FEEDS",
     "PARTITIONS",
     "SAID_EVENTS",
     "STORED_EVENTS",
     "checkpoint_subject",
     "cosigned_subject",
     "event_subject",
+    "feed_subject",
     "held_checkpoint_subject",
     "held_event_subject",
     "origin_of",
@@ -38,6 +40,7 @@ PARTITIONS: Final = 16
 EVENTS: Final = "EVENTS"
 CHECKPOINTS: Final = "CHECKPOINTS"
 COSIGNED: Final = "COSIGNED"
+FEEDS: Final = "FEEDS"
 
 # The mapping from what a table says to what is stored, in the server's words.
 SAID_EVENTS: Final = "property.v1.*.*.event"
@@ -47,7 +50,8 @@ STORED_EVENTS: Final = (
 )
 
 _SUBJECT: Final = re.compile(
-    r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)\.(?:event|checkpoint|cosigned)\Z"
+    r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)"
+    r"\.(?:event|checkpoint|cosigned|feed)\Z"
 )
 # FNV-1a of 32 bits, as nats-server computes `partition` over the tokens it names.
 _FNV_START: Final = 0x811C9DC5
@@ -63,6 +67,11 @@ def event_subject(site: str, table: str) -> str:
 def checkpoint_subject(site: str, table: str) -> str:
     """Where a table says its checkpoints."""
     return f"property.v1.{site}.{table}.checkpoint"
+
+
+def feed_subject(site: str, table: str) -> str:
+    """Where a table's uplink says how its feed stands."""
+    return f"property.v1.{site}.{table}.feed"
 
 
 def cosigned_subject(site: str, table: str) -> str:

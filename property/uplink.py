@@ -3,7 +3,8 @@
 It keeps no cursor of its own. At every connect, after every refusal and every few seconds it asks
 the hub what it holds of the table, and goes on from there: a hub that was wiped, or brought back
 from an old copy, is filled again. A table whose chain has forked stops by itself, with an alarm;
-each table has a connection and a task of its own, so that none waits for another.
+each table has a connection and a task of its own, so that none waits for another. How a feed
+stands is said on the hub too, for whoever looks after the property.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import structlog
 from msgspec import Struct
@@ -25,6 +26,7 @@ from property.filling import DUPLICATE_CODES, SEQUENCE_CODES, Place, Refused, St
 from property.nats_link import HubSettings, connect
 from property.uplink_hub import HeldNote, TableHub
 from property.uplink_log import Found, LogSource
+from property.uplink_word import REPEATED_S, UplinkWord
 
 __all__ = ["Feed", "FeedState", "UplinkLog", "feeds_of", "run_uplink"]
 
@@ -45,6 +47,8 @@ _UNREADABLE_MOST: Final = 3
 # The server has room for fifty batches at a time, of all tables; a process takes its share.
 _BATCHES_MOST: Final = 16
 _CLOSE_S: Final = 1.0
+# So soon a change of how the feed stands is told.
+_TELL_S: Final = 0.5
 
 _log: Final = structlog.get_logger()
 
@@ -102,33 +106,72 @@ class Feed:
         self._source = LogSource(table.path, self._origin, clock)
         self._note = HeldNote(0, 0)
         self._refusals = self._unreadable = 0
+        self._untold = ""
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
 
     async def run(self) -> None:
-        """Feed for ever. Ends when it is cancelled, or stopped by what it found."""
+        """Feed for ever; once stopped by what was found, say so for ever. Ends when cancelled."""
         attempt, pause = 0, _PAUSE_S
         while True:
             try:
                 connection = await connect(self._hub, attempt)
                 try:
-                    await self._feed(TableHub(connection, self._origin))
+                    await self._serve(TableHub(connection, self._origin))
                 finally:
                     await _close(connection)
             except _Halt as halt:
-                return self._stop(halt.verdict)
+                self._stop(halt.verdict)
             except LogRefused as error:
                 # SQLite's own troubles of a moment look the same.
                 self._unreadable += 1
                 if self._unreadable == _UNREADABLE_MOST:
-                    return self._stop(Stopped("gap", error.position or 0, error.reason))
-                self._down(error.reason)
+                    self._stop(Stopped("gap", error.position or 0, error.reason))
+                else:
+                    self._down(error.reason)
             except (BusError, InputError, LogError, NatsError, OSError) as error:
                 pause = _PAUSE_S if self.state.up else min(pause * 2, _PAUSE_MOST_S)
                 self._down(str(error) or type(error).__name__)
             attempt += 1
             # Two hundred tables that lost the same hub do not come back in the same moment.
             await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+
+    async def _serve(self, hub: TableHub) -> None:
+        """Until the connection is lost, or worse."""
+        telling = asyncio.create_task(self._tell(hub))
+        try:
+            await (self._feed(hub) if self.state.stopped is None else telling)
+        except asyncio.CancelledError:
+            if self.state.stopped is None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(hub.tell(self._word("ended")), _CLOSE_S)
+            raise
+        finally:
+            telling.cancel()
+            with suppress(asyncio.CancelledError):
+                await telling
+        raise BusError("the connection is lost")
+
+    async def _tell(self, hub: TableHub) -> None:
+        """Say how the feed stands, again and again; nothing before it has begun."""
+        loop = asyncio.get_running_loop()
+        due = 0.0
+        while not hub.lost:
+            await asyncio.sleep(_TELL_S)
+            if loop.time() < due or not (self.state.up or self.state.stopped):
+                continue
+            untold = await hub.tell(self._word())
+            due = loop.time() + REPEATED_S
+            if untold and untold != self._untold:
+                self._log.warning("feed_untold", reason=untold)
+            self._untold = untold
+
+    def _word(self, state: Literal["running", "ended"] = "running") -> UplinkWord:
+        stopped = self.state.stopped
+        if stopped is None:
+            return UplinkWord(state=state, position=self.state.position)
+        code, position, text = stopped
+        return UplinkWord(state="stopped", position=position, code=code, reason=text)
 
     async def _feed(self, hub: TableHub) -> None:
         """Until the connection is lost, or worse."""
@@ -149,7 +192,6 @@ class Feed:
                 asked = loop.time()
             self.state.position = place.head.position
             await asyncio.sleep(pause)
-        raise BusError("the connection is lost")
 
     async def _ask(self, hub: TableHub, known: Place | None) -> Place:
         """Where to go on, by what the hub holds.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 from events.checkpoint import parse_checkpoint
 from events.errors import BusError, InputError
@@ -23,10 +24,12 @@ from property.filling import (
 from property.subjects import (
     checkpoint_subject,
     event_subject,
+    feed_subject,
     held_checkpoint_subject,
     held_event_subject,
     split_origin,
 )
+from property.uplink_word import UplinkWord, encode_word
 
 __all__ = ["HeldNote", "TableHub"]
 
@@ -57,6 +60,7 @@ class TableHub:
         self._connection, self._origin = connection, origin
         names = split_origin(origin)
         self._event, self._held_event = event_subject(*names), held_event_subject(*names)
+        self._feed = feed_subject(*names)
         self._note, self._held_note = checkpoint_subject(*names), held_checkpoint_subject(*names)
 
     @property
@@ -120,6 +124,15 @@ class TableHub:
         """
         headers = {EXPECTED_SEQUENCE: str(sequence)}
         return await self._answered(self._note, Message(headers, note), len(note))
+
+    async def tell(self, word: UplinkWord) -> str:
+        """Say how the feed stands; why the hub has not taken it, empty where it has."""
+        data = encode_word(word)
+        try:
+            answer = await self._answered(self._feed, Message({}, data), len(data))
+        except (InputError, NatsError, OSError) as error:
+            return str(error) or type(error).__name__
+        return answer.text if isinstance(answer, Refused) else ""
 
     async def _answered(self, subject: str, message: Message, size: int) -> Accepted | Refused:
         patience = _ANSWER_S + size / _THINNEST

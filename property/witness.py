@@ -19,7 +19,6 @@ from msgspec import Struct
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from events.clock import Clock
 from events.errors import InputError
@@ -244,7 +243,7 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
     loop, js = asyncio.get_running_loop(), client.jetstream()
     made, cursor = await _where(js, book)
     looked = loop.time()
-    async with await _reader(client, EVENTS, cursor + 1) as reader:
+    async with await FeedReader.unacknowledged(client, EVENTS, cursor + 1) as reader:
         while True:
             messages = await reader.next()
             if messages:
@@ -270,7 +269,7 @@ async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
 
 
 async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) -> None:
-    async with await _reader(client, CHECKPOINTS, None) as reader:
+    async with await FeedReader.unacknowledged(client, CHECKPOINTS, None) as reader:
         while True:
             for message in await reader.next():
                 witness.checkpoint(message)
@@ -284,23 +283,3 @@ async def _say(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> N
         for origin, note in witness.unsaid():
             await js.publish(cosigned_subject(*split_origin(origin)), note)
             witness.said(origin, note)
-
-
-async def _reader(client: Client, stream: str, start: int | None) -> FeedReader:
-    """Everything from a sequence on, or, without one, the newest of each subject and what follows.
-
-    Nothing is acknowledged: whoever asks keeps the place.
-    """
-    config = ConsumerConfig(
-        deliver_policy=DeliverPolicy.LAST_PER_SUBJECT
-        if start is None
-        else DeliverPolicy.BY_START_SEQUENCE,
-        opt_start_seq=start,
-        filter_subject="property.v1.>",
-        ack_policy=AckPolicy.NONE,
-        inactive_threshold=_FORGET_S,
-        num_replicas=1,
-        mem_storage=True,
-    )
-    made = await client.jetstream().add_consumer(stream, config)
-    return FeedReader(client, made.name, stream)

@@ -21,6 +21,7 @@ from property.feeding import PartitionFeed, Pause
 from property.nats_link import HubSettings, connect
 from property.shares import Shares, fair_share
 from property.subjects import PARTITIONS, partition_of, split_origin
+from property.uplink_hearing import hear_uplinks
 
 __all__ = ["run_worker"]
 
@@ -107,13 +108,14 @@ class _Worker:
 
     async def run(self) -> None:
         """Hold a fair share, until `stop` or until something fails."""
+        hearing = asyncio.create_task(hear_uplinks(self._client, self._store, self._turn))
         try:
             while not self._stop.is_set():
                 if self._client.is_closed:
                     raise BusError("the hub has hung up")
                 await self._balance()
                 await self._again()
-                watched = [held.task for held in self._held.values()]
+                watched = [hearing, *(held.task for held in self._held.values())]
                 watched += [task for feed in self._feeds.values() for task in feed.mending()]
                 stopping = asyncio.create_task(self._stop.wait())
                 done, _ = await asyncio.wait(
@@ -123,6 +125,8 @@ class _Worker:
                 for task in done - {stopping}:
                     task.result()  # raises what ended it
         finally:
+            hearing.cancel()
+            await asyncio.wait({hearing})
             await self._leave(list(self._held), give=self._stop.is_set())
 
     async def _balance(self) -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from baccarat.commands.whole_table import print_whole
 from baccarat.property_config import load_property
 from baccarat.property_standing import PropertyStanding, TableStanding, property_standing
+from events.clock import SystemClock
 
 __all__ = ["status"]
 
@@ -24,7 +25,7 @@ def status(config: Path, *, as_json: bool) -> int:
 
     Exit code 1: an alarm stands, or one of archive, hub and witness could not be asked.
     """
-    found = asyncio.run(property_standing(load_property(config)))
+    found = asyncio.run(property_standing(load_property(config), SystemClock()))
     if as_json:
         click.echo(msgspec.json.encode(_document(found)))
     else:
@@ -48,10 +49,14 @@ def _document(found: PropertyStanding) -> dict[str, Any]:
 def _print(found: PropertyStanding) -> None:
     for name in ("archive", "hub", "witness"):
         click.echo(f"{name}: {getattr(found, name) or 'ok'}")
-    table = Table("table", "archived", "lag", "feed", "newest event", "link", "cosigned", "stands")
+    names = ("table", "archived", "lag", "uplink", "feed", "newest event", "link", "cosigned")
+    table = Table(*names, "stands")
     for each in found.tables:
         table.add_row(*_row(each))
     print_whole(table)
+    for each in found.tables:
+        if each.uplink_reason:
+            click.echo(f"{each.table}: its uplink has stopped: {each.uplink_reason}")
 
 
 def _row(each: TableStanding) -> tuple[str, ...]:
@@ -60,6 +65,7 @@ def _row(each: TableStanding) -> tuple[str, ...]:
         each.table,
         f"{each.position:,}",
         "" if each.lag is None else f"{each.lag:,}",
+        each.uplink or "",
         each.feed,
         newest.astimezone(UTC).isoformat(" ", "seconds") if newest else "",
         each.link or "",

@@ -24,10 +24,13 @@ from property.subjects import (
     CHECKPOINTS,
     COSIGNED,
     EVENTS,
+    FEEDS,
     PARTITIONS,
     event_subject,
+    feed_subject,
     split_origin,
 )
+from property.uplink_word import UplinkWord, encode_word
 from tests.support.archive_site import ArchiveSite, until_true
 from tests.support.nats_hub import Hub, made_streams, running_hub
 from tests.support.postgres import Postgres, postgres_cluster
@@ -265,6 +268,30 @@ async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     await until_true(lambda: site.ask(running), "runs")
 
 
+async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_runs_again(
+    site: ArchiveSite, logs: list[Path]
+) -> None:
+    events = carried_in(logs[0])
+    origin = split_origin(events[0].origin)
+    site.worker()
+    await site.say(events)
+    stopped = UplinkWord(state="stopped", position=9, code="fork", reason="another event")
+    for word in (b"\xff no word", b"{}", encode_word(stopped)):
+        await site.say_raw(feed_subject(*origin), word, {})
+    alarm = await site.until_alarm(events[0].origin, "uplink")
+    assert (alarm["position"], alarm["reason"]) == (9, "fork: another event")
+    await site.until_archived(logs[0])  # what the hub holds goes on into the archive
+    db = await connected(site.url)
+    try:  # nobody can say in an uplink's stead that it runs
+        assert not await release(site.url, db, events[0].origin, "s-1")
+    finally:
+        await db.close()
+    assert await site.until_alarm(events[0].origin, "uplink") == alarm
+    await site.say_raw(feed_subject(*origin), encode_word(UplinkWord(state="running")), {})
+    standing = "SELECT * FROM property.feed_alarm WHERE cleared_at IS NULL"
+    await until_true(lambda: not site.ask(standing), "the alarm is cleared")
+
+
 async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
@@ -338,5 +365,5 @@ def _count(site: ArchiveSite) -> int:
 
 async def _emptied(site: ArchiveSite) -> None:
     js = (await site.keeper()).jetstream()
-    for name in (EVENTS, CHECKPOINTS, COSIGNED):
+    for name in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS):
         await js.delete_stream(name)

@@ -12,12 +12,19 @@ import psycopg
 import pytest
 
 from baccarat.cli import main
+from baccarat.property_config import load_property
+from baccarat.property_standing import property_standing
 from events.checkpoint import Checkpoint, signed_checkpoint
+from events.clock import Clock, SystemClock
 from events.integrity import CheckpointKeyChanged
 from events.log import EventLog
 from events.note import SigningKey, parse_note
 from events.table import CoupSettled
 from property.cosigned import cosign, cosigned_at, witness_key
+from property.database import migrate
+from property.nats_link import connect
+from property.subjects import feed_subject, split_origin
+from property.uplink_word import UplinkWord, encode_word
 from property.witness_book import read_book
 from tests.support.nats_hub import Hub, made_streams, running_hub
 from tests.support.postgres import Postgres
@@ -27,6 +34,7 @@ from tests.support.property_site import PropertySite, health
 B7 = SigningKey("harbour/b7", b"7" * 32)
 ORIGINS = ("harbour/b7", "harbour/b8")
 PATIENCE_S = 60.0
+_NOW = SystemClock()
 
 
 def test_a_file_is_begun_judged_and_found_wanting(
@@ -93,6 +101,7 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
             if card in map(str, (*each.settlement.player, *each.settlement.banker))
         }
         child.stop()
+    assert uplinks(site) == dict.fromkeys(ORIGINS, ("ended", 0))
     shown = site.ask("checkpoint", "harbour/b7")
     assert (shown.code, site.ask("checkpoint", "harbour/b8").code) == (0, 1)
     kept = {each.origin: each for each in read_book(tmp_path / "witness.sqlite")[0]}
@@ -101,6 +110,48 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
     assert note is not None
     assert (kept["harbour/b7"].size, shown.out) == (size, note.decode())
     assert cosigned_at(parse_note(note), witness_key(site.witness)) is not None
+
+
+class Later(SystemClock):
+    """A hundred seconds from now."""
+
+    def utc_ns(self) -> int:
+        return super().utc_ns() + 100 * 10**9
+
+
+def uplinks(site: PropertySite, clock: Clock = _NOW) -> dict[str, tuple[str | None, int]]:
+    """Each table's uplink as its property stands, and how much stands against the table."""
+    found = asyncio.run(property_standing(load_property(site.config), clock))
+    return {each.table: (each.uplink, len(each.standing)) for each in found.tables}
+
+
+def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
+    hub_node: Hub, postgres: Postgres, tmp_path: Path
+) -> None:
+    archive = postgres.database()
+    migrate(archive)
+    site = PropertySite(tmp_path, archive, hub_node)
+    say(hub_node, "harbour/b7", UplinkWord(state="running", position=3))
+    say(hub_node, "harbour/b8", UplinkWord(state="ended", position=3))
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
+    assert uplinks(site, Later()) == {"harbour/b7": ("silent", 1), "harbour/b8": ("ended", 0)}
+    stopped = UplinkWord(state="stopped", position=3, code="fork", reason="another event")
+    say(hub_node, "harbour/b8", stopped)
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("stopped", 1)}
+    shown = site.ask("status")
+    assert shown.code == 1
+    assert "harbour/b8: its uplink has stopped: fork: another event" in shown.out
+
+
+def say(hub: Hub, origin: str, word: UplinkWord) -> None:
+    """As that table's uplink."""
+
+    async def said() -> None:
+        client = await connect(hub.settings(origin), 0)
+        await client.request(feed_subject(*split_origin(origin)), encode_word(word), timeout=10)
+        await client.close()
+
+    asyncio.run(said())
 
 
 def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from baccarat.cli import main
 from baccarat.site.hub import load_hub_plan
 from property.hub_conf import HubNode, LeafPlace, LeafTable, leaf_conf
-from property.subjects import CHECKPOINTS, COSIGNED, EVENTS
+from property.subjects import CHECKPOINTS, COSIGNED, EVENTS, FEEDS
 from tests.support.nats_hub import Hub, running_hub
 from tests.support.property_feeds import TableLogs, feeding, keeper, until_held
 
@@ -161,7 +161,7 @@ def _config(folder: Path, hub: Hub) -> tuple[str, str]:
 async def _found(hub: Hub) -> None:
     async with keeper(hub) as js:
         found = {each.config.name: each.config for each in await js.streams_info()}
-    assert set(found) == {EVENTS, CHECKPOINTS, COSIGNED}
+    assert set(found) == {EVENTS, CHECKPOINTS, COSIGNED, FEEDS}
     events = found[EVENTS]
     assert (events.num_replicas, events.max_age, events.max_bytes) == (3, 3 * 86_400, 1024**3)
     assert {each.num_replicas for each in found.values()} == {3}

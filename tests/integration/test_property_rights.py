@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,15 +14,17 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from events.errors import BusError
-from property.hub_conf import inbox_of, login_of
+from property.hub_conf import inbox_of
 from property.nats_link import HubSettings, connect
 from property.subjects import (
     CHECKPOINTS,
     COSIGNED,
     EVENTS,
+    FEEDS,
     checkpoint_subject,
     cosigned_subject,
     event_subject,
+    feed_subject,
     held_checkpoint_subject,
     held_event_subject,
     stored_subject,
@@ -41,6 +42,7 @@ SAID = event_subject(*OWN)
 FOREIGN: Final = (
     event_subject(*OTHER),
     checkpoint_subject(*OTHER),
+    feed_subject(*OTHER),
     held_event_subject(*OTHER),
     held_checkpoint_subject(*OTHER),
     cosigned_subject(*OWN),
@@ -59,7 +61,7 @@ FOREIGN: Final = (
     "$JS.API.STREAM.CREATE.EVIL",
     *(
         f"$JS.API.{what}.{stream}"
-        for stream in (EVENTS, CHECKPOINTS, COSIGNED)
+        for stream in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS)
         for what in (
             "STREAM.INFO",
             "STREAM.UPDATE",
@@ -83,6 +85,7 @@ FOREIGN: Final = (
     f"$JS.API.DIRECT.GET.{EVENTS}.{stored_subject(*OTHER)}",
     f"$JS.API.DIRECT.GET.{EVENTS}.{stored_subject(*OWN)}",
     f"$JS.API.DIRECT.GET.{CHECKPOINTS}.{checkpoint_subject(*OTHER)}",
+    f"$JS.API.DIRECT.GET.{FEEDS}.{feed_subject(*OWN)}",
     f"$JS.ACK.{EVENTS}.archive-2.1.1.1.1.0",
     "$JS.API.META.LEADER.STEPDOWN",
     "$JS.API.ACCOUNT.PURGE.PROPERTY",
@@ -94,6 +97,7 @@ FOREIGN: Final = (
 REPLIES: Final = (
     event_subject(*OTHER),
     checkpoint_subject(*OTHER),
+    feed_subject(*OTHER),
     cosigned_subject(*OTHER),
     stored_subject(*OTHER),
     f"$JS.API.STREAM.PURGE.{EVENTS}",
@@ -156,7 +160,7 @@ async def _tried(client: Client) -> list[str]:
             await client.publish(subject, body)
     told = await asyncio.gather(*map(asked, FOREIGN))
     for reply in REPLIES:
-        for subject in (SAID, checkpoint_subject(*OWN)):
+        for subject in (SAID, checkpoint_subject(*OWN), feed_subject(*OWN)):
             headers = {"Nats-Expected-Last-Subject-Sequence": "999999"}
             await client.publish(subject, b"junk", reply=reply, headers=headers)
         for subject in (held_event_subject(*OWN), held_checkpoint_subject(*OWN)):
@@ -185,7 +189,7 @@ async def _through(hub: Hub, client: Client) -> None:
         await until(lambda: any(each.data == b"marker" for each in seen), "the marker is seen")
         await client.request(held_event_subject(*OWN), b"", timeout=5)
     assert answered == []
-    allowed = {SAID, checkpoint_subject(*OWN)}
+    allowed = {SAID, checkpoint_subject(*OWN), feed_subject(*OWN)}
     asked = {
         f"$JS.API.DIRECT.GET.{EVENTS}.{stored_subject(*OWN)}",
         f"$JS.API.DIRECT.GET.{CHECKPOINTS}.{checkpoint_subject(*OWN)}",
@@ -293,7 +297,7 @@ async def _at_leaf(leaf: Leaf) -> Client:
 async def test_a_readers_login_says_nothing_in_a_tables_name(hub: Hub, who: str) -> None:
     before = await _state(hub)
     client = await connect(hub.settings(who), 0)
-    subjects = (SAID, checkpoint_subject(*OWN), stored_subject(*OWN))
+    subjects = (SAID, checkpoint_subject(*OWN), feed_subject(*OWN), stored_subject(*OWN))
     api = (f"$JS.API.STREAM.{what}.{EVENTS}" for what in ("PURGE", "DELETE", "UPDATE"))
     for subject in (*subjects, *api):
         with pytest.raises((NatsError, TimeoutError)):
@@ -330,7 +334,7 @@ async def test_an_attempt_that_failed_leaves_no_socket_open(hub: Hub) -> None:
 
 
 def _sockets() -> int:
-    links = (os.readlink(each.path) for each in os.scandir("/proc/self/fd") if each.is_symlink())
+    links = (str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink())
     return sum(link.startswith("socket:") for link in links)
 
 

@@ -3,10 +3,11 @@
 import asyncio
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from nats.js.errors import NotFoundError
 
 from events.checkpoint import parse_checkpoint
 from events.clock import SystemClock
@@ -15,8 +16,16 @@ from property.carried import HASH, MESSAGE_ID, POSITION, Carried, Verdict, follo
 from property.filling import EXPECTED_SEQUENCE, Refused, answer_of
 from property.hub_streams import clear_feed
 from property.nats_link import connect
-from property.subjects import CHECKPOINTS, checkpoint_subject, event_subject
+from property.subjects import (
+    CHECKPOINTS,
+    FEEDS,
+    checkpoint_subject,
+    event_subject,
+    feed_subject,
+    split_origin,
+)
 from property.uplink import UplinkLog, feeds_of, run_uplink
+from property.uplink_word import UplinkWord, parse_word
 from table_core.stores import load_rulebook
 from tests.support.closed_books import ORIGIN
 from tests.support.closed_files import chain
@@ -115,6 +124,28 @@ async def test_a_hub_that_lost_a_table_is_filled_again_though_no_connection_brok
             assert feeds[B7].state.refilled == 1
 
 
+async def _told(hub: Hub, origin: str, state: str) -> UplinkWord:
+    """What the hub has of a table's uplink, once it is that."""
+    subject = feed_subject(*split_origin(origin))
+    async with keeper(hub) as js:
+        for _ in range(1500):
+            with suppress(NotFoundError):
+                word = parse_word((await js.get_last_msg(FEEDS, subject)).data or b"")
+                if word.state == state:
+                    return word
+            await asyncio.sleep(0.01)
+    pytest.fail(f"{origin} is not told to be {state}")
+
+
+async def test_how_a_feed_stands_is_told_on_the_hub(hub: Hub, tmp_path: Path) -> None:
+    with TableLogs(tmp_path, [B8]) as logs:
+        logs.grow(B8, 4)
+        async with feeding(logs, [hub.settings(B8)]):
+            await until_held(hub, B8, logs.paths[B8])
+            await _told(hub, B8, "running")
+        assert await _told(hub, B8, "ended") == UplinkWord(state="ended", position=4)
+
+
 async def test_a_log_brought_back_from_an_old_copy_stops_its_feed_alone(
     hub: Hub, tmp_path: Path
 ) -> None:
@@ -133,9 +164,12 @@ async def test_a_log_brought_back_from_an_old_copy_stops_its_feed_alone(
             stopped = feeds[B7].state.stopped
             assert stopped is not None
             assert (stopped.code, stopped.position) == ("fork", 20)
+            told = await _told(hub, B7, "stopped")
+            assert (told.code, told.position, told.reason) == stopped
             logs.grow(B8, 3)
             await until_held(hub, B8, logs.paths[B8])
         assert await held_rows(hub, B7) == before
+        assert await _told(hub, B7, "stopped") == told  # who ends it has not looked
 
 
 async def test_another_past_stops_its_feed(hub: Hub, tmp_path: Path) -> None:
@@ -166,6 +200,7 @@ async def test_a_log_whose_chain_breaks_stops_its_feed_before_the_break(
             stopped = feeds[B7].state.stopped
             assert stopped is not None
             assert (stopped.code, stopped.position) == ("gap", 7)
+            assert (await _told(hub, B7, "stopped")).code == "gap"
             await until_held(hub, B8, logs.paths[B8])
 
 
