@@ -58,7 +58,6 @@ TARGETS: Final = (
         "cards and money",
         ("events/cards.py", "events/money.py"),
         ("cards", "amounts", "rulebook", "settlement", "draw", "placement"),
-        swept=False,
     ),
     Target(
         "rulebooks",
@@ -145,7 +144,6 @@ TARGETS: Final = (
             "every_card",
             "fold",
         ),
-        swept=False,
     ),
     Target(
         "fold of shoes",

@@ -13,6 +13,7 @@ from events.table import (
     SeatDifference,
     ShoeLoaded,
     TableEvent,
+    WagersPlaced,
 )
 from table_core.coup import Phase
 from table_core.fold import fold
@@ -233,6 +234,14 @@ def test_a_coup_that_ends_when_the_next_shoe_lies_there_is_not_of_its_past() -> 
     void = fold(state, VOID)
     assert (void.phase, len(void.past)) == (Phase.VOIDED, 0)
     assert len(fold(world_in(Phase.DEALING).state, VOID).past) == 1
+
+
+def test_the_past_keeps_no_sums_of_wagers_however_many_there_were() -> None:
+    many = tuple(wager(f"w{number}") for number in range(2 * UNSUMMED))
+    placed = fold(world_in(Phase.BETTING, wagers=False).state, WagersPlaced(coup=COUP, wagers=many))
+    assert current_coup(placed).summed != Standing()
+    (over,) = fold(placed, VOID).past
+    assert (over.wagers, over.summed) == (many, Standing())
 
 
 # ---- a shoe's order ----
