@@ -115,6 +115,7 @@ TARGETS: Final = (
         ("table_core/fold.py", "table_core/fold_tools.py"),
         (
             "fold",
+            "fold_parts",
             "folded",
             *_CARDS,
             "coup",
