@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, Protocol
 
 __all__ = ["Clock", "SystemClock", "rfc3339"]
@@ -36,5 +37,9 @@ class SystemClock:
 def rfc3339(utc_ns: int) -> str:
     """RFC 3339 in UTC with nine decimals: `2026-11-27T21:40:07.123456789Z`."""
     seconds, fraction = divmod(utc_ns, _NANOSECONDS)
-    moment = datetime.fromtimestamp(seconds, tz=UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{fraction:09d}Z"
+    return f"{_to_the_second(seconds)}.{fraction:09d}Z"
+
+
+@lru_cache(maxsize=16)  # a coup's events come many to a second
+def _to_the_second(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, tz=UTC):%Y-%m-%dT%H:%M:%S}"

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Self
 
 from events.books import BooksClosed
 from events.chain import next_hash
-from events.codec import MAX_EVENT_BYTES, decode_data, decode_envelope
+from events.codec import MAX_EVENT_BYTES, decode_entry
 from events.errors import (
     InputError,
     LogConflict,
@@ -266,9 +266,10 @@ class EventLog:
         if not 0 <= (position or 0) <= self._position:
             raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
         with self._files.writing(f"move cursor {name!r}") as db:
-            db.execute("DELETE FROM cursor WHERE name = ?", (name,))
-            if position is not None:
-                db.execute("INSERT INTO cursor VALUES (?, ?)", (name, position))
+            if position is None:
+                db.execute("DELETE FROM cursor WHERE name = ?", (name,))
+            else:
+                db.execute("REPLACE INTO cursor VALUES (?, ?)", (name, position))
 
     def keep_checkpoint(self, note: bytes) -> None:
         """Store a signed checkpoint of the log as it stands, on the disk when this returns.
@@ -381,14 +382,13 @@ class EventLog:
                 f"at most {MAX_EVENT_BYTES} are stored in one event"
             )
         try:
-            envelope = decode_envelope(entry.stored)
-            decode_data(envelope)
+            read = decode_entry(entry.stored)
         except UnreadableEvent as error:
             raise OurBug(f"append at {position}: {error}") from error
-        says = (envelope.position, envelope.stream, envelope.type, envelope.v, envelope.at)
+        says = (read.position, read.stream, read.data.TYPE, read.v, read.at)
         told = (position, self._origin, entry.type, entry.version, entry.at)
         if says != told:
             raise OurBug(f"append at {position}: the bytes say {says}, the caller {told}")
-        asked = None if envelope.actor in OWN_ACTORS else envelope.cause
+        asked = None if read.actor in OWN_ACTORS else read.cause
         if asked != cause:
             raise OurBug(f"append at {position}: the bytes are for request {asked}, not {cause}")

@@ -16,6 +16,7 @@ import hashlib
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
@@ -83,8 +84,7 @@ class SigningKey(NamedTuple):
     @property
     def verifier(self) -> VerifierKey:
         """The public half."""
-        key = Ed25519PrivateKey.from_private_bytes(self.seed)
-        return VerifierKey(self.name, key.public_key().public_bytes_raw())
+        return VerifierKey(self.name, _expanded(self.seed).public_key().public_bytes_raw())
 
     @property
     def secret(self) -> str:
@@ -100,7 +100,12 @@ class SigningKey(NamedTuple):
 
     def sign(self, text: str) -> bytes:
         """Its signature over `text`."""
-        return Ed25519PrivateKey.from_private_bytes(self.seed).sign(text.encode())
+        return _expanded(self.seed).sign(text.encode())
+
+
+@lru_cache(maxsize=2)  # as long as a signature; a table has a key, and while it changes two
+def _expanded(seed: bytes) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(seed)
 
 
 class Signature(NamedTuple):

@@ -188,9 +188,11 @@ def _open_betting(state: TableState, _: OpenBetting, context: Context) -> Decisi
 def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -> Refusal | None:
     """Why betting cannot open, the first reason in this order; None when it can."""
     link, shoe = state.link, state.shoe
+    if not context.caught_up:
+        return refuse("catching_up", "the table is still reading what the shoe has said")
+    if state.in_progress:
+        return refuse("coup_in_progress", f"coup in phase {state.phase.value}")
     return first_of(
-        (not context.caught_up, "catching_up", "the table is still reading what the shoe has said"),
-        (state.in_progress, "coup_in_progress", f"coup in phase {state.phase.value}"),
         (shoe is None, "no_shoe", "load a shoe first"),
         (shoe is not None and shoe.ended, "shoe_ended", "the shoe has ended; load the next one"),
         (

@@ -26,7 +26,7 @@ from table_core.coup import Phase, allows
 from table_core.dealing import due_places
 from table_core.draft import Context, Draft
 from table_core.judging import EXCESS_MISMATCH, conclude, judge_cards
-from table_core.refusals import Decision, first_of, refuse
+from table_core.refusals import Decision, refuse
 from table_core.shoe_state import face_told, times_seen
 from table_core.shoes import is_aside, shoe_of_excess, shoe_of_place
 from table_core.state import Coup, DealtCard, TableState
@@ -149,21 +149,11 @@ def resolve_irregularity(
     if command.kind in RECORDED_KINDS:
         coup = state.coup.id if state.coup and state.in_progress else None
         return (IrregularityRecorded(coup=coup, kind=command.kind, reason=command.reason),)
-    known = ", ".join(sorted({EXCESS_CARD, *RECORDED_KINDS}))
-    refusal = first_of(
-        (
-            command.kind != EXCESS_CARD,
-            "unknown_irregularity",
-            f"{command.kind!r}; there are {known}",
-        ),
-        (
-            state.phase is not Phase.HELD,
-            "nothing_to_resolve",
-            f"no coup is held in phase {state.phase.value}",
-        ),
-    )
-    if refusal:
-        return refusal
+    if command.kind != EXCESS_CARD:
+        known = ", ".join(sorted({EXCESS_CARD, *RECORDED_KINDS}))
+        return refuse("unknown_irregularity", f"{command.kind!r}; there are {known}")
+    if state.phase is not Phase.HELD:
+        return refuse("nothing_to_resolve", f"no coup is held in phase {state.phase.value}")
     return _resolve_excess_card(Draft(state), command, context)
 
 

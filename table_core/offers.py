@@ -95,16 +95,15 @@ def refusals_now(state: TableState, context: Context) -> dict[str, Refusal]:
     Commands that may be about a coup that is over, about any seat, or that hold at any time are
     not among them: only the whole command tells.
     """
-    asked = {COMMAND_NAMES[type(each)]: decide(state, each, context) for each in _asked(state)}
-    refused = {
-        name: decision if isinstance(decision, Refusal) else _HOLDS
-        for name, decision in asked.items()
-        if isinstance(decision, Refusal) or not decision
-    }
+    refused: dict[str, Refusal] = {}
+    for command in _asked(state):
+        refusal = decide(state, command, context) or _HOLDS
+        if isinstance(refusal, Refusal) and refusal.code not in _DETAILS:
+            refused[COMMAND_NAMES[type(command)]] = refusal
     owes = refused.get(COMMAND_NAMES[CollectCommission])
     if owes is not None:
         refused[COMMAND_NAMES[MarkUncollected]] = owes
-    return {name: each for name, each in refused.items() if each.code not in _DETAILS}
+    return refused
 
 
 def _asked(state: TableState) -> Iterator[Command]:

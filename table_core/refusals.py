@@ -16,4 +16,7 @@ def refuse(code: str, text: str) -> Refusal:
 
 def first_of(*reasons: tuple[bool, str, str]) -> Refusal | None:
     """The first reason (does it hold, code, text) that holds; None when none does."""
-    return next((refuse(code, text) for holds, code, text in reasons if holds), None)
+    for holds, code, text in reasons:
+        if holds:
+            return refuse(code, text)
+    return None

@@ -115,7 +115,7 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def heights(self) -> tuple[int, ...]:
         """The lengths of the big road's columns."""
-        return tuple(column.height for column in self.columns)
+        return tuple([column.ties.length for column in self.columns])
 
     @property
     def derived(self) -> Derived:

@@ -1,5 +1,6 @@
 """The roads as a display and a script get them: one JSON document of logical columns. Pure."""
 
+from functools import cache
 from typing import Final
 
 from msgspec import Struct, field
@@ -61,7 +62,7 @@ def view_roads(roads: Roads) -> RoadsView:
     derived = roads.derived
     return RoadsView(
         big_road=tuple(
-            tuple(Cell(_LETTERS[column.winner], ties) for ties in column.ties)
+            tuple([Cell(_LETTERS[column.winner], ties) for ties in column.ties])
             for column in roads.columns
         ),
         heights=roads.heights,
@@ -93,6 +94,7 @@ def read_results(text: str) -> Roads:
     return roads
 
 
+@cache  # there are 24 beads, and a view has one for each coup of the shoe
 def _bead_text(coup: Bead) -> str:
     marks = ((coup.natural, "n"), (coup.player_pair, "p"), (coup.banker_pair, "b"))
     return _LETTERS[coup.winner] + "".join(mark for holds, mark in marks if holds)

@@ -45,11 +45,16 @@ class AuditedCoup(Struct):
         return tuple(card for _, card in of_hand)
 
 
-def require(holds: bool, else_: str) -> None:
+def require(holds: bool, else_: str, *of: object) -> None:
     """Go on where it holds.
 
+    Args:
+        holds: whether it does.
+        else_: what is wrong where it does not.
+        of: fills the braces of `else_`: cards and wagers are written out for a violation only.
+
     Raises:
-        Violation: it does not; `else_` says what is wrong.
+        Violation: it does not hold.
     """
     if not holds:
-        raise Violation(else_)
+        raise Violation(else_.format(*of) if of else else_)

@@ -85,7 +85,8 @@ class Auditor:
         self._table = table
         self._rulebook = rulebook
         self._settlements: set[str] = set()
-        self._owed = ""  # a card that was told of, and nothing has followed from it yet
+        # A card that was told of, and nothing has followed from it yet.
+        self._owed: ShoeEvent | None = None
 
     def hear(self, position: int, event: TableEvent) -> None:
         """Take the next event.
@@ -95,8 +96,8 @@ class Auditor:
         """
         require(position == self.position + 1, f"position {position} after {self.position}")
         self.position = position
-        if self._owed and not isinstance(event, ShoeReported):
-            self._owed = ""
+        if self._owed is not None and not isinstance(event, ShoeReported):
+            self._owed = None
         hearer = _HEARERS.get(type(event))
         if hearer is not None:
             hearer(self, event)
@@ -110,7 +111,8 @@ class Auditor:
         """
         books = self.coups[coup]
         require(books.over, f"coup {coup} was left open")
-        require(not books.layout, f"coup {coup} is over, and wagers lie there: {books.layout}")
+        lying_there = books.layout
+        require(not lying_there, "coup {} is over, and wagers lie there: {}", coup, lying_there)
         owed = sum(each.commission for each in books.settled.values())
         self.chips.at_the_end(coup, owed)
         if books.void:
@@ -118,7 +120,7 @@ class Auditor:
         require(not broken_off, f"coup {coup} was broken off, and settled all the same")
         known = (books.hand(Hand.PLAYER), books.hand(Hand.BANKER))
         there = (tuple(lying.player), tuple(lying.banker))
-        require(known == there, f"coup {coup} is settled by {known}, and there lie {there}")
+        require(known == there, "coup {} is settled by {}, and there lie {}", coup, known, there)
 
     # ---- cards ----
 
@@ -128,11 +130,11 @@ class Auditor:
         said = f"journal {event.source.journal}: event {event.source.seq} where {due} was due"
         require(event.source.seq == due, said)
         known.append(event.source)
-        require(not self._owed, f"{self._owed} came to nothing")
+        require(self._owed is None, "the card of {} came to nothing", self._owed)
         coup = next(reversed(self.coups.values()), None)
         vouched = coup is not None and not coup.over and not coup.misaligned
         if vouched and isinstance(event.source.report, _CARDS):
-            self._owed = f"card {event.source.report} of {event.source.journal}/{due}"
+            self._owed = event.source
 
     def _opened(self, event: BettingOpened) -> None:
         require(event.coup not in self.coups, f"coup {event.coup} begins twice")
@@ -146,17 +148,17 @@ class Auditor:
 
     def _dealt(self, event: CardDealt) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
-        require(place not in coup.cards, f"a second card at {place} of {coup.id}")
+        require(place not in coup.cards, "a second card at {} of {}", place, coup.id)
         coup.cards[place] = event.card
 
     def _unread(self, event: CardUnread) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
-        require(place not in coup.cards, f"a second card at {place} of {coup.id}")
+        require(place not in coup.cards, "a second card at {} of {}", place, coup.id)
         coup.cards[place] = None
 
     def _face(self, event: CardDisclosed | CardEntered) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
-        require(coup.cards.get(place) is None, f"{place} of {coup.id} has a face already")
+        require(coup.cards.get(place) is None, "{} of {} has a face already", place, coup.id)
         coup.cards[place] = event.card
 
     def _doubted(self, event: CardMarkedUnreadable) -> None:
@@ -176,7 +178,7 @@ class Auditor:
 
     def _completed(self, event: DealCompleted) -> None:
         hands = Hands(event.player, event.banker)
-        require(is_complete(hands), f"coup {event.coup} is no whole deal: {hands}")
+        require(is_complete(hands), "coup {} is no whole deal: {}", event.coup, hands)
 
     def _misaligned(self, event: CoupMisaligned) -> None:
         self._open(event.coup).misaligned = True
@@ -210,7 +212,7 @@ class Auditor:
         for refund in event.refunds:
             wager = coup.layout.get(refund.wager)
             said = Refund(wager=wager.id, seat=wager.seat, stake=wager.stake) if wager else None
-            require(refund == said, f"{refund} goes back, and there lies {wager}")
+            require(refund == said, "{} goes back, and there lies {}", refund, wager)
             self._lift(coup, refund.wager)
         if isinstance(event, CoupVoided):
             require(not coup.layout, f"coup {coup.id} is void, and wagers lie there")
@@ -269,20 +271,22 @@ class Auditor:
         if settlement.phase == _INITIAL:
             player, banker = player[:2], banker[:2]
         if settlement.phase == _LAST or not coup.misaligned:
-            said = (settlement.player, settlement.banker)
-            require(said == (player, banker), f"{name} is of {said}, and {player, banker} came")
+            said, came = (settlement.player, settlement.banker), (player, banker)
+            require(said == came, "{} is of {}, and {} came", name, said, came)
         hands = Hands(settlement.player, settlement.banker)
         totals = (points(hands.player), points(hands.banker))
         said_totals = (settlement.player_total, settlement.banker_total)
-        require(said_totals == totals, f"{name} has {said_totals}, and the cards come to {totals}")
+        require(
+            said_totals == totals, "{} has {}, and the cards come to {}", name, said_totals, totals
+        )
         if settlement.phase == _LAST:
-            require(is_complete(hands), f"{name} settles what is no whole deal: {hands}")
+            require(is_complete(hands), "{} settles what is no whole deal: {}", name, hands)
 
     def _pay(self, coup: AuditedCoup, settlement: Settlement) -> None:
         hands, name = Hands(settlement.player, settlement.banker), settlement.settlement_id
         wagers = [w for w in coup.layout.values() if phase_of(w.bet) == settlement.phase]
         said = sorted(line.wager for line in settlement.lines)
-        require(said == sorted(w.id for w in wagers), f"{name} settles {said} of {wagers}")
+        require(said == sorted(w.id for w in wagers), "{} settles {} of {}", name, said, wagers)
         laid = [coup.layout[line.wager] for line in settlement.lines]
         rights = settle_together(
             self._rulebook,
@@ -300,19 +304,23 @@ class Auditor:
             for what in ("stake", "paid", "commission")
         )
         told = (settlement.staked, settlement.paid, settlement.commission)
-        require(told == sums, f"{name} says {told}, and its lines come to {sums}")
+        require(told == sums, "{} says {}, and its lines come to {}", name, told, sums)
 
     def _require_right(
         self, coup: AuditedCoup, line: SettlementLine, wager: Wager, right: Paid, name: str
     ) -> None:
         require(
             (line.seat, line.bet, line.stake) == (wager.seat, wager.bet, wager.stake),
-            f"{name} settles {line} for {wager}",
+            "{} settles {} for {}",
+            name,
+            line,
+            wager,
         )
         said = (line.result, line.winnings, line.commission, line.paid)
         if coup.void:
             right = Paid("void", 0, 0, wager.stake)
-        require(said == right, f"{name}: {wager.bet} of {wager.stake}: {said}, not {right}")
+        told = (name, wager.bet, wager.stake, said, right)
+        require(said == right, "{}: {} of {}: {}, not {}", *told)
 
     def _take_back(self, coup: AuditedCoup, phase: int) -> None:
         """The chips of a settlement go back to where they lay."""

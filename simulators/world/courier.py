@@ -77,6 +77,9 @@ class Courier:
 
     def _deliver(self, inbox: deque[Message], message: Message) -> None:
         trouble = self._trouble
+        if not trouble.armed:
+            inbox.append(message)
+            return
         if trouble.strikes("bus_drop"):
             return
         inbox.append(message)

@@ -91,11 +91,9 @@ class Seat:
         process = self.process
         if process is None:
             return self._clock.now_us >= self._starts_us
-        connected = process.client.connected
-        lost = self._was_connected and not connected
-        if lost or (not connected and self._clock.now_us >= self._connects_us):
-            return True
-        return process.busy
+        if process.client.connected:
+            return process.busy
+        return self._was_connected or self._clock.now_us >= self._connects_us or process.busy
 
     def work(self) -> None:
         """Start, connect, notice that the connection is gone, or let the process do one thing."""

@@ -174,10 +174,10 @@ class TableProcess:
         Raises:
             LogUnwritable: the log must be opened again: this process is over.
         """
-        now = self._clock.now_us
-        if self.client.inbox and (not self._to_say or self._rng.random() < 0.5):  # noqa: PLR2004 - either
+        now, to_say = self._clock.now_us, self._to_say
+        if self.client.inbox and (not to_say or self._rng.random() < 0.5):  # noqa: PLR2004 - either
             self._hear(self.client.inbox.popleft())
-        elif self._to_say:
+        elif to_say:
             self._say()
         elif now >= self._watch_us:
             self._watch_us = now + _WATCH_US

@@ -22,24 +22,27 @@ class Trouble:
 
     Attributes:
         came: how often each has come.
+        armed: how often each may come still; nothing that has no chance left.
     """
 
     def __init__(self) -> None:
         self.came: Counter[str] = Counter()
-        self._armed: Counter[str] = Counter()
+        self.armed: dict[str, int] = {}
 
     def arm(self, name: str, times: int = 1) -> None:
         """It comes at the next chances; one that still waits for its own is not armed again."""
-        self._armed[name] = self._armed[name] or times
+        self.armed.setdefault(name, times)
 
     def strikes(self, name: str) -> bool:
         """Whether it comes now; then there is one chance less for it."""
-        if not self._armed.get(name):
+        left = self.armed.pop(name, 0)
+        if left == 0:
             return False
-        self._armed[name] -= 1
+        if left > 1:
+            self.armed[name] = left - 1
         self.came[name] += 1
         return True
 
     def calm(self) -> None:
         """Nothing waits any more."""
-        self._armed.clear()
+        self.armed.clear()

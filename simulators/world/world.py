@@ -140,7 +140,9 @@ class World:
     def run(self, coups: int) -> Report:
         """Play so many coups, and let everything come to rest."""
         self._person = Person(self._clock, self._life(coups))
-        self._parts: list[Part] = [*self._seats, self._desk_seat, self._shoe, self._person]
+        parts: list[Part] = [*self._seats, self._desk_seat, self._shoe, self._person]
+        self._parts = parts
+        self._turns = [(*parts[first:], *parts[:first]) for first in range(len(parts))]
         self._port.plug_in()
         try:
             while not self._person.over:
@@ -277,11 +279,9 @@ class World:
 
     def _next(self) -> Part | None:
         """Whoever comes first from a place that the seed names, and has something to do."""
-        parts = self._parts
-        start = int(self._rng.random() * len(parts))
-        for at in range(start - len(parts), start):
-            if parts[at].busy:
-                return parts[at]
+        for part in self._turns[int(self._rng.random() * len(self._turns))]:
+            if part.busy:
+                return part
         return None
 
     def _audit(self) -> None:

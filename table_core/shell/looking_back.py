@@ -80,11 +80,11 @@ class LookingBack:
 
     def needs(self, user: str, command: Command) -> bool:
         """Whether a command waits for the reader; what its user may not ask never does."""
+        if self._reader is None:
+            return False
         table = self._table
         of_actor = frozenset() if command.actor is None else table.roles(command.actor)
         if authorise(table.roles(user), command, of_actor) is not None:
-            return False
-        if self._reader is None:
             return False
         return isinstance(command, Query) or self._missing(command) is not None
 
