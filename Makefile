@@ -17,7 +17,7 @@ ARGS ?=
 WORKERS ?= 3
 
 # Of `make soak`, for mutants of the pure rooms; a part of it by ARGS leaves them out.
-MUTANT_MINUTES ?= 45
+MUTANT_MINUTES ?= 20
 
 # Distributions put mosquitto into sbin, which a user's PATH often leaves out.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin
@@ -74,9 +74,8 @@ soak: $(STAMP) ## the long tests, which `make test` leaves out; under three hour
 	@sh tests/tools/need-postgresql.sh
 	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
-	@$(BIN)/python -m pytest -m soak --timeout 3600 --numprocesses $(WORKERS) --dist worksteal \
-	    --durations 25 $(ARGS)
-	$(if $(ARGS),,@exec $(BIN)/python -m tests.tools.mutants --jobs 2 --minutes $(MUTANT_MINUTES))
+	@exec $(BIN)/python -m $(if $(ARGS),pytest -m soak --timeout 3600 --numprocesses $(WORKERS) \
+	    --dist worksteal --durations 25 $(ARGS),tests.tools.soak dist/soak $(MUTANT_MINUTES))
 
 broken: $(STAMP) ## builds with a defect each: is every one caught? ARGS="commission"
 	@exec $(BIN)/python -m tests.tools.broken_builds $(ARGS)

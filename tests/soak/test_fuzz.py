@@ -31,7 +31,7 @@ SEEDS = (
 )
 
 
-@pytest.mark.soak
+@pytest.mark.soak(computes=True)
 @pytest.mark.skipif(find_spec("atheris") is None, reason="atheris has no wheel for this machine")
 def test_what_a_coverage_guided_fuzzer_finds(
     tmp_path: Path, record_property: Callable[[str, object], None]
@@ -56,7 +56,7 @@ def test_what_a_coverage_guided_fuzzer_finds(
     record_property("figures", f"{run.stderr.splitlines()[-1]}; {kept} inputs kept")
 
 
-@pytest.mark.soak
+@pytest.mark.soak(computes=True)
 @settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.binary(min_size=3, max_size=400))
 def test_what_a_blind_fuzzer_finds(data: bytes) -> None:

@@ -17,7 +17,7 @@ SEEDS = ("million/1", "million/2")  # one for each process; other seeds are anot
 ERRORS = 4  # standard errors; by chance one count in 16,000 is further off, and there are about 120
 
 
-@pytest.mark.soak
+@pytest.mark.soak(computes=True)
 @pytest.mark.parametrize("name", shipped())
 def test_a_million_coups_come_out_as_the_exact_odds_say(
     name: str, record_property: Callable[[str, object], None]

@@ -17,7 +17,7 @@ BLOCK = 100
 FIRST, LAST = map(int, os.environ.get("WORLD_SEEDS", "0:10000").split(":"))
 
 
-@pytest.mark.soak
+@pytest.mark.soak(computes=True)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(FIRST, LAST, BLOCK))
 def test_nothing_breaks_in_a_block_of_worlds(first: int, tmp_path: Path) -> None:
