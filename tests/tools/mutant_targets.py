@@ -160,6 +160,7 @@ TARGETS: Final = (
         "decide",
         ("table_core/decide.py", "table_core/standing.py"),
         (
+            "decide_play",
             "decide",
             "table",
             "wagering",

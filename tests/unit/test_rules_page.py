@@ -18,11 +18,11 @@ from table_core import rulebook_form as form
 from table_core.decide_cards import RECORDED_KINDS
 from table_core.rulebook import CommissionTiming
 from table_core.stores import load_rulebook, shipped
-from tests.house.sources import ROOT, texts
+from tests.house.sources import ROOT
 from tests.support.books import book
 from tests.support.frequencies import odds_of
 
-PAGE = texts()["docs/rules.md"]
+PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 CODE = re.findall(r"`([^`\n]+)`", PAGE)
 SECTIONS = ("rounding", "commission", "options", "limits", "procedure", "sign", "bets", "caps")
 TOP = ("form", "decks", "unit")
