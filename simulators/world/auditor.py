@@ -130,7 +130,8 @@ class Auditor:
         said = f"journal {event.source.journal}: event {event.source.seq} where {due} was due"
         require(event.source.seq == due, said)
         known.append(event.source)
-        require(self._owed is None, "the card of {} came to nothing", self._owed)
+        owed = "card {0.report} of {0.journal}/{0.seq} came to nothing"
+        require(self._owed is None, owed, self._owed)
         coup = next(reversed(self.coups.values()), None)
         vouched = coup is not None and not coup.over and not coup.misaligned
         if vouched and isinstance(event.source.report, _CARDS):
