@@ -5,19 +5,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from events.cards import Card, Hand
 from events.commands import (
     AcknowledgeAlarm,
     AssignDealer,
     CloseBetting,
     Command,
     ConfirmResult,
+    CorrectCard,
     FreeHand,
     OpenBetting,
     Refusal,
     VoidCoup,
 )
 from events.commission import SeatAmount
+from events.correction import HandsCorrected
 from events.errors import OurBug
+from events.irregularity import CardCorrected
 from events.table import (
     BettingClosed,
     BettingOpened,
@@ -189,6 +193,16 @@ def test_the_coup_that_is_named_is_the_one_that_is_void() -> None:
     unknown = decide(state, replace(void, coup=f"{SHOE}/9"), CONTEXT)
     assert isinstance(unknown, Refusal)
     assert unknown.code == "unknown_coup"
+
+
+def test_the_coup_that_is_named_is_the_one_whose_card_is_corrected() -> None:
+    card = CorrectCard(
+        transaction="x", hand=Hand.PLAYER, number=1, face=Card.S8, reason="camera 4", coup=COUP
+    )
+    for phase, first in ((Phase.DEALING, CardCorrected), (Phase.SETTLED, HandsCorrected)):
+        made = decide(world_in(phase).state, card, CONTEXT)
+        assert not isinstance(made, Refusal)
+        assert type(made[0]) is first
 
 
 def test_an_alarm_that_something_else_resolves_is_not_acknowledged_away() -> None:
