@@ -127,7 +127,6 @@ TARGETS: Final = (
             "commission",
             "chips",
         ),
-        swept=False,
     ),
     Target("fold of cards", ("table_core/fold_cards.py",), ("fold", "folded", *_CARDS)),
     Target("fold of chips", ("table_core/fold_chips.py",), ("fold", "chips")),

@@ -24,6 +24,7 @@ from events.commission import (
     CommissionUncollected,
     SeatAmount,
 )
+from events.errors import OurBug
 from events.integrity import CheckpointKeyChanged
 from events.irregularity import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
 from events.registry import KINDS
@@ -42,7 +43,7 @@ from events.wagering import AggregateCapped, LimitsSet
 from table_core.commission import CommissionBook
 from table_core.coup import COUP_EVENTS, Phase
 from table_core.fold import fold, fold_all
-from table_core.fold_tools import current_shoe
+from table_core.fold_tools import current_coup, current_shoe
 from table_core.state import TableState
 from tests.support.coups import COUP, SHOE, shoe_event, world_in
 
@@ -164,3 +165,11 @@ def test_every_event_that_is_about_no_coup_is_here() -> None:
     here = {type(event) for event, _ in MOVES} | {type(event) for event, _ in COMMISSION}
     others = {kind for kind in KINDS if kind.TYPE not in COUP_EVENTS}
     assert here | {ShoeErrorCleared, CommissionCollected} == others
+
+
+def test_before_the_first_shoe_and_the_first_coup_there_is_nothing_to_move() -> None:
+    for event in (ShoeEnded(shoe=SHOE, reason="over"), BurnRecorded(shoe=SHOE, burned=4, by="x")):
+        with pytest.raises(OurBug, match="before the first shoe"):
+            fold(TableState(), event)
+    with pytest.raises(OurBug, match="before the first coup"):
+        current_coup(TableState())
