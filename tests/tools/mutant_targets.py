@@ -157,20 +157,25 @@ TARGETS: Final = (
     ),
     Target(
         "decide",
-        ("table_core/decide.py", "table_core/standing.py"),
+        ("table_core/decide.py",),
         (
             "decide_play",
             "decide",
             "table",
             "wagering",
             "placement",
-            "standing",
             "bounds",
             "shoe_life",
             "two_phases",
             "commission",
             "irregularities",
         ),
+        swept=False,
+    ),
+    Target(
+        "sums of wagers",
+        ("table_core/standing.py",),
+        ("standing", "fold", "bounds", "placement", "wagering"),
         swept=False,
     ),
 )
