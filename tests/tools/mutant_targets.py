@@ -168,6 +168,7 @@ TARGETS: Final = (
             "shoe_life",
             "two_phases",
             "commission",
+            "chips",
             "irregularities",
         ),
         swept=False,

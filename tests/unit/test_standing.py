@@ -10,7 +10,7 @@ from events.commands import OpenBetting, PlaceWager, WagerRequest
 from events.table import Wager
 from table_core.coup import Phase
 from table_core.snapshot import decode_state, encode_state
-from table_core.standing import UNSUMMED, Standing, with_wagers, without_wagers
+from table_core.standing import UNSUMMED, Standing, summed_on, with_wagers, without_wagers
 from table_core.state import Coup, TableState
 from tests.support.coups import world_in
 
@@ -91,3 +91,19 @@ def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
         assert len(coup.wagers) - coup.summed.count < UNSUMMED
     assert coup is not None
     assert coup.standing == with_wagers(Standing(), row)
+
+
+def test_whole_blocks_are_summed_and_the_rest_is_left() -> None:
+    row = [Wager(id=f"u/t/{n}", seat=1, bet="tie", stake=n + 1) for n in range(2 * UNSUMMED + 5)]
+    first = summed_on(Standing(), row[: UNSUMMED + 3])
+    assert first == with_wagers(Standing(), row[:UNSUMMED])
+    assert summed_on(first, row[: 2 * UNSUMMED - 1]) is first
+    assert summed_on(first, row) == with_wagers(Standing(), row[: 2 * UNSUMMED])
+
+
+def test_where_nothing_stands_every_sum_is_nothing() -> None:
+    nothing = Standing()
+    assert (nothing.count, nothing.staked, nothing.line_bytes) == (0, 0, 0)
+    assert (nothing.ids, nothing.spots, nothing.by_bet) == (frozenset(), {}, {})
+    row = [Wager(id="u/t/1", seat=1, bet="tie", stake=5)]
+    assert without_wagers(with_wagers(nothing, row), row) == nothing
