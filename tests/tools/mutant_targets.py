@@ -171,13 +171,11 @@ TARGETS: Final = (
             "chips",
             "irregularities",
         ),
-        swept=False,
     ),
     Target(
         "sums of wagers",
         ("table_core/standing.py",),
         ("standing", "fold", "bounds", "placement", "wagering"),
-        swept=False,
     ),
 )
 """In the order in which they are tried."""
