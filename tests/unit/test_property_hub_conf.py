@@ -53,7 +53,7 @@ def test_each_table_has_an_account_and_takes_its_own_subjects_alone() -> None:
         _, _, rest = conf.partition(f'  "{origin}" {{\n')
         account = rest.partition("\n  }\n")[0]
         taken = [line for line in account.splitlines() if "service:" in line]
-        assert len(taken) == 4
+        assert len(taken) == 5
         assert all(f".{site}.{table}." in line for line in taken)
         others = {each for each in TABLES if each != origin}
         assert not [each for each in others if f".{each.replace('/', '.')}." in account]
