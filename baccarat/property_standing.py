@@ -40,7 +40,7 @@ class TableStanding(Struct, frozen=True, kw_only=True):
 
     Args:
         table: `<site>/<table>`.
-        position: up to where it is archived.
+        position: up to where it is archived; None where the archive could not be asked.
         hub: up to where the hub has it; None where that was not asked, or it has nothing.
         feed: how its feed into the archive stands: `running`, `gap`, `stopped` or `released`.
         last_event_at: of the newest archived event.
@@ -57,7 +57,7 @@ class TableStanding(Struct, frozen=True, kw_only=True):
     """
 
     table: str
-    position: int = 0
+    position: int | None = None
     hub: int | None = None
     feed: str = ""
     last_event_at: Any = None
@@ -74,7 +74,9 @@ class TableStanding(Struct, frozen=True, kw_only=True):
     @property
     def lag(self) -> int | None:
         """Events that the hub has and the archive has not."""
-        return None if self.hub is None else max(0, self.hub - self.position)
+        if self.hub is None or self.position is None:
+            return None
+        return max(0, self.hub - self.position)
 
     @property
     def standing(self) -> tuple[str, ...]:
@@ -123,6 +125,8 @@ async def property_standing(config: PropertyConfig, clock: Clock) -> PropertySta
     tables, archive = await _archived(config)
     tables, hub = await _on_the_hub(config, tables, clock.utc_ns())
     tables, witness = _witnessed(config, tables)
+    if not archive:  # what it has not named it has nothing of
+        tables = {name: replace(each, position=each.position or 0) for name, each in tables.items()}
     return PropertyStanding(
         archive=archive,
         hub=hub,

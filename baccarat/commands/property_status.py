@@ -63,7 +63,7 @@ def _row(each: TableStanding) -> tuple[str, ...]:
     newest = each.last_event_at
     return (
         each.table,
-        f"{each.position:,}",
+        "" if each.position is None else f"{each.position:,}",
         "" if each.lag is None else f"{each.lag:,}",
         each.uplink or "",
         each.feed,

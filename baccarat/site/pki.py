@@ -7,6 +7,7 @@ needed to issue and to renew, and belongs on no controller.
 
 import ipaddress
 import os
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,11 @@ LEAF_DAYS: Final = 397
 _EARLIER: Final = timedelta(hours=1)
 _BOTH: Final = x509.ExtendedKeyUsage(
     [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+)
+# A name of letters, digits and hyphens (RFC 1123); the first part may be a star.
+_HOST: Final = re.compile(
+    r"(?=.{1,253}\Z)(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+    r"(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*"
 )
 _CLIENT: Final = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
 
@@ -72,7 +78,8 @@ class Pki:
             replace: give it a new key and a new certificate where it has one.
 
         Raises:
-            InputError: the authority is not there, or has expired; the name is taken.
+            InputError: the authority is not there, or has expired; the name is taken; a host is
+                no name and no address.
         """
         authority, signer = self._authority()
         key = ec.generate_private_key(ec.SECP256R1())
@@ -196,6 +203,10 @@ def _general(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
+        if _HOST.fullmatch(host) is None:
+            raise InputError(
+                f"--host {host[:80]!r}: write a DNS name or an IP address, one for each --host"
+            ) from None
         return x509.DNSName(host)
 
 

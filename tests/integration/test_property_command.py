@@ -34,6 +34,7 @@ from tests.support.property_site import PropertySite, health
 B7 = SigningKey("harbour/b7", b"7" * 32)
 ORIGINS = ("harbour/b7", "harbour/b8")
 PATIENCE_S = 60.0
+NOBODY = "postgresql://nobody@127.0.0.1:1/property"
 _NOW = SystemClock()
 
 
@@ -141,6 +142,9 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     shown = site.ask("status")
     assert shown.code == 1
     assert "harbour/b8: its uplink has stopped: fork: another event" in shown.out
+    site.config.write_text(site.config.read_text().replace(archive, NOBODY))
+    (b7, _) = site.status()[1]["tables"]
+    assert (b7["position"], b7["lag"], b7["uplink"]) == (None, None, "running")
 
 
 def say(hub: Hub, origin: str, word: UplinkWord) -> None:
@@ -200,7 +204,7 @@ def test_an_alarm_that_stands_is_told_and_a_feed_that_was_not_stopped_cannot_be_
 
 
 def test_who_is_away_is_said_in_one_line(tmp_path: Path) -> None:
-    site = PropertySite(tmp_path, "postgresql://nobody@127.0.0.1:1/property")
+    site = PropertySite(tmp_path, NOBODY)
     code, told = site.status()
     assert (code, told["well"], told["tables"]) == (1, False, [])
     assert "127.0.0.1:1" in told["archive"]

@@ -52,6 +52,21 @@ def test_a_servers_certificate_holds_for_its_names_and_a_clients_for_none(folder
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(
+    "host", ["a b", "", "b7,b8", "-b7", "b7-", "b7..example", "https://b7", "b7:8883", "a" * 64]
+)
+def test_a_host_that_nobody_could_reach_is_refused(folder: Path, host: str) -> None:
+    with pytest.raises(InputError, match="write a DNS name or an IP address"):
+        Pki(folder, NOW).issue("broker", ["b7.example", host])
+    assert not (folder / "broker.key").exists()
+
+
+@pytest.mark.parametrize("host", ["b7", "hub1.site_2.example", "*.example", "a" * 63])
+def test_a_host_is_any_name_of_a_machine(folder: Path, host: str) -> None:
+    Pki(folder, NOW).issue("broker", [host, "::1"])
+    assert (folder / "broker.pem").exists()
+
+
 def test_renewing_keeps_the_names_and_changes_the_key(folder: Path) -> None:
     Pki(folder, NOW - timedelta(days=100)).issue("broker", ["b7.example"], days=110)
     before = key_of(folder / "broker.key")
