@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js.errors import NotFoundError
 
 from baccarat.property_form import PropertyConfig
 from events.clock import Clock
@@ -82,9 +81,7 @@ class TableStanding(Struct, frozen=True, kw_only=True):
     def standing(self) -> tuple[str, ...]:
         """All that stands against it."""
         witness = (f"witness: {code}" for code in self.refused)
-        # What the hub says of the uplink is newer than what the archive has heard of it.
-        asked = self.uplink is not None
-        feed = (f"feed: {kind}" for kind in self.feed_alarms if not (asked and kind == "uplink"))
+        feed = (f"feed: {kind}" for kind in self.feed_alarms)
         uplink = (f"uplink: {self.uplink}",) if self.uplink in {"stopped", "silent"} else ()
         return (*self.alarms, *feed, *uplink, *witness)
 
@@ -172,20 +169,30 @@ async def _on_the_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> t
         client = await _connected(settings.servers, lambda n: connect(settings, n))
         try:
             held, leads = await _held(client, tables)
-            words = await _words(client, tables.keys() | held.keys(), now_ns)
+            found = {
+                name: replace(tables.get(name, TableStanding(table=name)), hub=held.get(name))
+                for name in tables.keys() | held.keys()
+            }
+            trouble = "" if leads else _NO_LEADER
+            try:
+                words = await _words(client, found, now_ns)
+            except (BusError, NatsError, OSError) as error:
+                # An older hub has neither the stream nor the right to ask for it.
+                said = str(error) or type(error).__name__
+                return found, trouble or f"does not tell how uplinks stand, stream {FEEDS}: {said}"
         finally:
             await client.close()
     except (BusError, NatsError, OSError) as error:
         return tables, " ".join((str(error) or type(error).__name__).split())
-    return {
-        name: replace(
-            tables.get(name, TableStanding(table=name)),
-            hub=held.get(name),
-            uplink=word.state if word else "silent",
-            uplink_reason=f"{word.code}: {word.reason}" if word and word.code else "",
-        )
-        for name, word in words.items()
-    }, "" if leads else _NO_LEADER
+    told = {name: found.get(name, TableStanding(table=name)) for name in words}
+    return {name: _told(each, words[name]) for name, each in told.items()}, trouble
+
+
+def _told(table: TableStanding, word: UplinkWord | None) -> TableStanding:
+    if word is None:
+        return replace(table, uplink="silent")
+    reason = f"{word.code}: {word.reason}" if word.state == "stopped" else ""
+    return replace(table, uplink=word.state, uplink_reason=reason)
 
 
 async def _connected(servers: Iterable[str], attempt: Any) -> Client:
@@ -232,10 +239,7 @@ async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[di
 async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
     """What each table's uplink says of itself; None for one that is silent."""
     js = client.jetstream()
-    try:
-        info = await js.stream_info(FEEDS, subjects_filter=">")
-    except NotFoundError as error:
-        raise BusError(f"has no stream {FEEDS}: make the streams with this version") from error
+    info = await js.stream_info(FEEDS, subjects_filter=">")
     told = {origin_of(subject) for subject in info.state.subjects or {}}
     turn = asyncio.Semaphore(_AT_ONCE)
     since_s = now_ns / 1e9 - SILENT_S
@@ -243,12 +247,15 @@ async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str,
     async def newest(origin: str) -> UplinkWord | None:
         if origin not in told:
             return None
-        async with turn:
-            message = await js.get_last_msg(FEEDS, feed_subject(*split_origin(origin)), direct=True)
+        subject = feed_subject(*split_origin(origin))
         try:
+            async with turn:
+                message = await js.get_last_msg(FEEDS, subject, direct=True)
             word = parse_word(message.data or b"")
-        except InputError:
-            return None
+        except (NatsError, InputError):
+            if client.is_closed:
+                raise
+            return None  # no word at all, whatever a table's login has put there
         silent = word.state == "running" and message.time and message.time.timestamp() < since_s
         return None if silent else word
 

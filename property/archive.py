@@ -49,6 +49,10 @@ _ALARM: Final = """
 INSERT INTO property.feed_alarm (site, "table", kind, position, reason) VALUES (%s, %s, %s, %s, %s)
 ON CONFLICT (site, "table", kind) WHERE cleared_at IS NULL DO NOTHING
 """
+# The newest reason stands, since when it does.
+_STOPPED: Final = _ALARM.replace(
+    "DO NOTHING", "DO UPDATE SET position = excluded.position, reason = excluded.reason"
+)
 _STATE: Final = """
 INSERT INTO property.head AS h (site, "table", position, hash, state) VALUES (%s, %s, 0, %s, %s)
 ON CONFLICT (site, "table") DO UPDATE SET state = excluded.state
@@ -223,7 +227,7 @@ class Archive:
                 await self._connection.execute(f"{_CLEAR} AND kind = 'gap'", ("", site, table))
 
     async def uplink(self, origin: str, word: UplinkWord) -> None:
-        """Record what a table's uplink says of itself: an alarm stands while it has stopped.
+        """Record that a table's uplink has stopped, or that it has not any more.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -231,12 +235,11 @@ class Archive:
         site, table = split_origin(origin)
         with explained(self._url):
             if word.state == "stopped":
-                reason = f"{word.code}: {word.reason}"
-                given = (site, table, _UPLINK, word.position, reason)
-                await self._connection.execute(_ALARM, given)
+                given = (site, table, _UPLINK, word.position, f"{word.code}: {word.reason}")
+                await self._connection.execute(_STOPPED, given)
             else:
                 clear = f"{_CLEAR} AND kind = %s"
-                await self._connection.execute(clear, ("", site, table, _UPLINK))
+                await self._connection.execute(clear, (word.by, site, table, _UPLINK))
 
     async def _rewritten(self, intake: Intake) -> Intake:
         """What comes again must be what is archived; another past is a fork, wherever it begins."""

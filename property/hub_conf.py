@@ -76,7 +76,7 @@ ROLES: Final = {
     KEEPER: (">",),
     "archive": _reading(EVENTS, FEEDS),
     "witness": (*_reading(EVENTS, CHECKPOINTS, COSIGNED), "property.v1.*.*.cosigned"),
-    "page": _reading(EVENTS, CHECKPOINTS, COSIGNED, FEEDS),
+    "page": _reading(EVENTS, CHECKPOINTS, COSIGNED),
 }
 # The server's own account, for who watches it: `$SYS`.
 SYSTEM: Final = "system"

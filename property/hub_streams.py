@@ -18,11 +18,13 @@ from property.subjects import (
     FEEDS,
     SAID_EVENTS,
     STORED_EVENTS,
+    feed_subject,
     split_origin,
     stored_subject,
 )
+from property.uplink_word import UplinkWord, encode_word
 
-__all__ = ["StreamLimits", "clear_feed", "ensure_streams"]
+__all__ = ["StreamLimits", "clear_feed", "ensure_streams", "give_up"]
 
 _DAY_S: Final = 86_400
 _SMALL_BYTES: Final = 256 * 1024 * 1024
@@ -80,14 +82,14 @@ def _streams(limits: StreamLimits) -> tuple[api.StreamConfig, ...]:
         replace(
             _stream(name, f"property.v1.*.*.{word}", limits),
             max_bytes=_SMALL_BYTES,
-            max_msgs_per_subject=_NOTES_KEPT,
+            max_msgs_per_subject=kept,
             max_msg_size=_NOTE_MOST,
             discard=api.DiscardPolicy.OLD,
         )
-        for name, word in (
-            (CHECKPOINTS, "checkpoint"),
-            (COSIGNED, "cosigned"),
-            (FEEDS, "feed"),
+        for name, word, kept in (
+            (CHECKPOINTS, "checkpoint", _NOTES_KEPT),
+            (COSIGNED, "cosigned", _NOTES_KEPT),
+            (FEEDS, "feed", 1),
         )
     )
     return events, *notes
@@ -104,6 +106,22 @@ def _stream(name: str, subject: str, limits: StreamLimits) -> api.StreamConfig:
         deny_delete=True,
         allow_direct=True,
     )
+
+
+async def give_up(js: JetStreamContext, origin: str, by: str) -> None:
+    """Say in a table's stead that its uplink has ended, for a table that is given up.
+
+    Args:
+        js: the keeper's.
+        origin: `<site>/<table>`.
+        by: who says so, for the record.
+
+    Raises:
+        InputError: it is no origin.
+        nats.js.errors.APIError: the hub refuses.
+    """
+    word = UplinkWord(state="ended", by=by)
+    await js.publish(feed_subject(*split_origin(origin)), encode_word(word), stream=FEEDS)
 
 
 async def clear_feed(js: JetStreamContext, origin: str) -> bool:

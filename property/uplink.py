@@ -11,8 +11,9 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from math import inf
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import structlog
 from msgspec import Struct
@@ -24,9 +25,10 @@ from events.errors import BusError, InputError, LogError, LogRefused
 from property.carried import Head
 from property.filling import DUPLICATE_CODES, SEQUENCE_CODES, Place, Refused, Stopped, go_on
 from property.nats_link import HubSettings, connect
+from property.tasks import end_tasks
 from property.uplink_hub import HeldNote, TableHub
 from property.uplink_log import Found, LogSource
-from property.uplink_word import REPEATED_S, UplinkWord
+from property.uplink_word import REPEATED_S, UplinkWord, stopped_word
 
 __all__ = ["Feed", "FeedState", "UplinkLog", "feeds_of", "run_uplink"]
 
@@ -49,6 +51,9 @@ _BATCHES_MOST: Final = 16
 _CLOSE_S: Final = 1.0
 # So soon a change of how the feed stands is told.
 _TELL_S: Final = 0.5
+# A feed that made no round for so long does not run, whatever its task does.
+_STUCK_S: Final = 60.0
+_NEVER: Final = -inf
 
 _log: Final = structlog.get_logger()
 
@@ -107,6 +112,7 @@ class Feed:
         self._note = HeldNote(0, 0)
         self._refusals = self._unreadable = 0
         self._untold = ""
+        self._fed_at = _NEVER
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
 
@@ -138,40 +144,45 @@ class Feed:
 
     async def _serve(self, hub: TableHub) -> None:
         """Until the connection is lost, or worse."""
+        self._fed_at = _NEVER
         telling = asyncio.create_task(self._tell(hub))
         try:
-            await (self._feed(hub) if self.state.stopped is None else telling)
+            await (self._feed(hub) if self.state.stopped is None else asyncio.wait({telling}))
         except asyncio.CancelledError:
-            if self.state.stopped is None:
+            await end_tasks([telling])  # what it says must not come behind
+            if self.state.stopped is None and self._fed_at > _NEVER:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(hub.tell(self._word("ended")), _CLOSE_S)
+                    ended = UplinkWord(state="ended", position=self.state.position)
+                    await asyncio.wait_for(hub.tell(ended), _CLOSE_S)
             raise
         finally:
-            telling.cancel()
-            with suppress(asyncio.CancelledError):
-                await telling
+            await end_tasks([telling])
+            if not telling.cancelled():
+                telling.result()
         raise BusError("the connection is lost")
 
     async def _tell(self, hub: TableHub) -> None:
-        """Say how the feed stands, again and again; nothing before it has begun."""
+        """Say how the feed stands, again and again. One that does not get on says nothing."""
         loop = asyncio.get_running_loop()
         due = 0.0
         while not hub.lost:
             await asyncio.sleep(_TELL_S)
-            if loop.time() < due or not (self.state.up or self.state.stopped):
+            word = self._word(loop.time())
+            if word is None or loop.time() < due:
                 continue
-            untold = await hub.tell(self._word())
+            untold = await hub.tell(word)
             due = loop.time() + REPEATED_S
             if untold and untold != self._untold:
                 self._log.warning("feed_untold", reason=untold)
             self._untold = untold
 
-    def _word(self, state: Literal["running", "ended"] = "running") -> UplinkWord:
+    def _word(self, now: float) -> UplinkWord | None:
         stopped = self.state.stopped
-        if stopped is None:
-            return UplinkWord(state=state, position=self.state.position)
-        code, position, text = stopped
-        return UplinkWord(state="stopped", position=position, code=code, reason=text)
+        if stopped is not None:
+            return stopped_word(*stopped)
+        if now - self._fed_at > _STUCK_S:
+            return None
+        return UplinkWord(state="running", position=self.state.position)
 
     async def _feed(self, hub: TableHub) -> None:
         """Until the connection is lost, or worse."""
@@ -190,7 +201,7 @@ class Feed:
             if loop.time() - asked > _AUDIT_S:
                 place = await self._ask(hub, place)
                 asked = loop.time()
-            self.state.position = place.head.position
+            self.state.position, self._fed_at = place.head.position, loop.time()
             await asyncio.sleep(pause)
 
     async def _ask(self, hub: TableHub, known: Place | None) -> Place:
@@ -282,12 +293,10 @@ async def run_uplink(feeds: Sequence[Feed], stop: asyncio.Event) -> None:
     for task in tasks:
         task.add_done_callback(_ended)
     await stop.wait()
+    await end_tasks(tasks)
     for task in tasks:
-        task.cancel()
-    ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for each in ended:
-        if isinstance(each, Exception):
-            raise each
+        if not task.cancelled():
+            task.result()
 
 
 def _ended(task: "asyncio.Task[None]") -> None:

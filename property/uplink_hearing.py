@@ -16,7 +16,7 @@ from events.errors import InputError
 from property.archive import Archive
 from property.feed import HUB_ERRORS, FeedReader
 from property.subjects import FEEDS, origin_of
-from property.uplink_word import UplinkWord, parse_word
+from property.uplink_word import Heard, UplinkWord, parse_word
 
 __all__ = ["hear_uplinks"]
 
@@ -37,17 +37,17 @@ async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> No
         ArchiveUnavailable: the database does not answer.
         nats.errors.Error, BusError: the connection to the hub is gone.
     """
-    kept: dict[str, tuple[str, str]] = {}
-    said = ""
+    clock = asyncio.get_running_loop().time
+    heard, said = Heard(clock()), ""
     while True:
         try:
             async with await FeedReader.unacknowledged(client, FEEDS, None) as reader:
                 while True:
                     for origin, word in _words(await reader.next()):
-                        if kept.get(origin) != (now := (word.state, word.code)):
+                        if heard.counts(origin, word, clock()):
                             async with turn:
                                 await store.uplink(origin, word)
-                            kept[origin] = now
+                    said = ""
         except HUB_ERRORS as error:
             if client.is_closed:
                 raise

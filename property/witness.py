@@ -36,8 +36,6 @@ __all__ = ["Witness", "WitnessSettings", "run_witness"]
 # So often it is asked whether the stream is still the one that was read, seconds.
 _LOOK_S: Final = 5.0
 _RETRY_S: Final = (0.2, 5.0)
-# A consumer of ours that nobody asks any more is forgotten by the hub, seconds.
-_FORGET_S: Final = 60.0
 # Checkpoints that wait for their events; of more of one log the oldest go.
 _WAITING_MOST: Final = 16
 _NS: Final = 1_000_000_000

@@ -21,6 +21,7 @@ from property.feeding import PartitionFeed, Pause
 from property.nats_link import HubSettings, connect
 from property.shares import Shares, fair_share
 from property.subjects import PARTITIONS, partition_of, split_origin
+from property.tasks import end_tasks
 from property.uplink_hearing import hear_uplinks
 
 __all__ = ["run_worker"]
@@ -125,8 +126,7 @@ class _Worker:
                 for task in done - {stopping}:
                     task.result()  # raises what ended it
         finally:
-            hearing.cancel()
-            await asyncio.wait({hearing})
+            await end_tasks([hearing])
             await self._leave(list(self._held), give=self._stop.is_set())
 
     async def _balance(self) -> None:

@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "query": ("baccarat.commands.property_query:query", "ask the archive a question by name"),
     "refill": ("baccarat.commands.property_hub:refill", "have a table's feed filled in anew"),
     "release": ("baccarat.commands.property_run:release", "let a stopped table's feed go on"),
+    "retire": ("baccarat.commands.property_hub:retire", "say that a table is given up"),
     "run": ("baccarat.commands.property_run:run", "run what a TOML file says, supervised"),
     "status": ("baccarat.commands.property_status:status", "how far everything is, what stands"),
     "streams": ("baccarat.commands.property_hub:streams", "make the hub's streams"),

@@ -1,4 +1,4 @@
-"""`baccarat property hub|streams|refill`: the hub's files, its streams, and a table's feed anew."""
+"""`baccarat property hub|streams|refill|retire`: the hub's files, its streams, a table's feed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,11 +13,11 @@ from baccarat.property_config import load_property
 from baccarat.site.hub import load_hub_plan, write_hub
 from events.errors import BusError, ConfigError, InputError
 from property.hub_conf import KEEPER
-from property.hub_streams import StreamLimits, clear_feed, ensure_streams
+from property.hub_streams import StreamLimits, clear_feed, ensure_streams, give_up
 from property.nats_link import HubSettings, connect
 from property.subjects import split_origin
 
-__all__ = ["hub", "refill", "streams"]
+__all__ = ["hub", "refill", "retire", "streams"]
 
 _PATH: Final = click.Path(path_type=Path)
 _ANSWER_S: Final = 15
@@ -89,6 +89,24 @@ def refill(config: Path, origin: str, password_file: Path) -> int:
         return 1
     click.echo(f"{origin}: cleared; its uplink, started again, fills it from the log")
     return 0
+
+
+@click.command()
+@click.argument("config", type=_PATH)
+@click.argument("origin")
+@click.option("--by", required=True, help="Who says so, for the record.")
+@_password
+def retire(config: Path, origin: str, by: str, password_file: Path) -> None:
+    """Say on the hub that ORIGIN, `<site>/<table>`, is given up: its uplink is missed no more.
+
+    For a table whose uplink has stopped, or was killed, and will never run again. One that runs
+    says so itself within seconds.
+    """
+    split_origin(origin)
+    if not by.strip() or not by.isprintable():
+        raise InputError("--by: say who gives the table up")
+    asyncio.run(_as_keeper(config, password_file, lambda js: give_up(js, origin, by.strip())))
+    click.echo(f"{origin}: is given up, by {by.strip()}")
 
 
 async def _as_keeper(

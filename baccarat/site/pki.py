@@ -203,9 +203,9 @@ def _general(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
-        if _HOST.fullmatch(host) is None:
+        if _HOST.fullmatch(host) is None or host.rpartition(".")[2].isdecimal():
             raise InputError(
-                f"--host {host[:80]!r}: write a DNS name or an IP address, one for each --host"
+                f"host {host[:80]!r}: write a DNS name or an IP address, one at a time"
             ) from None
         return x509.DNSName(host)
 

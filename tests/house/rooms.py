@@ -37,7 +37,10 @@ SHELLS = (
     "property.asking*",  # asks the archive
     "property.board_feed*",  # fills the board from it
     "property.witness*",  # hears the hub, and keeps its book
-    "property.uplink*",  # reads logs and says them to the hub
+    "property.tasks",  # ends what runs
+    "property.uplink",  # says logs to the hub
+    "property.uplink_h*",  # says to the hub, and hears there, how each stands
+    "property.uplink_log",  # reads them
     "property.worker",  # runs the archive
     "table_core.shell*",  # runs the core
     "table_core.stores*",  # what the shell keeps on disk

@@ -19,7 +19,7 @@ from events.table import TableEvent
 from property.archive import release
 from property.carried import Carried, headers_of
 from property.database import connected
-from property.hub_streams import clear_feed
+from property.hub_streams import clear_feed, give_up
 from property.subjects import (
     CHECKPOINTS,
     COSIGNED,
@@ -268,7 +268,7 @@ async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     await until_true(lambda: site.ask(running), "runs")
 
 
-async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_runs_again(
+async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
     events = carried_in(logs[0])
@@ -276,8 +276,8 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_runs_again(
     site.worker()
     await site.say(events)
     stopped = UplinkWord(state="stopped", position=9, code="fork", reason="another event")
-    for word in (b"\xff no word", b"{}", encode_word(stopped)):
-        await site.say_raw(feed_subject(*origin), word, {})
+    for data in (b"\xff no word", b"{}", encode_word(stopped)):
+        await site.say_raw(feed_subject(*origin), data, {})
     alarm = await site.until_alarm(events[0].origin, "uplink")
     assert (alarm["position"], alarm["reason"]) == (9, "fork: another event")
     await site.until_archived(logs[0])  # what the hub holds goes on into the archive
@@ -287,9 +287,18 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_runs_again(
     finally:
         await db.close()
     assert await site.until_alarm(events[0].origin, "uplink") == alarm
-    await site.say_raw(feed_subject(*origin), encode_word(UplinkWord(state="running")), {})
-    standing = "SELECT * FROM property.feed_alarm WHERE cleared_at IS NULL"
-    await until_true(lambda: not site.ask(standing), "the alarm is cleared")
+    # Another uplink of the same table does not set it right; the newest reason stands.
+    other = UplinkWord(state="stopped", position=12, code="gap", reason="12 is not there")
+    for word in (UplinkWord(state="running"), UplinkWord(state="ended"), other):
+        await site.say_raw(feed_subject(*origin), encode_word(word), {})
+    newest = "SELECT 1 FROM property.feed_alarm WHERE position = 12 AND cleared_at IS NULL"
+    await until_true(lambda: site.ask(newest), "the newest reason stands")
+    await give_up((await site.keeper()).jetstream(), events[0].origin, "s-1")
+    ended = "SELECT kind, reason, cleared_by FROM property.feed_alarm WHERE cleared_at > raised_at"
+    await until_true(lambda: site.ask(ended), "the alarm is cleared")
+    assert [tuple(row.values()) for row in site.ask(ended)] == [
+        ("uplink", "gap: 12 is not there", "s-1")
+    ]
 
 
 async def test_what_a_restored_hub_has_before_the_place_is_asked_for(

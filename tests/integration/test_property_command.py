@@ -23,7 +23,7 @@ from events.table import CoupSettled
 from property.cosigned import cosign, cosigned_at, witness_key
 from property.database import migrate
 from property.nats_link import connect
-from property.subjects import feed_subject, split_origin
+from property.subjects import FEEDS, feed_subject, split_origin
 from property.uplink_word import UplinkWord, encode_word
 from property.witness_book import read_book
 from tests.support.nats_hub import Hub, made_streams, running_hub
@@ -142,6 +142,14 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     shown = site.ask("status")
     assert shown.code == 1
     assert "harbour/b8: its uplink has stopped: fork: another event" in shown.out
+    keeper = tmp_path / "secret.keeper"
+    assert site.ask("retire", "harbour/b8", "--by", " ", "--password-file", str(keeper)).code == 2
+    assert site.ask("retire", "harbour/b8", "--by", "ann", "--password-file", str(keeper)).code == 0
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
+    # Whatever a login puts into its own place, it hides no other table.
+    junk(hub_node, "harbour/b8", {"Status": "404"})
+    junk(hub_node, "harbour/b8", {"Status": "503"})
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("silent", 1)}
     site.config.write_text(site.config.read_text().replace(archive, NOBODY))
     (b7, _) = site.status()[1]["tables"]
     assert (b7["position"], b7["lag"], b7["uplink"]) == (None, None, "running")
@@ -156,6 +164,44 @@ def say(hub: Hub, origin: str, word: UplinkWord) -> None:
         await client.close()
 
     asyncio.run(said())
+
+
+def junk(hub: Hub, origin: str, headers: dict[str, str]) -> None:
+    """In that table's place, with its login."""
+
+    async def said() -> None:
+        client = await connect(hub.settings(origin), 0)
+        subject = feed_subject(*split_origin(origin))
+        await client.request(subject, b"", headers=headers, timeout=10)
+        await client.close()
+
+    asyncio.run(said())
+
+
+def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: Path) -> None:
+    archive = postgres.database()
+    migrate(archive)
+    with running_hub(tmp_path / "hub", ORIGINS, nodes=1) as hub:
+        asyncio.run(without_feeds(hub))
+        path = tmp_path / "b7.sqlite"
+        write_log(path, "harbour/b7", played(3, 2))
+        site = PropertySite(tmp_path, archive, hub, {"harbour/b7": path})
+        with site.running("uplink") as child:
+            deadline = time.monotonic() + PATIENCE_S
+            while not (told := site.status()[1])["tables"]:
+                assert time.monotonic() < deadline, told
+            child.stop()
+    (b7,) = told["tables"]
+    assert (b7["hub"] > 0, b7["uplink"]) == (True, None)
+    assert "does not tell how uplinks stand, stream FEEDS" in told["hub"]
+
+
+async def without_feeds(hub: Hub) -> None:
+    """The streams as they were before uplinks said how they stand."""
+    await made_streams(hub)
+    client = await connect(hub.settings("keeper"), 0)
+    await client.jetstream().delete_stream(FEEDS)
+    await client.close()
 
 
 def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path) -> None:

@@ -53,12 +53,13 @@ class _Property:
             assert (head.position, head.hash) == (rows[-1].position, rows[-1].hash)
 
     async def kill_workers(self, rng: random.Random) -> None:
-        """Each in turn dies at some step, or of itself; another comes."""
-        for number in range(len(self._workers)):
-            self._workers[number].kill()
+        """All at once; then one that has every table dies at some step; and others come. Twice."""
+        for _ in range(2):
+            for worker in self._workers:
+                worker.kill()
             doomed = self.site.worker(step=rng.choice(_STEPS), nth=rng.randrange(1, 9), how="die")
             await until_true(lambda doomed=doomed: doomed.code is not None, "dies at its step")  # type: ignore[misc]  # a child
-            self._workers[number] = self.site.worker()
+            self._workers = [self.site.worker() for _ in self._workers]
             await self.play.grown(5)
 
     async def kill_database(self, rng: random.Random) -> None:
