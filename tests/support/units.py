@@ -93,7 +93,7 @@ class Unit:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             self._root.joinpath("run").mkdir(exist_ok=True)
             self._root.joinpath(place).unlink(missing_ok=True)
-            line.bind(str(self._root / place))
+            _bind(line, self._root / place)
             self._root.joinpath(place).chmod(0o666)
             line.setblocking(False)
             env = {"NOTIFY_SOCKET": f"/{place}", "WATCHDOG_USEC": "2000000"}
@@ -132,6 +132,15 @@ class Unit:
         users = (line.split(":") for line in (self._root / "etc/passwd").read_text().splitlines())
         uid = next(int(fields[2]) for fields in users if fields[0] == self.user)
         os.chown(path, uid, -1)
+
+
+def _bind(line: socket.socket, path: Path) -> None:
+    """However long the path is: a socket's own may have 107 bytes."""
+    folder = os.open(path.parent, os.O_PATH)
+    try:
+        line.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
 
 
 def _hear(line: socket.socket, said: list[bytes], child: Child) -> list[bytes]:
