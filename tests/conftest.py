@@ -57,6 +57,13 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """One to be killed: coming back, it forces every database of all tests to the disk first."""
+    with postgres_cluster() as server:
+        yield server
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a ledger can be kept, each in turn: a file, or a database of its own."""

@@ -21,14 +21,14 @@ FAULTS = {
 
 
 async def test_two_ledgers_are_the_log_to_the_unit_whatever_is_killed_wiped_lost_or_doubled(
-    nats: Broker, postgres: Postgres, tmp_path: Path
+    nats: Broker, own_postgres: Postgres, tmp_path: Path
 ) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails
     game = await play_cage_game(
         tmp_path,
         nats,
-        postgres,
+        own_postgres,
         seed=seed,
         coups=COUPS,
         faults=FAULTS,

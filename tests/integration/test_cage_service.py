@@ -190,21 +190,21 @@ async def _trickle(table: FeedTable, positions: range) -> None:
 
 
 async def test_a_database_that_is_killed_is_waited_for(
-    nats: Broker, postgres: Postgres, log: Path
+    nats: Broker, own_postgres: Postgres, log: Path
 ) -> None:
-    messages, ledger = messages_of(log), postgres.database()
+    messages, ledger = messages_of(log), own_postgres.database()
     third = len(messages) // 3
     async with feed_table(nats, messages) as table, cage(nats, ledger) as made:
         await until(lambda: bool(table.replays))
         await table.append(range(1, third))
         await until(lambda: made.booked > 0)
-        postgres.kill()
+        own_postgres.kill()
         try:
             await table.append(range(third, 2 * third))
             await until(lambda: made.counts.outages > 0)
             assert max(table.acks, default=0) < third
         finally:
-            postgres.start()
+            own_postgres.start()
         await table.append(range(2 * third, len(messages) + 1))
         await made.caught_up(len(messages))
     agrees(ledger, log)

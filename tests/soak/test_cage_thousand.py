@@ -39,7 +39,7 @@ A_DAY = 3_000  # more coups than a table deals in a day
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_ledgers_that_were_off_for_a_day_catch_up_by_themselves(
-    postgres: Postgres, tmp_path: Path, record_property: Callable[[str, object], None]
+    own_postgres: Postgres, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     seed = int(os.environ.get("CAGE_SEED") or random.randrange(2**32))
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails
@@ -47,7 +47,7 @@ async def test_ledgers_that_were_off_for_a_day_catch_up_by_themselves(
         game = await play_cage_game(
             tmp_path,
             broker,
-            postgres,
+            own_postgres,
             seed=seed,
             coups=A_DAY,
             faults={"broker": 1, "table": 1},
@@ -64,7 +64,7 @@ async def test_ledgers_that_were_off_for_a_day_catch_up_by_themselves(
 @pytest.mark.parametrize("kind", GAMES)
 async def test_a_thousand_coups_are_booked_to_the_unit(
     kind: str,
-    postgres: Postgres,
+    own_postgres: Postgres,
     tmp_path: Path,
     record_property: Callable[[str, object], None],
 ) -> None:
@@ -74,7 +74,7 @@ async def test_a_thousand_coups_are_booked_to_the_unit(
         game = await play_cage_game(
             tmp_path,
             broker,
-            postgres,
+            own_postgres,
             seed=seed,
             coups=COUPS,
             faults=FAULTS,
