@@ -1,13 +1,14 @@
 """How a property stands: each table in the archive, on the hub and before the witness."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.js.api import RawStreamMsg
 
 from baccarat.property_form import PropertyConfig
 from events.clock import Clock
@@ -32,6 +33,7 @@ __all__ = ["PropertyStanding", "TableStanding", "property_standing"]
 
 # The hub's answers that are waited for at a time.
 _AT_ONCE: Final = 64
+_Read = TypeVar("_Read")
 
 
 class TableStanding(Struct, frozen=True, kw_only=True):
@@ -213,54 +215,57 @@ async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[di
 
     A node that is left alone still tells what it has.
     """
-    js = client.jetstream()
-    info = await js.stream_info(EVENTS, subjects_filter=">")
+    info = await client.jetstream().stream_info(EVENTS, subjects_filter=">")
     names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
-    turn = asyncio.Semaphore(_AT_ONCE)
-
-    async def newest(origin: str) -> int | None:
-        async with turn:
-            try:
-                message = await js.get_last_msg(
-                    EVENTS, stored_subject(*split_origin(origin)), direct=True
-                )
-                return carried_of(
-                    message.subject or "", message.headers, message.data or b""
-                ).position
-            except (NatsError, InputError):
-                return None  # nothing there, or nothing of ours
-
-    found = await asyncio.gather(*map(newest, names))
-    held = {name: place for name, place in zip(names, found, strict=True) if place is not None}
+    subjects = {name: stored_subject(*split_origin(name)) for name in names}
     cluster = info.cluster
-    return held, not (cluster and cluster.replicas and not cluster.leader)
+    leads = not (cluster and cluster.replicas and not cluster.leader)
+    return await _newest(client, EVENTS, subjects, _position), leads
+
+
+def _position(message: RawStreamMsg) -> int:
+    return carried_of(message.subject or "", message.headers, message.data or b"").position
 
 
 async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
     """What each table's uplink says of itself; None for one that is silent."""
-    js = client.jetstream()
-    info = await js.stream_info(FEEDS, subjects_filter=">")
+    info = await client.jetstream().stream_info(FEEDS, subjects_filter=">")
     told = {origin_of(subject) for subject in info.state.subjects or {}}
-    turn = asyncio.Semaphore(_AT_ONCE)
+    subjects = {name: feed_subject(*split_origin(name)) for name in told}
     since_s = now_ns / 1e9 - SILENT_S
 
-    async def newest(origin: str) -> UplinkWord | None:
-        if origin not in told:
-            return None
-        subject = feed_subject(*split_origin(origin))
-        try:
-            async with turn:
-                message = await js.get_last_msg(FEEDS, subject, direct=True)
-            word = parse_word(message.data or b"")
-        except (NatsError, InputError):
-            if client.is_closed:
-                raise
-            return None  # no word at all, whatever a table's login has put there
+    def word_of(message: RawStreamMsg) -> UplinkWord | None:
+        word = parse_word(message.data or b"")
         silent = word.state == "running" and message.time and message.time.timestamp() < since_s
         return None if silent else word
 
-    asked = sorted(told.union(names))
-    return dict(zip(asked, await asyncio.gather(*map(newest, asked)), strict=True))
+    found = await _newest(client, FEEDS, subjects, word_of)
+    return {name: found.get(name) for name in told.union(names)}
+
+
+async def _newest(
+    client: Client,
+    stream: str,
+    subjects: Mapping[str, str],
+    read: Callable[[RawStreamMsg], _Read | None],
+) -> dict[str, _Read]:
+    """What the hub has newest of each name's subject; without those of which it has none of ours.
+
+    Whatever a table's login has put into its own place, it hides no other table.
+    """
+    js, turn = client.jetstream(), asyncio.Semaphore(_AT_ONCE)
+
+    async def newest(subject: str) -> _Read | None:
+        try:
+            async with turn:
+                return read(await js.get_last_msg(stream, subject, direct=True))
+        except (NatsError, InputError):
+            if client.is_closed:
+                raise
+            return None
+
+    found = await asyncio.gather(*map(newest, subjects.values()))
+    return {name: each for name, each in zip(subjects, found, strict=True) if each is not None}
 
 
 def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:

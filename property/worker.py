@@ -27,12 +27,7 @@ from property.uplink_hearing import hear_uplinks
 __all__ = ["run_worker"]
 
 _log = structlog.get_logger()
-_FIRST_PAUSE_S: Final = 0.2
-_LONGEST_PAUSE_S: Final = 5.0
 _LOOK_S: Final = 1.0
-# A gap that the hub cannot fill is looked at again: an uplink may fill it meanwhile.
-_GAP_S: Final = 2.0
-_GAP_MOST_S: Final = 300.0
 
 
 async def run_worker(
