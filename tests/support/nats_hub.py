@@ -214,8 +214,8 @@ class Hub:
         for node in self.nodes:
             place = self.folder / node.name
             place.mkdir(exist_ok=True)
-            (place / "accounts.conf").write_text(text, "utf-8")
-            (place / "nats-server.conf").write_text(hub_conf(node, self.nodes), "utf-8")
+            _put(place / "accounts.conf", text)
+            _put(place / "nats-server.conf", hub_conf(node, self.nodes))
 
     def _launch(self, number: int) -> None:
         place = self.folder / self.nodes[number].name
@@ -285,6 +285,13 @@ class Leaf:
         if self._child is not None:
             self._child.stop()
             self._child = None
+
+
+def _put(path: Path, text: str) -> None:
+    """In one step: a node that was started a moment ago may be about to read it."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text, "utf-8")
+    new.replace(path)
 
 
 def _asked(port: int, path: str) -> dict[str, Any]:
