@@ -44,7 +44,7 @@ class Step(NamedTuple):
 def lanes(mutant_minutes: int) -> tuple[tuple[Step, ...], ...]:
     """What runs beside one another; the steps of a lane run one after the other."""
     pytest = [sys.executable, "-m", "pytest", "--timeout", "3600", "--dist", "worksteal"]
-    pytest += ["--durations", "25", "--numprocesses"]
+    pytest += ["--verbose", "--durations", "25", "--numprocesses"]
     waiting = [*pytest, str(_WAITING), "-m", "soak and not soak(computes=True)"]
     computing = [*pytest, str(_COMPUTING), "-m", "soak(computes=True)"]
     mutants = [sys.executable, "-m", "tests.tools.mutants", "--jobs", str(_COMPUTING)]
