@@ -5,7 +5,9 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from events.money import MAX_STAKE
 from events.wagering import BetLimits, LimitsSet
+from table_core.placement import SIDES
 from table_core.rulebook import Bet, Rulebook
 
 __all__ = ["limit_faults", "with_limits"]
@@ -42,12 +44,34 @@ def limit_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
             yield f"{each.bet}: maximum {limited.maximum} is below minimum {limited.minimum}"
         elif limited.step % rulebook.unit:
             yield f"{each.bet}: step {limited.step} is no multiple of {rulebook.unit}"
-    for name, value in (
-        ("table_maximum", limits.table_maximum),
-        ("differential", limits.differential),
+        elif _least(limited) > (most := limited.maximum or MAX_STAKE):
+            yield (
+                f"{each.bet}: no multiple of step {limited.step} lies from minimum "
+                f"{limited.minimum} to {most}"
+            )
+    yield from _table_faults(rulebook, limits)
+
+
+def _table_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
+    """Of the limits over all bets: below 1, or below the least that must be wagered."""
+    bets = with_limits(rulebook, limits).bets.values()
+    offered = {bet.id: _least(bet) for bet in bets if bet.offered and bet.step > 0}
+    sides = [least for bet, least in offered.items() if bet in SIDES]
+    for name, value, leasts in (
+        ("table_maximum", limits.table_maximum, offered.values()),
+        ("differential", limits.differential, sides),
     ):
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        if value < 1:
             yield f"{name}: {value} is less than 1"
+        elif value < min(leasts, default=0):
+            yield f"{name}: {value} is below {min(leasts)}, the least that may be wagered"
+
+
+def _least(bet: Bet) -> int:
+    """The smallest stake that is a multiple of the step."""
+    return -(-bet.minimum // bet.step) * bet.step
 
 
 def _known(rulebook: Rulebook, limits: LimitsSet) -> Iterator[BetLimits]:

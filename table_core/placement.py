@@ -20,6 +20,7 @@ from table_core.wagers import KINDS, patron_of
 __all__ = [
     "MAX_SEAT",
     "MIN_SEAT",
+    "SIDES",
     "check",
     "check_more",
     "unsupported",
@@ -29,7 +30,7 @@ __all__ = [
 MIN_SEAT: Final = 1
 MAX_SEAT: Final = 99
 
-_SIDES: Final = {"player": "banker", "banker": "player"}
+SIDES: Final = {"player": "banker", "banker": "player"}
 _NOTHING: Final = Standing()
 _MAIN: Final = frozenset({"player", "banker", "tie"})
 # The four betting options of seed 3; Player and Banker are the two sides of one.
@@ -118,7 +119,7 @@ def withdrawal_refusal(rulebook: Rulebook, before: Standing, after: Standing) ->
     limit = rulebook.limits.differential
     if limit is None:
         return None
-    for bet, other in _SIDES.items():
+    for bet, other in SIDES.items():
         ahead = after.by_bet.get(bet, 0) - after.by_bet.get(other, 0)
         if ahead > max(limit, before.by_bet.get(bet, 0) - before.by_bet.get(other, 0)):
             return refuse(
@@ -192,7 +193,7 @@ def _beyond_the_tables_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
     if maximum is not None and staked > maximum:
         text = f"all stakes together would be {staked}, above the table's maximum of {maximum}"
         return refuse("table_maximum", text)
-    limit, other = limits.differential, _SIDES.get(wager.bet)
+    limit, other = limits.differential, SIDES.get(wager.bet)
     if limit is not None and other is not None:
         ahead = tally.by_bet.get(wager.bet, 0) + wager.stake - tally.by_bet.get(other, 0)
         if ahead > limit:
@@ -210,7 +211,7 @@ def _at_odds_with_others(wager: Wager, so_far: _SoFar) -> Refusal | None:
         return refuse("invalid_seat", f"seats are {MIN_SEAT} to {MAX_SEAT}")
     if so_far.tally.known(wager.id):
         return refuse("duplicate_wager", f"wager {wager.id!r} stands already")
-    options, other = so_far.rulebook.options, _SIDES.get(wager.bet)
+    options, other = so_far.rulebook.options, SIDES.get(wager.bet)
     if other is not None and not options.allow_opposite and so_far.has(wager, other):
         return refuse("opposite_sides", f"the patron has {other} already")
     if options.max_options is not None and _too_many_options(wager, so_far, options.max_options):
@@ -236,7 +237,7 @@ def _main_wager_required(wager: Wager, so_far: _SoFar) -> Refusal | None:
         text = f"{wager.bet} needs Player, Banker or tie of the same patron beside it"
     else:
         spots = so_far.tally.spots(patron_of(wager))
-        if any(str(wager.seat) in spots.get(side, {}) for side in _SIDES):
+        if any(str(wager.seat) in spots.get(side, {}) for side in SIDES):
             return None
         text = f"{wager.bet} needs Player or Banker of the same patron in its box"
     return Refusal(code="main_wager_required", text=text)

@@ -22,6 +22,8 @@ from table_core.state import TableState
 from table_core.stores import load_rulebook
 from tests.support.coups import NATURAL_NINE, World, code, drawn, world_in
 
+ALL_BETS = tuple(load_rulebook("au-commission").bets)
+
 
 def table(rulebook: str) -> World:
     world = World(Context(table="t1", rulebook=load_rulebook(rulebook)))
@@ -231,6 +233,30 @@ def test_the_rulebooks_hash_stays_the_files() -> None:
         (SetLimits(transaction="s", bets=(BetLimits(bet="tie", minimum=0),)), "tie"),
         (SetLimits(transaction="s", bets=(BetLimits(bet="tie", minimum=9, maximum=8),)), "tie"),
         (SetLimits(transaction="s", bets=(BetLimits(bet="tie", step=0),)), "tie"),
+        (
+            SetLimits(transaction="s", bets=(BetLimits(bet="tie", minimum=6, maximum=9, step=5),)),
+            "tie: no multiple of step 5 lies from minimum 6 to 9",
+        ),
+        (SetLimits(transaction="s", bets=(BetLimits(bet="tie", step=10**16),)), "tie: no multiple"),
+        (
+            SetLimits(
+                transaction="s",
+                bets=tuple(BetLimits(bet=bet, minimum=301) for bet in ALL_BETS),
+                table_maximum=300,
+            ),
+            "table_maximum: 300 is below 301",
+        ),
+        (
+            SetLimits(
+                transaction="s",
+                bets=(
+                    BetLimits(bet="banker", minimum=600),
+                    BetLimits(bet="player", minimum=501, step=100),
+                ),
+                differential=599,
+            ),
+            "differential: 599 is below 600",
+        ),
         (SetLimits(transaction="s", table_maximum=0), "table_maximum"),
         (SetLimits(transaction="s", differential=-1), "differential"),
     ],
