@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -13,36 +12,14 @@ from property.archive import Archive, Kept, Probe
 from property.carried import Head
 from property.feed import HUB_ERRORS, FeedReader, begin_at, parse_batch
 from property.intake import Intake
+from property.tasks import Pause
 
-__all__ = ["PartitionFeed", "Pause"]
+__all__ = ["PartitionFeed"]
 
 _log = structlog.get_logger()
-_FIRST_PAUSE_S: Final = 0.2
-_LONGEST_PAUSE_S: Final = 5.0
 # A gap that the hub cannot fill is looked at again: an uplink may fill it meanwhile.
 _GAP_S: Final = 2.0
 _GAP_MOST_S: Final = 300.0
-
-
-class Pause:
-    """A pause that grows as long as nothing goes well."""
-
-    def __init__(self) -> None:
-        self._s = _FIRST_PAUSE_S
-
-    def well(self) -> None:
-        """Something went well: the next pause is short again."""
-        self._s = _FIRST_PAUSE_S
-
-    async def wait(self, stop: asyncio.Event) -> None:
-        """Pause, or until `stop` is set."""
-        await _until(stop, self._s)
-        self._s = min(self._s * 2, _LONGEST_PAUSE_S)
-
-
-async def _until(stop: asyncio.Event, seconds: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), seconds)
 
 
 class PartitionFeed:

@@ -1,12 +1,36 @@
-"""Ending tasks that may not hear it at once."""
+"""Tasks that go on for ever: how long one pauses behind a fault, and how it ends."""
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
-__all__ = ["end_tasks"]
+__all__ = ["Pause", "end_tasks"]
 
 _AGAIN_S: Final = 0.5
+_FIRST_PAUSE_S: Final = 0.2
+_LONGEST_PAUSE_S: Final = 5.0
+
+
+class Pause:
+    """A pause that grows as long as nothing goes well."""
+
+    def __init__(self) -> None:
+        self._s = _FIRST_PAUSE_S
+
+    def well(self) -> None:
+        """Something went well: the next pause is short again."""
+        self._s = _FIRST_PAUSE_S
+
+    def next_s(self) -> float:
+        """How long to pause this time, in seconds."""
+        now, self._s = self._s, min(self._s * 2, _LONGEST_PAUSE_S)
+        return now
+
+    async def wait(self, stop: asyncio.Event) -> None:
+        """Pause, or until `stop` is set."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), self.next_s())
 
 
 async def end_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:

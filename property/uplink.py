@@ -25,7 +25,7 @@ from events.errors import BusError, InputError, LogError, LogRefused
 from property.carried import Head
 from property.filling import DUPLICATE_CODES, SEQUENCE_CODES, Place, Refused, Stopped, go_on
 from property.nats_link import HubSettings, connect
-from property.tasks import end_tasks
+from property.tasks import Pause, end_tasks
 from property.uplink_hub import HeldNote, TableHub
 from property.uplink_log import Found, LogSource
 from property.uplink_word import REPEATED_S, UplinkWord, stopped_word
@@ -40,8 +40,6 @@ _READ_GAP_S: Final = 0.1
 _LEFT_TO_OTHERS: Final = 0.5
 # How often the hub is asked though nothing is amiss: behind a leaf, its loss breaks no connection.
 _AUDIT_S: Final = 5.0
-_PAUSE_S: Final = 0.1
-_PAUSE_MOST_S: Final = 5.0
 # A copy that lags may answer what the hub holds: asked again, it has caught up.
 _REFUSALS_MOST: Final = 5
 # A log that cannot be read is read so often before its feed stops for good.
@@ -110,6 +108,7 @@ class Feed:
         self._origin = table.hub.who
         self._source = LogSource(table.path, self._origin, clock)
         self._note = HeldNote(0, 0)
+        self._pause = Pause()
         self._refusals = self._unreadable = 0
         self._untold = ""
         self._fed_at = _NEVER
@@ -118,7 +117,7 @@ class Feed:
 
     async def run(self) -> None:
         """Feed for ever; once stopped by what was found, say so for ever. Ends when cancelled."""
-        attempt, pause = 0, _PAUSE_S
+        attempt = 0
         while True:
             try:
                 connection = await connect(self._hub, attempt)
@@ -136,11 +135,10 @@ class Feed:
                 else:
                     self._down(error.reason)
             except (BusError, InputError, LogError, NatsError, OSError) as error:
-                pause = _PAUSE_S if self.state.up else min(pause * 2, _PAUSE_MOST_S)
                 self._down(str(error) or type(error).__name__)
             attempt += 1
             # Two hundred tables that lost the same hub do not come back in the same moment.
-            await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+            await asyncio.sleep(self._pause.next_s() * (0.5 + secrets.randbelow(1000) / 1000))
 
     async def _serve(self, hub: TableHub) -> None:
         """Until the connection is lost, or worse."""
@@ -201,6 +199,7 @@ class Feed:
             if loop.time() - asked > _AUDIT_S:
                 place = await self._ask(hub, place)
                 asked = loop.time()
+                self._pause.well()
             self.state.position, self._fed_at = place.head.position, loop.time()
             await asyncio.sleep(pause)
 
@@ -246,6 +245,7 @@ class Feed:
             if isinstance(answer, Refused):
                 return await self._refused(hub, answer)
             place, self._refusals = Place(found.events[-1].head, answer.sequence), 0
+            self._pause.well()
         if found.note is not None and found.size <= place.head.position:
             answer = await hub.say_note(found.note, self._note.sequence)
             if isinstance(answer, Refused):

@@ -17,11 +17,11 @@ from events.errors import ArchiveUnavailable, BusError
 from property.archive import Archive, Probe, no_probe
 from property.database import connected, migrate
 from property.feed import HUB_ERRORS
-from property.feeding import PartitionFeed, Pause
+from property.feeding import PartitionFeed
 from property.nats_link import HubSettings, connect
 from property.shares import Shares, fair_share
 from property.subjects import PARTITIONS, partition_of, split_origin
-from property.tasks import end_tasks
+from property.tasks import Pause, end_tasks
 from property.uplink_hearing import hear_uplinks
 
 __all__ = ["run_worker"]

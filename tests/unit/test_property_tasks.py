@@ -1,8 +1,8 @@
-"""Tasks that did not hear that they are to end."""
+"""Tasks that did not hear that they are to end, and pauses behind a fault."""
 
 import asyncio
 
-from property.tasks import end_tasks
+from property.tasks import Pause, end_tasks
 
 
 async def test_a_task_that_loses_its_first_cancellation_is_ended_all_the_same() -> None:
@@ -31,3 +31,10 @@ async def test_a_task_that_has_ended_keeps_what_it_came_to() -> None:
     await end_tasks([task])
     assert str(task.exception()) == "as it was"
     await end_tasks([])
+
+
+def test_a_pause_grows_to_five_seconds_and_is_short_again_behind_something_that_went_well() -> None:
+    pause = Pause()
+    assert [pause.next_s() for _ in range(7)] == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    pause.well()
+    assert pause.next_s() == 0.2
