@@ -16,6 +16,7 @@ from baccarat.site.brokers import (
     nats_conf,
 )
 from baccarat.site.identities import Identity, identities_of
+from baccarat.site.placing import put_in_place
 from events.errors import InputError
 
 __all__ = ["broker"]
@@ -109,5 +110,4 @@ def _password(folder: Path, login: str) -> str:
 
 
 def _write(path: Path, text: str, *, private: bool = False) -> None:
-    path.touch(mode=0o600 if private else 0o644)
-    path.write_text(text, "utf-8")
+    put_in_place(path, text.encode(), 0o600 if private else 0o644)

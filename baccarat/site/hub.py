@@ -22,6 +22,7 @@ import bcrypt
 from msgspec import Meta, Struct
 
 from baccarat.config_faults import ConfigFaults, Fault, read_toml
+from baccarat.site.placing import put_in_place
 from events.errors import InputError
 from events.form import read_table
 from events.topics import SEGMENT
@@ -227,8 +228,4 @@ def _hashed(password: str) -> str:
 
 def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    new.unlink(missing_ok=True)
-    new.touch(0o600)
-    new.write_text(text, "utf-8")
-    return new.replace(path)
+    return put_in_place(path, text.encode(), 0o600)

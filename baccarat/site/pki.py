@@ -6,7 +6,6 @@ needed to issue and to renew, and belongs on no controller.
 """
 
 import ipaddress
-import os
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from baccarat.site.placing import put_in_place
 from events.errors import InputError
 
 __all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]
@@ -103,7 +103,7 @@ class Pki:
         """Issue a certificate again, with a new key and the names it has.
 
         Raises:
-            InputError: it, or the authority, is not there.
+            InputError: it, or the authority, is not there; or it has a name that is none.
         """
         try:
             found = self.certificate(name).extensions.get_extension_for_class(
@@ -112,6 +112,12 @@ class Pki:
             hosts = [str(each.value) for each in found.value]
         except x509.ExtensionNotFound:
             hosts = []
+        for host in hosts:
+            if not _is_host(host):
+                raise InputError(
+                    f"{self._folder / name}.pem: names {host[:80]!r}, which is no DNS name and no "
+                    "IP address; take it and its key away, and `baccarat pki issue` makes others"
+                )
         return self.issue(name, hosts, days, replace=True)
 
     def certificates(self) -> dict[str, x509.Certificate]:
@@ -182,31 +188,27 @@ class Pki:
         if taken and not replace:
             raise InputError(f"{taken[0]}: is there already; say `renew` to replace a certificate")
         for path, data, mode in zip(targets, (private, public), (0o600, 0o644), strict=True):
-            new = path.with_name(f".{path.name}.new")
-            new.unlink(missing_ok=True)
-            new.touch(mode, exist_ok=False)
-            if path.exists():  # a broker that reads its key by its own user still can
-                before = path.stat()
-                os.chown(new, before.st_uid, before.st_gid)
-            with new.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            put_in_place(path, data, mode)
 
 
 def _name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
+def _is_host(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return _HOST.fullmatch(host) is not None and not host.rpartition(".")[2].isdecimal()
+    return True
+
+
 def _general(host: str) -> x509.GeneralName:
+    if not _is_host(host):
+        raise InputError(f"host {host[:80]!r}: write a DNS name or an IP address, one at a time")
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
-        if _HOST.fullmatch(host) is None or host.rpartition(".")[2].isdecimal():
-            raise InputError(
-                f"host {host[:80]!r}: write a DNS name or an IP address, one at a time"
-            ) from None
         return x509.DNSName(host)
 
 

@@ -79,6 +79,18 @@ def test_renewing_keeps_the_names_and_changes_the_key(folder: Path) -> None:
     assert Pki(folder, NOW).certificate("broker").not_valid_after_utc == ends
 
 
+def test_a_certificate_with_a_name_that_is_none_is_not_renewed_and_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:  # a version that did not look
+        earlier.setattr("baccarat.site.pki._is_host", lambda _: True)
+        path = Pki(folder, NOW).issue("broker", ["b7 example"])
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"broker\.pem: names 'b7 example', which is no DNS name"):
+        Pki(folder, NOW).renew("broker")
+    assert path.read_bytes() == before
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_who_could_read_a_key_still_can_when_it_is_renewed(folder: Path) -> None:
     Pki(folder, NOW).issue("broker", ["b7.example"])
