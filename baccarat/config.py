@@ -18,7 +18,8 @@ import msgspec
 from baccarat.config_faults import ConfigFaults, Fault, read_toml
 from baccarat.config_form import CREDENTIAL, DisplaysConfig, ScoreboardConfig, TableConfig
 from baccarat.config_keys import KEYS, TABLES, example_of
-from events.errors import InputError
+from baccarat.rulebooks import is_file, site_rulebook
+from events.errors import ConfigError, InputError
 from events.form import read_table
 from events.log_schema import OWN_ACTORS
 from events.topics import SEGMENT
@@ -26,7 +27,6 @@ from shoe_driver.edge.catalogue import load_profile
 from shoe_driver.edge.endpoint import parse_url
 from table_core.authority import ROLES
 from table_core.limits import limit_faults
-from table_core.stores import load_rulebook
 
 __all__ = ["load_config"]
 
@@ -144,8 +144,9 @@ def _names(config: TableConfig) -> Iterator[Fault]:
 
 
 def _rules(config: TableConfig) -> Iterator[Fault]:
+    yield from _library(config)
     try:
-        scale = load_rulebook(config.rulebook).sign.pay_scale
+        scale = site_rulebook(config.rulebook_name).sign.pay_scale
     except InputError as error:
         yield Fault(key="rulebook", reason=str(error), example=example_of("rulebook"))
         return
@@ -157,11 +158,23 @@ def _rules(config: TableConfig) -> Iterator[Fault]:
         yield Fault(key="rulebook", reason=reason)
 
 
+def _library(config: TableConfig) -> Iterator[Fault]:
+    for name in config.library:
+        try:
+            if not is_file(name):
+                raise ConfigError(
+                    f"{name!r}: give the path of your own, a .toml; what is shipped is known"
+                )
+            site_rulebook(str(config.beside(name)))
+        except InputError as error:
+            yield Fault(key="library", reason=str(error), example=example_of("library"))
+
+
 def _limits(config: TableConfig) -> Iterator[Fault]:
     if config.limits is None:
         return
     try:
-        rulebook = load_rulebook(config.rulebook)
+        rulebook = site_rulebook(config.rulebook_name)
     except InputError:
         return  # which is a fault of its own
     for line in limit_faults(rulebook, config.limits.as_event()):
@@ -171,7 +184,7 @@ def _limits(config: TableConfig) -> Iterator[Fault]:
 def _shoe(config: TableConfig) -> Iterator[Fault]:
     baud = 9600
     try:
-        baud = load_profile(config.shoe.profile).serial.baud
+        baud = load_profile(config.profile_name).serial.baud
     except InputError as error:
         reason = str(error)
         yield Fault(key="shoe.profile", reason=reason, example=example_of("shoe.profile"))

@@ -32,6 +32,9 @@ __all__ = [
     "TableConfig",
 ]
 
+# Ends what is the path of a site's own rulebook or wire profile, and no name of a shipped one.
+_FILE: Final = ".toml"
+
 DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
     "dealer": ("dealer",),
     "supervisor": ("supervisor",),
@@ -214,7 +217,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     Args:
         site: the site's id on the bus.
         table: the table's id on the bus.
-        rulebook: id of the rulebook in force.
+        rulebook: the rulebook in force: the id of a shipped one, or the path of the site's own.
         shoe: the shoe link.
         bus: the broker.
         data: log and journal.
@@ -226,6 +229,8 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         users: user to roles.
         limits: the table's own; None leaves them to the rulebook, and to people.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
+        library: paths of the site's further rulebooks, by which a coup can be judged when it is
+            corrected: those that were in force before, above all.
     """
 
     site: str
@@ -242,6 +247,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
     limits: LimitsConfig | None = None
     pay_scale: str | None = None
+    library: tuple[str, ...] = ()
     base: str = ""
 
     @property
@@ -263,6 +269,22 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def journal_path(self) -> Path:
         """The raw journal's folder."""
         return Path(self.base) / self.data.journal
+
+    @property
+    def rulebook_name(self) -> str:
+        """The rulebook in force, by the id of a shipped one or by its file."""
+        return self._name_or_file(self.rulebook)
+
+    @property
+    def rulebook_files(self) -> tuple[str, ...]:
+        """The files of the site's own rulebooks, that in force first."""
+        names = map(self._name_or_file, (self.rulebook, *self.library))
+        return tuple(name for name in names if name.endswith(_FILE))
+
+    @property
+    def profile_name(self) -> str:
+        """The wire profile, by the name of a shipped one or by its file."""
+        return self._name_or_file(self.shoe.profile)
 
     @property
     def password_path(self) -> Path | None:
@@ -342,6 +364,9 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                     "of that name; choose another name"
                 )
         return roles
+
+    def _name_or_file(self, name: str) -> str:
+        return str(self.beside(name)) if name.endswith(_FILE) else name
 
     def beside(self, path: str | None) -> Path | None:
         """A path of the configuration, from the folder of its file.

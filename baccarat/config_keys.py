@@ -40,7 +40,12 @@ TABLES: Final[dict[str, tuple[str, bool]]] = {
 KEYS: Final[dict[str, Key]] = {
     "site": Key("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
     "table": Key("The table's id on the bus.", '"b7"', given=True),
-    "rulebook": Key("See `baccarat rulebook list`.", '"au-commission"', given=True),
+    "rulebook": Key(
+        "See `baccarat rulebook list`; or the path of your own.", '"au-commission"', given=True
+    ),
+    "library": Key(
+        "Your further rulebooks, by which a coup can be corrected.", '["harbour-2026.toml"]'
+    ),
     "pay_scale": Key("The property's scale, for rulebooks that pay by one.", '"one"'),
     "limits.table_maximum": Key("All stakes of a coup together.", "10000000"),
     "limits.differential": Key("Between all Player and all Banker stakes.", "5000000"),

@@ -1,16 +1,16 @@
 """The reader of a table's past: a process beside the table, which asks it one question at a time.
 
-`python -m baccarat.past LOG` takes questions on its standard input and answers on its standard
-output, as `table_core.shell.looking_process` writes and reads them, until the input ends. It opens
-the log for reading only, for as long as a question takes: while it waits it holds nothing open, so
-that the table can close its file. What it has read once it keeps an index of.
+`python -m baccarat.past LOG [RULEBOOK.toml ...]` takes questions on its standard input and answers
+on its standard output, as `table_core.shell.looking_process` writes and reads them, until the input
+ends. It opens the log for reading only, for as long as a question takes: while it waits it holds
+nothing open, so that the table can close its file. What it has read once it keeps an index of.
 """
 
 import os
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from baccarat.past_proof import prove
+from baccarat.rulebooks import known_rulebooks
 from events.commands import Refusal
 from events.errors import InputError, LogRefused
 from events.log_read import LogReader, reading
@@ -32,7 +33,6 @@ from table_core.shell.looking_back import RECALL
 from table_core.shell.looking_process import ANSWER_BYTES, HEAD_BYTES, REFUSED, SHOWN, Question
 from table_core.shell.recall import recall_indexed
 from table_core.snapshot import encode_state
-from table_core.stores import load_rulebook, shipped
 
 __all__ = ["Past"]
 
@@ -53,10 +53,11 @@ class Past:
     Args:
         path: the log's file.
         books: the rulebooks at hand, by hash.
+        files: where those of them lie that are not shipped.
     """
 
-    def __init__(self, path: Path, books: dict[str, Rulebook]) -> None:
-        self._path = path
+    def __init__(self, path: Path, books: dict[str, Rulebook], files: Sequence[Path] = ()) -> None:
+        self._path, self._files = path, files
         self._books = books
         self._index: PastIndex | None = None
 
@@ -123,7 +124,9 @@ class Past:
             case WhatIfCard() as asked:
                 found = think(index, read, self._books, asked)
             case ProveCoup() as asked:
-                found = withheld(index, asked.coup) or prove(index, read, log, asked.coup)
+                found = withheld(index, asked.coup) or prove(
+                    index, read, log, asked.coup, self._files
+                )
             case Query() as asked:
                 found = refuse("unknown_command", f"{type(asked).__name__} is not read here")
         return found if isinstance(found, Refusal) else msgspec.json.encode(found)
@@ -163,12 +166,11 @@ def _write(message: bytes) -> None:
         left = left[os.write(_OUTPUT, left) :]
 
 
-def _main(path: Path) -> None:
+def _main(path: str, *files: str) -> None:
     os.nice(_NICENESS)
-    books = [load_rulebook(name) for name in shipped()]
     with suppress(BrokenPipeError):  # the table is gone
-        _serve(Past(path, {book.hash: book for book in books}))
+        _serve(Past(Path(path), known_rulebooks(files), tuple(map(Path, files))))
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]))
+    _main(*sys.argv[1:])

@@ -43,8 +43,18 @@ class CoupProved(Struct, frozen=True, kw_only=True):
     evidence: str
 
 
-def prove(index: PastIndex, read: Read, log: LogReader, coup: str) -> CoupProved | Refusal:
-    """The evidence for a coup of the index."""
+def prove(
+    index: PastIndex, read: Read, log: LogReader, coup: str, rulebooks: Sequence[Path] = ()
+) -> CoupProved | Refusal:
+    """The evidence for a coup of the index.
+
+    Args:
+        index: of the log.
+        read: reads its rows.
+        log: the log.
+        coup: the coup's id.
+        rulebooks: files of rulebooks that this build does not ship.
+    """
     collector = Collector(coup)
     for (position, stored, _), _ in index.course(coup, read):
         collector.take(position, stored)
@@ -58,7 +68,9 @@ def prove(index: PastIndex, read: Read, log: LogReader, coup: str) -> CoupProved
             checkpoint=covering_checkpoint(log, records[-1][0].position),
             keys=frozenset(map(parse_verifier_key, index.keys)),
         )
-        data = assembled(source, lambda indices, size: proofs(index, read, indices, size))
+        data = assembled(
+            source, lambda indices, size: proofs(index, read, indices, size), rulebooks
+        )
     except NoEvidence as error:
         return refuse("no_evidence", str(error))
     except InputError as error:

@@ -1,12 +1,11 @@
 """A log file as the facts that a replay is made of, streamed: one event is held at a time."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
-from baccarat.commands.rulebook import named_rulebook
 from events.clock import rfc3339
 from events.errors import InputError
 from events.log_read import LogReader
@@ -14,13 +13,11 @@ from table_core.fold import fold_all
 from table_core.replay import Fact, Moment, entry_of, fact_of, moments
 from table_core.rulebook import Rulebook
 from table_core.state import TableState
-from table_core.stores import load_rulebook, shipped
 from table_core.view import StateView, view
 
 __all__ = [
     "At",
     "facts",
-    "known_rulebooks",
     "missing_rulebook",
     "parse_at",
     "replay",
@@ -50,12 +47,6 @@ def facts(log: LogReader) -> Iterator[Fact]:
 def replay(log: LogReader) -> Iterator[Moment]:
     """The table before and after every event of the log: the live table's own fold, no effects."""
     return moments(facts(log))
-
-
-def known_rulebooks(files: Iterable[str]) -> dict[str, Rulebook]:
-    """By hash: the rulebooks that are shipped, and those in the files that a person names."""
-    books = [load_rulebook(name) for name in shipped()] + [named_rulebook(name) for name in files]
-    return {book.hash: book for book in books}
 
 
 def parse_at(text: str) -> At:

@@ -8,7 +8,8 @@ from typing import Final
 import click
 import msgspec
 
-from baccarat.commands.rulebook import named_rulebook, read_file
+from baccarat.rulebooks import named_rulebook
+from baccarat.small_files import read_file
 from events.errors import InputError
 from table_core.composition import DECKS, full_shoe, read_composition
 from table_core.odds import BetOdds, exact_odds

@@ -11,6 +11,7 @@ from baccarat.config_faults import ConfigFaults, Fault
 from baccarat.property_config import load_property
 from baccarat.property_form import PropertyConfig
 from baccarat.property_services import PROPERTY_SERVICES, present_services
+from baccarat.rulebooks import site_rulebook
 from baccarat.services import configure_logging, run_here
 from baccarat.supervision import supervise
 from events.errors import ConfigError, InputError
@@ -96,15 +97,16 @@ def release(config: Path, table: str, by: str) -> int:
 
 @click.command()
 @_CONFIG
-def edges(config: Path) -> None:
+@click.option("--rulebook", "files", metavar="FILE", multiple=True, help="A site's own, too.")
+def edges(config: Path, files: tuple[str, ...]) -> None:
     """Tell the archive what the house keeps of each bet, exactly, by every shipped rulebook.
 
     Theoretical win is computed from it. Say it again after an update.
     """
     url = archive_of(load_property(config))
+    books = [*map(load_rulebook, shipped()), *map(site_rulebook, files)]
     migrate(url)
-    for name in shipped():
-        book = load_rulebook(name)
+    for book in books:
         found = exact_odds(book, full_shoe(book.decks))
         rows = [
             (book.id, b, odds.edge.numerator, odds.edge.denominator) for b, odds in found.items()

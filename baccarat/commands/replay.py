@@ -9,13 +9,13 @@ import msgspec
 from baccarat.commands.written import write_whole
 from baccarat.coup_page import coup_page
 from baccarat.replaying import (
-    known_rulebooks,
     missing_rulebook,
     parse_at,
     replay,
     state_at,
     view_of,
 )
+from baccarat.rulebooks import known_rulebooks
 from baccarat.story_text import list_text, state_text, story_text, what_if_text
 from events.cards import Card
 from events.errors import InputError

@@ -1,24 +1,18 @@
 """`baccarat rulebook`: the rules that ship, what they say, and whether a site's own are sound."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
-
 import click
 import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
-from events.errors import ConfigError, InputError
+from baccarat.rulebooks import lacking_in, named_rulebook, source_of
+from baccarat.small_files import read_file
+from events.errors import ConfigError
 from table_core.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rulebook_form import parse_rulebook
-from table_core.stores import load_rulebook, shipped, shipped_source
+from table_core.stores import load_rulebook, shipped
 from table_core.wagers import KINDS
 
-__all__ = ["named_rulebook", "read_file", "rulebook"]
-
-_SUFFIX: Final = ".toml"
-_MAIN_WAGERS: Final = ("player", "banker", "tie")  # of every game of the seeds
-_MAX_BYTES: Final = 1024 * 1024  # hundreds of times the largest file that is shipped
+__all__ = ["rulebook"]
 
 
 @click.group()
@@ -47,7 +41,7 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
     """Show the rulebook R: the id of a shipped one, or a site's own file (FILE.toml)."""
     book = named_rulebook(name)
     if source:
-        click.echo(_source(name)[1], nl=False)
+        click.echo(source_of(name), nl=False)
     else:
         click.echo(msgspec.json.encode(_document(book)) if as_json else _told(book))
 
@@ -66,7 +60,7 @@ def _check(*, file: str, as_json: bool) -> int:
         book = parse_rulebook(file, source)
     except ConfigError as error:
         reason = " ".join(str(error).removeprefix(f"{file}: ").split())
-    if book is not None and (lacking := list(_lacking(book))):
+    if book is not None and (lacking := list(lacking_in(book))):
         book, reason = None, "; ".join(lacking)
     if as_json:
         verdict = {
@@ -81,55 +75,6 @@ def _check(*, file: str, as_json: bool) -> int:
     else:
         click.echo(f"{file}: NOT ok: {reason}")
     return EXIT_DONE if book else EXIT_NO
-
-
-def _lacking(book: Rulebook) -> Iterator[str]:
-    """What a rulebook that can be judged by still lacks for a table with patrons at it.
-
-    Evidence and logs are judged by whatever a coup was played by, so none of this is asked there.
-    """
-    for bet in _MAIN_WAGERS:
-        if bet not in book.bets:
-            yield f"bets.{bet}: missing; write offered = false where the table does not take it"
-    if not book.sign.game.strip():
-        yield "sign.game: write what the sign calls the game"
-    if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
-        yield "sign.lines: write what the sign must say, such as the site's own help line"
-
-
-def named_rulebook(name: str) -> Rulebook:
-    """The rulebook that a command line asks for.
-
-    Args:
-        name: the id of a shipped one, or the path of a site's own, which ends in `.toml`.
-
-    Raises:
-        InputError: there is none, or it is faulty; one line that names file, key and reason.
-    """
-    return parse_rulebook(*_source(name))
-
-
-def read_file(path: str) -> bytes:
-    """The bytes of a small file that the command line names.
-
-    Raises:
-        InputError: it cannot be read, or it is far too long for what it should be.
-    """
-    try:
-        with Path(path).open("rb") as file:
-            source = file.read(_MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {reason}") from error
-    if len(source) > _MAX_BYTES:
-        raise InputError(f"{path}: longer than {_MAX_BYTES} bytes; that is another kind of file")
-    return source
-
-
-def _source(name: str) -> tuple[str, bytes]:
-    if name.endswith(_SUFFIX):
-        return name, read_file(name)
-    return f"{name}{_SUFFIX}", shipped_source(name)
 
 
 # ---- what a rulebook says ----

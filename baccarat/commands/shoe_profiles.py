@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
-from baccarat.commands.rulebook import read_file
+from baccarat.small_files import read_file
 from shoe_driver.edge.catalogue import load_profile, profile_names
 from shoe_driver.profile import Profile, parse_profile, profile_complaints
 

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
-from baccarat.commands.rulebook import named_rulebook
+from baccarat.rulebooks import named_rulebook
 from baccarat.services import configure_logging
 from events.bus import BusSettings
 from events.clock import SystemClock

@@ -29,7 +29,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         DriverConfig(
             topics=config.topics,
             url=config.shoe.url,
-            profile=config.shoe.profile,
+            profile=config.profile_name,
             journal_dir=config.journal_path,
             keep=_keep(config.shoe.keep),
         ),
@@ -53,7 +53,7 @@ def check(config: TableConfig) -> None:
     Raises:
         TableError: it does not exist, is in use, or may not be used: one line says which.
     """
-    profile = load_profile(config.shoe.profile)
+    profile = load_profile(config.profile_name)
     try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
 
 

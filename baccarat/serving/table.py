@@ -10,6 +10,7 @@ import structlog
 
 from baccarat.config_form import TableConfig
 from baccarat.inspection import inspect_behind
+from baccarat.rulebooks import known_rulebooks, site_rulebook
 from baccarat.services import Probe, no_probe
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -20,7 +21,6 @@ from table_core.shell.checkpoints import CheckpointKeys, Checkpoints
 from table_core.shell.looking_process import ReaderProcess
 from table_core.shell.service import TableService
 from table_core.shell.table import Table
-from table_core.stores import load_rulebook, shipped
 
 __all__ = ["check", "serve"]
 
@@ -33,7 +33,8 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     Raises:
         TableError: the rulebook, the log or the broker cannot be used; one line says which.
     """
-    rulebook, profile = load_rulebook(config.rulebook), load_profile(config.shoe.profile)
+    rulebook, profile = site_rulebook(config.rulebook_name), load_profile(config.profile_name)
+    files = config.rulebook_files
     keys, clock = _checkpoint_keys(config), SystemClock()
     with ExitStack() as stack:
         log = stack.enter_context(EventLog.open(config.log_path, config.origin))
@@ -44,7 +45,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             clock,
             roles=config.roles(),
             result_required=profile.result == "required",
-            library=tuple(map(load_rulebook, shipped())),
+            library=tuple(known_rulebooks(files).values()),
             probe=probe,
         )
         table.close_files(config.data.new_file)
@@ -59,7 +60,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
             consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
-            past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path]),
+            past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path, *files]),
         )
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")

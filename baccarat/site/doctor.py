@@ -57,7 +57,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
 
 def examine_port(config: TableConfig) -> Finding:
     """Open the shoe's port once. Not while the driver has it: then the driver is to be asked."""
-    profile = load_profile(config.shoe.profile)
+    profile = load_profile(config.profile_name)
     try:
         try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
     except LinkError as error:

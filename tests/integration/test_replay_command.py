@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from baccarat.replaying import known_rulebooks, state_at, view_of
+from baccarat.replaying import state_at, view_of
+from baccarat.rulebooks import known_rulebooks
 from events.log import EventLog
 from events.log_read import reading
 from events.verify import verify

@@ -1,0 +1,27 @@
+"""Small files that a person names."""
+
+from pathlib import Path
+from typing import Final
+
+from events.errors import InputError
+
+__all__ = ["read_file"]
+
+_MAX_BYTES: Final = 1024 * 1024  # hundreds of times the largest rulebook that is shipped
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a small file.
+
+    Raises:
+        InputError: it cannot be read, or it is far too long for what it should be.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            source = file.read(_MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read: {reason}") from error
+    if len(source) > _MAX_BYTES:
+        raise InputError(f"{path}: longer than {_MAX_BYTES} bytes; that is another kind of file")
+    return source
