@@ -148,7 +148,8 @@ def _rules(config: TableConfig) -> Iterator[Fault]:
     try:
         scale = site_rulebook(config.rulebook_name).sign.pay_scale
     except InputError as error:
-        yield Fault(key="rulebook", reason=str(error), example=example_of("rulebook"))
+        other = "" if is_file(config.rulebook) else "; or give the path of your own, a .toml"
+        yield Fault(key="rulebook", reason=f"{error}{other}", example=example_of("rulebook"))
         return
     if scale is not None and config.pay_scale not in {None, scale}:
         reason = (
