@@ -1,7 +1,8 @@
 """Who reads what: a worker owns a partition as long as its connection holds the lock of it.
 
 A worker that dies, or whose machine is cut off, loses its connection and with it its locks: nobody
-has to notice, and nothing stays behind. How many workers there are is told by a lock as well, which
+has to notice, and nothing stays behind. One that hangs, its connection open, asks nothing, and the
+server ends what asks nothing. How many workers there are is told by a lock as well, which
 they all hold together.
 """
 
@@ -16,6 +17,8 @@ __all__ = ["Shares", "fair_share"]
 
 # The class of our advisory locks, "bacp" in ASCII; 0 is held by all, a partition's by one.
 _CLASS: Final = 0x62616370
+# A worker looks how many there are every second; one that did not for so long hangs.
+_HANGS: Final = "SET idle_session_timeout = '8s'"
 _WORKERS: Final = """
 SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
 WHERE locktype = 'advisory' AND classid = %s AND objid = 0 AND objsubid = 2 AND granted
@@ -41,11 +44,13 @@ class Shares:
         self._connection = connection
 
     async def join(self) -> None:
-        """Be counted among the workers.
+        """Be counted among the workers, for as long as we ask something now and then.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
+        with explained(self._url):
+            await self._connection.execute(_HANGS)
         await self._ask("SELECT pg_advisory_lock_shared(%s, 0)", _CLASS)
 
     async def workers(self) -> int:

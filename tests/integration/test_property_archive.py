@@ -115,7 +115,7 @@ async def test_a_worker_killed_at_any_step_stores_nothing_twice(
     await site.until_archived(*logs)
 
 
-async def test_workers_share_and_the_share_of_one_that_dies_or_leaves_moves(
+async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_moves(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
     events = [carried_in(log) for log in logs]
@@ -135,6 +135,10 @@ async def test_workers_share_and_the_share_of_one_that_dies_or_leaves_moves(
         await site.say(each[100:150])
     await until_true(lambda: _count(site) == 150 * _TABLES, "archived")
     assert took < _MOVES_WITHIN_S, f"{took:.1f} s"
+    os.kill(second.pid, signal.SIGSTOP)
+    await site.until_shared(PARTITIONS)
+    os.kill(second.pid, signal.SIGCONT)
+    await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
     os.kill(second.pid, signal.SIGTERM)
     for each in events:
         await site.say(each[150:])
