@@ -72,6 +72,17 @@ program() {
     mv "$new" "$old"
     rm -rf "$old.undone"
 }
+# A build keeps its units beside it, so that they go back with it.
+units() {
+    for unit in "$1"/*; do install -D -m 0644 "$unit" "$root/etc/systemd/system/${unit##*/}"; done
+}
+reload() { [ -n "$root" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload; }
+is_back() {
+    [ ! -d "$old/systemd" ] || units "$old/systemd"
+    reload
+    say "the build before is in /opt/baccarat$1"
+    exit 0
+}
 if [ -n "$back" ]; then
     # Cut short by a power cut between two of its moves, it goes on from there, and loses no build.
     if [ ! -e "$old.undone" ]; then
@@ -80,8 +91,7 @@ if [ -n "$back" ]; then
         mv -T "$old.undone" "$old"
     elif [ ! -e "$old.before" ]; then
         mv -T "$old.undone" "$old.before"
-        say "the build before is in /opt/baccarat since the last --back, which was cut short"
-        exit 0
+        is_back " since the last --back, which was cut short"
     else
         rm -rf "$old.undone"
     fi
@@ -90,8 +100,7 @@ if [ -n "$back" ]; then
     [ ! -e "$old" ] || mv -T "$old" "$old.undone"
     mv -T "$old.before" "$old"
     [ ! -e "$old.undone" ] || mv -T "$old.undone" "$old.before"
-    say "the build before is in /opt/baccarat; start the services again between two coups"
-    exit 0
+    is_back "; start the services again between two coups"
 fi
 if [ "$(cat "$old/build" 2>/dev/null)" = "$build" ]; then
     say "/opt/baccarat is this build already"
@@ -100,7 +109,9 @@ else
 fi
 
 say "units, users, folders, rules"
-for unit in "$here"/systemd/*; do put "systemd/${unit##*/}" "/etc/systemd/system/${unit##*/}" 0644; done
+rm -rf "$old/systemd"
+cp -R "$here/systemd" "$old/systemd"
+units "$old/systemd"
 put sysusers.d/baccarat.conf /usr/lib/sysusers.d/baccarat.conf 0644
 put tmpfiles.d/baccarat.conf /usr/lib/tmpfiles.d/baccarat.conf 0644
 put udev/70-baccarat-shoe.rules /etc/udev/rules.d/70-baccarat-shoe.rules 0644
@@ -110,9 +121,8 @@ systemd-tmpfiles ${root:+--root="$root"} --create baccarat.conf
 
 [ -z "$root" ] || { say "done, in $root"; exit 0; }
 now=--now
-if [ -d /run/systemd/system ]; then
-    systemctl daemon-reload
-else
+reload
+if [ ! -d /run/systemd/system ]; then
     now= # in the making of an image, say
     say "systemd does not run here: what is enabled starts when it does"
 fi

@@ -35,6 +35,9 @@ chmod +x "$3/bin/python"
 """
 
 
+_UNIT: Final = "baccarat-table@.service"
+
+
 class Machine:
     """A root with a table's log in it."""
 
@@ -67,8 +70,14 @@ class Machine:
         return [f"{each.name} {(each / 'build').read_text().strip()[:8]}" for each in places]
 
     def older(self) -> None:
-        """What is installed was another build."""
+        """What is installed was another build, with another unit."""
         (self.root / "opt/baccarat/build").write_text("earlier\n")
+        (self.root / f"opt/baccarat/systemd/{_UNIT}").write_text("earlier\n")
+
+    @property
+    def unit(self) -> str:
+        """The first line of a unit that is installed."""
+        return (self.root / f"etc/systemd/system/{_UNIT}").read_text().splitlines()[0]
 
     def event_of_tomorrow(self) -> None:
         """The log goes on with an event that only a later build knows; its chain is whole."""
@@ -99,6 +108,7 @@ def test_an_upgrade_keeps_the_build_before_and_a_way_back(machine: Machine) -> N
     for now, before in (("earlier", this), (this, "earlier")):
         code, said = machine.install("--back")
         assert (code, machine.builds) == (0, [f"baccarat {now}", f"baccarat.before {before}"])
+        assert (machine.unit == "earlier") == (now == "earlier")
         assert "start the services again" in said
 
 
@@ -148,6 +158,7 @@ def test_a_way_back_that_was_cut_short_is_gone_to_its_end(machine: Machine, move
         Path(f"{now}.before").rename(now)
     assert machine.install("--back")[0] == 0
     assert machine.builds == ["baccarat earlier", f"baccarat.before {this}"]
+    assert machine.unit == "earlier"
 
 
 def test_without_a_build_before_there_is_no_way_back(machine: Machine) -> None:
