@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.console_table import ConsoleTable, console_table
 from tests.support.screens import Screen, chromium, screen
@@ -255,6 +255,53 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
     expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")
     page.locator("dialog .cancel").click()
     pit.ask("set_limits")
+
+
+def test_the_tables_chips_are_counted_by_pieces_and_two_people_sign(
+    pit: Screen, table: ConsoleTable
+) -> None:
+    page = pit.page
+
+    def chips(command: str) -> Locator:
+        return page.locator(f"#chips [data-command={command}]")
+
+    settle(pit, "C")
+    expect(page.locator("#float")).to_have_text("No float has been opened")
+    expect(chips("fill")).to_be_disabled()
+    chips("open_float").click()
+    # 20 of 25.00 and 30 of 100.00; the rest of the tray is empty, and is not said.
+    pit.fill(**{"float_id": "20261127-01", "pieces-2": "20", "pieces-3": "30", "signed": "s1"})
+    expect(page.locator("dialog output")).to_have_text("Total 3,500.00")
+    page.locator("dialog .go").click()
+    expect(page.locator("dialog p.said")).to_contain_text("(signatures_required)")
+    pit.fill(signed="s1, s2", **{"worth-6": "lots", "pieces-6": "1"})
+    page.locator("dialog .go").click()
+    assert len(pit.commands("open_float")) == 1  # what is no amount is not sent
+    pit.fill(**{"pieces-6": ""})
+    pit.go("open_float")
+    sent = pit.commands("open_float")[-1]
+    assert (sent["currency"], sent["signed"]) == ("AUD", ["s1", "s2"])
+    assert sent["chips"] == [
+        {"denomination": 2500, "pieces": 20},
+        {"denomination": 10_000, "pieces": 30},
+    ]
+    expect(page.locator("#float dd").first).to_have_text("20261127-01 · open")
+    chips("fill").click()
+    pit.fill(**{"slip": "F7", "pieces-3": "10", "signed": "s1 c9"})
+    pit.go("fill")
+    chips("correct_chips").click()
+    expect(page.locator("dialog [name=float_id]")).to_have_value("20261127-01")
+    pit.fill(**{"move": "fill", "slip": "F7", "reason": "miscounted", "pieces-3": "11"})
+    pit.fill(signed="s1 c9")
+    pit.go("correct_chips")
+    expect(page.locator("#float")).to_contain_text("Fill F71,100.00")
+    chips("close_float").click()
+    pit.fill(**{"pieces-2": "18", "pieces-3": "41", "signed": "s1 s2"})
+    pit.go("close_float")
+    expect(page.locator("#float dd").first).to_have_text("20261127-01 · closed")
+    expect(page.locator("#float dd").last).to_have_text("4,550.00")
+    kinds = ("float_opened", "chips_filled", "chips_corrected", "float_closed")
+    assert [table.events(kind) for kind in kinds] == [1, 1, 1, 1]
 
 
 def test_the_cage_is_shown_as_the_table_knows_it(pit: Screen, table: ConsoleTable) -> None:

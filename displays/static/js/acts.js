@@ -1,6 +1,8 @@
 // The table's commands as big buttons, for dealer and pit alike. What each needs beyond a press is
 // asked in a dialog; what it is refused for now stands in its title.
 
+import { askForChips } from "./chips.js";
+import { nextOfDay } from "./day_number.js";
 import { el } from "./dom.js";
 import { askFor } from "./forms.js";
 import { askForLimits } from "./limits.js";
@@ -20,17 +22,8 @@ const placed = ({ place, ...others }) => {
   return { hand, number: Number(number), ...others };
 };
 
-/** The next shoe's id: today, and the number after the last. */
-function nextShoe(last) {
-  const now = new Date();
-  const two = (value) => String(value).padStart(2, "0");
-  const today = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
-  const [day, number] = last ? last.split("-") : ["", "0"];
-  return day >= today ? `${day}-${two(Number(number) + 1)}` : `${today}-01`;
-}
-
 const shoeFields = (station) => [
-  { name: "shoe", kind: "text", value: nextShoe(station.state.shoe?.id) },
+  { name: "shoe", kind: "text", value: nextOfDay(station.state.shoe?.id) },
   {
     name: "decks",
     kind: "select",
@@ -106,6 +99,12 @@ const FORMS = {
     });
   },
   set_limits: askForLimits,
+  ...Object.fromEntries(
+    ["open_float", "fill", "credit", "count_chips", "close_float", "correct_chips"].map((command) => [
+      command,
+      (station) => askForChips(station, command),
+    ]),
+  ),
   assign_dealer: (station) =>
     askFor(station, {
       command: "assign_dealer",

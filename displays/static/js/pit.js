@@ -1,6 +1,7 @@
 // The pit's screen: what needs a person, the way out of it, and putting coups right.
 
 import { actButton } from "./acts.js";
+import { drawFloat } from "./chips.js";
 import { Record } from "./correct.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
@@ -27,6 +28,7 @@ const MORE = [
   ["assign_dealer", { key: "D" }],
   ["set_limits", { key: "T" }],
 ];
+const CHIPS = ["open_float", "fill", "credit", "count_chips", "close_float", "correct_chips"];
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
   false: { kind: "not", mark: "✗" },
@@ -51,6 +53,7 @@ byId("more").append(
     actButton(station, command, how.form ? { ...how, label: word("irregularity.record") } : how),
   ),
 );
+byId("chips").append(...CHIPS.map((command) => actButton(station, command)));
 listenForShortcuts();
 station.onHealth((now) => {
   health = now;
@@ -64,6 +67,7 @@ function render(state) {
   drawAlarms(state);
   drawHealth(state);
   drawCommission(state);
+  drawFloat(byId("float"), state, word);
   record.offer(state);
 }
 

@@ -1,0 +1,118 @@
+// The table's chips: the float, what the cage brings and takes, counts. Pieces by value, and never
+// a sum that somebody worked out: the sum stands beside them as they are typed.
+
+import { nextOfDay } from "./day_number.js";
+import { el, fill } from "./dom.js";
+import { askFor } from "./forms.js";
+import { chipsFor, money, parseMoney, typed } from "./money.js";
+
+const SPARE_ROWS = 2;
+
+const slip = [
+  { name: "slip", kind: "text" },
+  { name: "reference", kind: "text", required: false },
+];
+
+/** What each command asks for beside chips and signatures. */
+const FIELDS = {
+  open_float: ({ state }) => [{ name: "float_id", kind: "text", value: nextOfDay(state.floats.at(-1)?.float_id) }],
+  fill: () => slip,
+  credit: () => slip,
+  count_chips: () => [{ name: "occasion", kind: "text", required: false }],
+  close_float: () => [],
+  correct_chips: ({ state, word }) => [
+    { name: "float_id", kind: "text", value: state.floats.at(-1)?.float_id ?? "" },
+    {
+      name: "move",
+      kind: "select",
+      options: ["opening", "fill", "credit", "closing"].map((value) => ({ value, text: word(`move.${value}`) })),
+    },
+    { name: "slip", kind: "text", required: false },
+    { name: "reason", kind: "reason" },
+  ],
+};
+
+/**
+ * Ask for pieces by value, and for who signed.
+ *
+ * @param {import("./station.js").Station} station
+ * @param {string} command
+ */
+export function askForChips(station, command) {
+  const { word, state } = station;
+  const { currency } = state.rulebook;
+  askFor(station, {
+    command,
+    about: `${word("chips.about")} (${currency})`,
+    fields: [
+      ...FIELDS[command](station),
+      pieces(state.rulebook, word),
+      { name: "signed", kind: "text", read: (text) => text.split(/[\s,;]+/).filter(Boolean) },
+    ],
+    build: (values) => (command === "open_float" ? { currency, ...values } : values),
+  });
+}
+
+/** Rows of a value and how many pieces of it; a row without a number of pieces says nothing. */
+function pieces({ currency, unit }, word) {
+  const values = [...chipsFor(currency, unit).map((value) => typed(value, currency)), ...Array(SPARE_ROWS).fill("")];
+  const rows = values.map((value, n) => row({ value, n, currency, word }));
+  const total = el("output", {});
+  const said = () => rows.filter(({ count }) => count.value !== "");
+  const read = () =>
+    said().map(({ worth, count }) => ({ denomination: parseMoney(worth.value, currency), pieces: Number(count.value) }));
+  const add = () => {
+    const sum = read().reduce((so_far, each) => so_far + (each.denomination ?? 0) * each.pieces, 0);
+    total.textContent = `${word("chips.total")} ${money(sum, currency)}`;
+  };
+  const heads = ["chips.value", "chips.pieces"].map((head) => el("th", { scope: "col" }, word(head)));
+  const body = rows.map(({ worth, count }) => el("tr", {}, el("td", {}, worth), el("td", {}, count)));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...body));
+  const element = el("div.limits.chips", { on: { input: add } }, table, total);
+  add();
+  return { name: "chips", kind: "own", element, read };
+}
+
+function row({ value, n, currency, word }) {
+  const worth = el("input", {
+    name: `worth-${n}`,
+    value,
+    autocomplete: "off",
+    inputMode: "decimal",
+    maxLength: 16,
+    aria: { label: word("chips.value") },
+  });
+  const count = el("input", {
+    name: `pieces-${n}`,
+    type: "number",
+    min: 0,
+    step: 1,
+    autocomplete: "off",
+    aria: { label: `${word("chips.pieces")} ${value}`.trim() },
+  });
+  const judge = () => {
+    const wrong = count.value !== "" && !parseMoney(worth.value, currency);
+    worth.setCustomValidity(wrong ? word("limits.not_money") : "");
+  };
+  for (const input of [worth, count]) input.addEventListener("input", judge);
+  return { worth, count };
+}
+
+/** The newest float in sums: what it was opened with, what came and went, how it was counted. */
+export function drawFloat(container, { floats }, word) {
+  const newest = floats.at(-1);
+  if (!newest) {
+    fill(container, el("p", {}, word("chips.none")));
+    return;
+  }
+  const { currency, slips } = newest;
+  const rows = [
+    [word("chips.float"), `${newest.float_id} · ${word(newest.closing === null ? "chips.open" : "chips.closed")}`],
+    [word("move.opening"), money(newest.opening, currency)],
+    ...slips.map((each) => [`${word(`move.${each.move}`)} ${each.slip}`, money(each.amount, currency)]),
+    newest.counted === null ? null : [word("chips.counted"), money(newest.counted, currency)],
+    newest.closing === null ? null : [word("move.closing"), money(newest.closing, currency)],
+    newest.drop === null ? null : [word("chips.drop"), money(newest.drop, currency)],
+  ].filter(Boolean);
+  fill(container, el("dl.health", {}, ...rows.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
+}

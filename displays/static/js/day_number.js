@@ -1,0 +1,10 @@
+// Ids of a day's shoes and floats: the day, and a number that rises.
+
+/** The next one: today, and the number after the last. */
+export function nextOfDay(last) {
+  const now = new Date();
+  const two = (value) => String(value).padStart(2, "0");
+  const today = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
+  const [day, number] = last ? last.split("-") : ["", "0"];
+  return day >= today ? `${day}-${two(Number(number) + 1)}` : `${today}-01`;
+}
