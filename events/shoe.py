@@ -290,7 +290,8 @@ class LinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         short_copies: reports of which fewer copies came than the profile sends.
         rejected: frames rejected since the driver started.
         journal: id of the journal being written.
-        head: the newest `seq` of that journal.
+        head: the newest `seq` of that journal, with those that reports will have which wait for a
+            missing one.
         reason: why the link is down, else empty.
         copies: finished reports of which one copy came, two, and so on; empty where none are sent.
         resends: reports that came again although they had been taken: an acknowledgement was lost

@@ -98,6 +98,15 @@ class Decoder:
         return self._listener.resends
 
     @property
+    def promised(self) -> int:
+        """The number up to which events are certain to come, of what the device has sent so far.
+
+        It is the head, unless reports wait for one before them. Whoever has read up to the head
+        knows nothing of those, and they fell before whatever happens now.
+        """
+        return self.head + self._listener.awaited
+
+    @property
     def ought_to_speak(self) -> bool:
         """Whether silence past the profile's limit is a stall."""
         return self.in_deal or self._profile.has_beat

@@ -55,6 +55,11 @@ class Listener(Protocol):
         ...
 
     @property
+    def awaited(self) -> int:
+        """How many reports will be told at least of what has come, or is known to be missing."""
+        ...
+
+    @property
     def memory(self) -> str | None:
         """What the next frame is judged by, once `settled`; None before the first frame."""
         ...
@@ -105,6 +110,10 @@ class _Silent:
 
     @property
     def resends(self) -> int:
+        return 0
+
+    @property
+    def awaited(self) -> int:
         return 0
 
     def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - the protocol's signature
@@ -217,6 +226,10 @@ class _RefListener(_Silent):
     @property
     def resends(self) -> int:
         return self._window.resends
+
+    @property
+    def awaited(self) -> int:
+        return self._window.awaited
 
     @property
     def memory(self) -> str | None:

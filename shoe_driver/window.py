@@ -105,6 +105,19 @@ class ResendWindow:
         """Whether nothing is held back, and nothing is known by halves."""
         return not self._held and (self.boot is None) == (self.due is None)
 
+    @property
+    def awaited(self) -> int:
+        """How many reports and findings there will be at least of what is held or missing now.
+
+        What is missing comes, or is told as lost; but a power-up that was told already is not told
+        again.
+        """
+        if self.due is None:
+            return 0
+        named = self._end is not None and self._ahead(self._end) > 0
+        gap = bool(self._held) or named
+        return len(self._held) + (gap and not self._boot_told)
+
     def reopened(self) -> None:
         """The link is another one: patience begins anew."""
         self._gap = self._asked_ms = None

@@ -34,8 +34,9 @@ def profile_text(name: str) -> bytes:
         raise InputError(f"no wire profile {name!r}; there are {known}, or give a path to a .toml")
     try:
         return Path(name).read_bytes()
-    except OSError as error:
-        raise InputError(f"wire profile {name}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"wire profile {name}: {reason}") from error
 
 
 def load_profile(name: str) -> Profile:

@@ -1,7 +1,8 @@
 """The bus side of the driver: what is told to the core, and what the core acknowledges.
 
 The core must not believe that it has caught up when it has not. So `link/shoe` with the new head
-goes out before the events it counts, where there are several. One that goes out alone, and is the
+goes out before the events it counts, where there are several. Reports that wait for a missing one
+count as well: they have no number yet, and will have. One that goes out alone, and is the
 head, says so by its number: it waits for no other message, and `link/shoe` follows at the next
 tick. (mosquitto keeps that order. nats-server keeps it within one topic only: there an event may
 arrive just before its head, and raises the head itself.)
@@ -164,7 +165,7 @@ class Teller:
 
     def told(self) -> None:
         """There may be new events."""
-        newest = (self._recorder.journal, self._recorder.decoder.head)
+        newest = (self._recorder.journal, self._recorder.decoder.promised)
         if self._told != newest:
             if self._connected and self._head_is_all_there_is():
                 self._told, self._status_due = newest, True
@@ -244,7 +245,7 @@ class Teller:
         A core that does not know the journal yet takes no head from an event.
         """
         due = [seq for seq, _ in self._recorder.outbox.due()]
-        return self._told[0] == self._recorder.journal and due == [self._recorder.decoder.head]
+        return self._told[0] == self._recorder.journal and due == [self._recorder.decoder.promised]
 
     def _pump(self) -> None:
         """Send what is due and was made public; what finds no room is due again at a tick."""
@@ -286,7 +287,7 @@ class Teller:
             short_copies=short_copies,
             rejected=rejected,
             journal=self._recorder.journal,
-            head=decoder.head,
+            head=decoder.promised,
             reason="" if link.held else link.reason,
             copies=self._recorder.copies,
             resends=self._recorder.resends,

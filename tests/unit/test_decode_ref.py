@@ -379,6 +379,47 @@ def test_what_is_told_and_what_is_lost_tile_the_numbers(order: list[int], first:
     assert len(told) <= len(set(order))
 
 
+happenings = st.lists(
+    st.one_of(
+        st.tuples(st.just("drawn"), st.integers(0, 90)),
+        st.tuples(st.just("beat"), st.integers(0, 90)),
+        st.tuples(st.just("another boot speaks"), st.integers(0, 5)),
+        st.tuples(st.just("powered up"), st.just(0)),
+    ),
+    max_size=60,
+)
+
+
+@given(happenings)
+def test_what_is_promised_of_what_waits_is_told_in_the_end(steps: list[tuple[str, int]]) -> None:
+    """A number that never came would keep betting shut for ever."""
+    decoder, boot, most = Decoder(REF), BOOT, 0
+    for kind, seq in steps:
+        boot += kind in {"another boot speaks", "powered up"}
+        if kind == "beat":
+            decoder.feed_bare(beat(seq, max(0, seq - 63), max(0, seq - 63), boot=boot))
+        elif kind == "powered up":
+            decoder.feed_bare(ref_frame(POWER_UP, 0, boot=boot))
+        else:
+            decoder.feed_bare(drawn(seq, boot=boot))
+        most = max(most, decoder.promised)
+    decoder.feed_bare(ref_frame(POWER_UP, 0, boot=boot + 1))
+    decoder.finish()
+    assert decoder.head == decoder.promised >= most
+
+
+def test_reports_that_wait_for_a_missing_one_are_promised() -> None:
+    decoder = Decoder(REF)
+    decoder.feed_bare(BOOTED + drawn(1))
+    assert (decoder.head, decoder.promised) == (2, 2)
+    decoder.feed_bare(drawn(3) + drawn(4))
+    assert (decoder.head, decoder.promised) == (2, 5)  # 2 as well, or that it is lost
+    decoder.feed_bare(drawn(2))
+    assert (decoder.head, decoder.promised) == (5, 5)
+    decoder.feed_bare(beat(5))  # a last one, behind which nothing came
+    assert (decoder.head, decoder.promised) == (5, 6)
+
+
 @given(st.permutations(range(1, 64)))
 def test_in_whatever_order_the_last_64_come_nothing_is_lost(order: list[int]) -> None:
     decoder = Decoder(REF)
