@@ -28,15 +28,20 @@ from shoe_driver.edge.endpoint import parse_url
 from table_core.authority import ROLES
 from table_core.limits import limit_faults
 
-__all__ = ["load_config"]
+__all__ = ["load_config", "rule_faults"]
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _HOST_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _SECRET: Final = ("password", "secret", "token")
 
 
-def load_config(path: Path) -> TableConfig:
+def load_config(path: Path, *, rules: bool = True) -> TableConfig:
     """Read and check a table's configuration.
+
+    Args:
+        path: the file.
+        rules: whether the rulebooks are read too. What a person edits there must not keep a
+            service from starting again that has nothing to do with them.
 
     Raises:
         ConfigError: the file is missing or no TOML.
@@ -55,7 +60,8 @@ def load_config(path: Path) -> TableConfig:
     if config is not None:
         config = msgspec.structs.replace(config, base=str(path.resolve().parent))
         told = {fault.key for fault in faults}
-        faults.extend(fault for fault in _senseless(config) if fault.key not in told)
+        senseless = (*_senseless(config), *(rule_faults(config) if rules else ()))
+        faults.extend(fault for fault in senseless if fault.key not in told)
     if faults or config is None:
         raise ConfigFaults(str(path), faults)
     return config
@@ -131,7 +137,7 @@ def _reads(kind: Any, value: object) -> bool:
 
 def _senseless(config: TableConfig) -> Iterator[Fault]:
     """What is well formed, and cannot be."""
-    for look in (_names, _rules, _limits, _shoe, _users, _bus, _displays, _secrets, _no_password):
+    for look in (_names, _shoe, _users, _bus, _displays, _secrets, _no_password):
         yield from look(config)
 
 
@@ -143,13 +149,22 @@ def _names(config: TableConfig) -> Iterator[Fault]:
             yield Fault(key=key, reason=reason, example=example_of(key))
 
 
+def rule_faults(config: TableConfig) -> Iterator[Fault]:
+    """What is wrong with the rulebooks, and with limits over them."""
+    yield from _rules(config)
+    yield from _limits(config)
+
+
 def _rules(config: TableConfig) -> Iterator[Fault]:
     yield from _library(config)
     try:
         scale = site_rulebook(config.rulebook_name).sign.pay_scale
     except InputError as error:
-        other = "" if is_file(config.rulebook) else "; or give the path of your own, a .toml"
-        yield Fault(key="rulebook", reason=f"{error}{other}", example=example_of("rulebook"))
+        if is_file(config.rulebook):
+            yield Fault(key="rulebook", reason=str(error))
+        else:
+            reason = f"{error}; or give the path of your own, a .toml"
+            yield Fault(key="rulebook", reason=reason, example=example_of("rulebook"))
         return
     if scale is not None and config.pay_scale not in {None, scale}:
         reason = (
@@ -168,7 +183,7 @@ def _library(config: TableConfig) -> Iterator[Fault]:
                 )
             site_rulebook(str(config.beside(name)))
         except InputError as error:
-            yield Fault(key="library", reason=str(error), example=example_of("library"))
+            yield Fault(key="library", reason=str(error))
 
 
 def _limits(config: TableConfig) -> Iterator[Fault]:

@@ -276,10 +276,14 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return self._name_or_file(self.rulebook)
 
     @property
-    def rulebook_files(self) -> tuple[str, ...]:
-        """The files of the site's own rulebooks, that in force first."""
-        names = map(self._name_or_file, (self.rulebook, *self.library))
-        return tuple(name for name in names if name.endswith(_FILE))
+    def library_files(self) -> tuple[str, ...]:
+        """The files of the site's further rulebooks."""
+        return tuple(str(self.beside(name)) for name in self.library)
+
+    @property
+    def kept_rulebooks(self) -> Path:
+        """Where copies of the site's own rulebooks are, beside the log."""
+        return self.log_path.with_name("rulebooks")
 
     @property
     def profile_name(self) -> str:

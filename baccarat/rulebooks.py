@@ -5,6 +5,8 @@ from typing import Final
 
 from baccarat.small_files import read_file
 from events.errors import ConfigError
+from events.wagering import LimitsSet
+from table_core.limits import limit_faults
 from table_core.rulebook import Rulebook
 from table_core.rulebook_form import parse_rulebook
 from table_core.stores import load_rulebook, shipped, shipped_source
@@ -19,6 +21,9 @@ __all__ = [
 ]
 
 _SUFFIX: Final = ".toml"
+_LONGEST_ID: Final = 64
+_LONGEST_LINE: Final = 400
+_MOST_LINES: Final = 50
 _MAIN_WAGERS: Final = ("player", "banker", "tie")  # of every game of the seeds
 
 
@@ -49,23 +54,17 @@ def source_of(name: str) -> bytes:
 
 
 def site_rulebook(name: str) -> Rulebook:
-    """A rulebook that a table may play by: as `named_rulebook`, with an id that is its own.
+    """A rulebook that a table may play by: as `named_rulebook`, and it lacks nothing.
 
-    Logs and ledgers name a rulebook by its id, so that another than the shipped one by the same
-    name would be taken for it.
+    Its id is its own: ledgers and reports name a rulebook by its id, and would take another than
+    the shipped one by the same name for that.
 
     Raises:
-        InputError: as there; it lacks what a table needs; or it calls itself as one that is
-            shipped and says something else.
+        InputError: as there; or it lacks what a table needs.
     """
     book = named_rulebook(name)
     if lacking := "; ".join(lacking_in(book)):
         raise ConfigError(f"{name}: {lacking}")
-    if is_file(name) and book.id in shipped() and book.hash != load_rulebook(book.id).hash:
-        raise ConfigError(
-            f"{name}: id: {book.id!r} is that of a shipped rulebook, and this file says something "
-            'else; give it an id of its own, such as `id = "harbour-house"`'
-        )
     return book
 
 
@@ -84,6 +83,11 @@ def lacking_in(book: Rulebook) -> Iterator[str]:
 
     Evidence and logs are judged by whatever a coup was played by, so none of this is asked there.
     """
+    if book.id in shipped() and book.hash != load_rulebook(book.id).hash:
+        yield (
+            f"id: {book.id!r} is that of a shipped rulebook, of which this is no exact copy; give "
+            'it an id of its own, such as `id = "harbour-house"`'
+        )
     for bet in _MAIN_WAGERS:
         if bet not in book.bets:
             yield f"bets.{bet}: missing; write offered = false where the table does not take it"
@@ -91,3 +95,19 @@ def lacking_in(book: Rulebook) -> Iterator[str]:
         yield "sign.game: write what the sign calls the game"
     if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
         yield "sign.lines: write what the sign must say, such as the site's own help line"
+    yield from _unshowable(book)
+    yield from limit_faults(book, LimitsSet())
+
+
+def _unshowable(book: Rulebook) -> Iterator[str]:
+    """Texts that a screen or a message has no room for."""
+    for key, text, most in (
+        ("id", book.id, _LONGEST_ID),
+        ("title", book.title, _LONGEST_LINE),
+        ("sign.game", book.sign.game, _LONGEST_LINE),
+        *(("sign.lines", line, _LONGEST_LINE) for line in book.sign.lines),
+    ):
+        if len(text) > most or not text.isprintable():
+            yield f"{key}: at most {most} characters, and each of them to be seen"
+    if len(book.sign.lines) > _MOST_LINES:
+        yield f"sign.lines: at most {_MOST_LINES}"

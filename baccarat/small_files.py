@@ -17,6 +17,8 @@ def read_file(path: str) -> bytes:
         InputError: it cannot be read, or it is far too long for what it should be.
     """
     try:
+        if Path(path).exists() and not Path(path).is_file():
+            raise InputError(f"{path}: is no file")
         with Path(path).open("rb") as file:
             source = file.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:

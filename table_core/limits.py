@@ -17,7 +17,10 @@ def with_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
     """The rulebook as far as placing wagers goes; its hash stays the file's."""
     if limits == LimitsSet():
         return rulebook
-    bets = {each.bet: _limited(rulebook.bets[each.bet], each) for each in _known(rulebook, limits)}
+    bets = {
+        each.bet: _limited(rulebook.bets[each.bet], each, rulebook.unit)
+        for each in _known(rulebook, limits)
+    }
     table = rulebook.limits
     return replace(
         rulebook,
@@ -31,42 +34,51 @@ def with_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
 
 
 def limit_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
-    """What is wrong with limits that a person wants to set, a line each."""
+    """What is wrong with limits that a person wants to set, a line each.
+
+    Without any (`LimitsSet()`) it is what is wrong with the rulebook's own.
+    """
+    senseless = [*_senseless(rulebook, limits)]
+    yield from senseless or _out_of_reach(with_limits(rulebook, limits))
+
+
+def _senseless(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
     for each in limits.bets:
         bet = rulebook.bets.get(each.bet)
         if bet is None:
             yield f"{each.bet!r} is not in rulebook {rulebook.id}"
             continue
-        limited = _limited(bet, each)
-        if limited.minimum < 1 or limited.step < 1:
+        step = bet.step if each.step is None else each.step
+        limited = _limited(bet, each, rulebook.unit)
+        if limited.minimum < 1 or step < 1:
             yield f"{each.bet}: minimum and step are at least 1"
         elif limited.maximum is not None and limited.maximum < limited.minimum:
             yield f"{each.bet}: maximum {limited.maximum} is below minimum {limited.minimum}"
-        elif limited.step % rulebook.unit:
-            yield f"{each.bet}: step {limited.step} is no multiple of {rulebook.unit}"
-        elif _least(limited) > (most := limited.maximum or MAX_STAKE):
-            yield (
-                f"{each.bet}: no multiple of step {limited.step} lies from minimum "
-                f"{limited.minimum} to {most}"
-            )
-    yield from _table_faults(rulebook, limits)
-
-
-def _table_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
-    """Of the limits over all bets: below 1, or below the least that must be wagered."""
-    bets = with_limits(rulebook, limits).bets.values()
-    offered = {bet.id: _least(bet) for bet in bets if bet.offered and bet.step > 0}
-    sides = [least for bet, least in offered.items() if bet in SIDES]
-    for name, value, leasts in (
-        ("table_maximum", limits.table_maximum, offered.values()),
-        ("differential", limits.differential, sides),
+        elif step % rulebook.unit:
+            yield f"{each.bet}: step {step} is no multiple of {rulebook.unit}"
+    for name, value in (
+        ("table_maximum", limits.table_maximum),
+        ("differential", limits.differential),
     ):
-        if value is None:
-            continue
-        if value < 1:
+        if value is not None and value < 1:
             yield f"{name}: {value} is less than 1"
-        elif value < min(leasts, default=0):
-            yield f"{name}: {value} is below {min(leasts)}, the least that may be wagered"
+
+
+def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
+    """Limits that no wager can meet."""
+    offered = [bet for bet in rulebook.bets.values() if bet.offered]
+    for bet in offered:
+        if _least(bet) > (most := bet.maximum or MAX_STAKE):
+            reach = f"from minimum {bet.minimum} to {most}"
+            yield f"{bet.id}: no multiple of step {bet.step} lies {reach}"
+    sides = [bet for bet in offered if bet.id in SIDES]
+    for name, value, bets in (
+        ("table_maximum", rulebook.limits.table_maximum, offered),
+        ("differential", rulebook.limits.differential, sides),
+    ):
+        least = min(map(_least, bets), default=0)
+        if value is not None and value < least:
+            yield f"{name}: {value} is below {least}, the least that may be wagered"
 
 
 def _least(bet: Bet) -> int:
@@ -79,10 +91,16 @@ def _known(rulebook: Rulebook, limits: LimitsSet) -> Iterator[BetLimits]:
     return (each for each in limits.bets if each.bet in rulebook.bets)
 
 
-def _limited(bet: Bet, limits: BetLimits) -> Bet:
+def _limited(bet: Bet, limits: BetLimits, unit: int) -> Bet:
+    """A bet with the table's limits over it.
+
+    A step that was set under another version of the rulebook may be no multiple of the unit: what
+    such a stake wins could not be paid, so the rulebook's own step holds.
+    """
+    step = limits.step
     return replace(
         bet,
         minimum=bet.minimum if limits.minimum is None else limits.minimum,
         maximum=bet.maximum if limits.maximum is None else limits.maximum,
-        step=bet.step if limits.step is None else limits.step,
+        step=bet.step if step is None or step < 1 or step % unit else step,
     )

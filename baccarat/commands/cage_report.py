@@ -98,7 +98,13 @@ def _currencies(reports: Sequence[Report], asked: str | None) -> dict[tuple[str,
 def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
     edges: dict[tuple[str, str], Fraction] = {}
     for file in files:
-        edges |= _edges_in(file)
+        said = _edges_in(file)
+        # Versions of one rulebook: of which of them an edge is, the ledger does not know.
+        twice = [key for key in said.keys() & edges.keys() if said[key] != edges[key]]
+        if twice:
+            name, bet = min(twice)
+            raise InputError(f"--odds {file}: {name}, {bet}: another file has said otherwise")
+        edges |= said
     known = {rulebook for rulebook, _ in edges}
     for name in ledger.rulebooks(chosen):
         if name in shipped() and name not in known:

@@ -105,6 +105,10 @@ def edges(config: Path, files: tuple[str, ...]) -> None:
     """
     url = archive_of(load_property(config))
     books = [*map(load_rulebook, shipped()), *map(site_rulebook, files)]
+    hashes: dict[str, str] = {}
+    for book in books:
+        if hashes.setdefault(book.id, book.hash) != book.hash:
+            raise InputError(f"--rulebook: {book.id} is given in two versions: give one")
     migrate(url)
     for book in books:
         found = exact_odds(book, full_shoe(book.decks))

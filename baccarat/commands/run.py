@@ -32,7 +32,8 @@ _BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
 @click.option("--patient", is_flag=True, help="Wait for a shoe port that is not there yet.")
 def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
     """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
-    loaded = {path: load_config(path) for path in config}
+    # A service by itself reads the rulebooks where it needs them: the table does.
+    loaded = {path: load_config(path, rules=only is None) for path in config}
     check_apart(loaded)
     for name in [only] if only else sorted(SERVICES):
         for each in loaded.values():

@@ -8,15 +8,18 @@ from typing import Final
 
 import structlog
 
+from baccarat.config import rule_faults
+from baccarat.config_faults import ConfigFaults
 from baccarat.config_form import TableConfig
 from baccarat.inspection import inspect_behind
-from baccarat.rulebooks import known_rulebooks, site_rulebook
+from baccarat.kept_rulebooks import keep_rulebooks
 from baccarat.services import Probe, no_probe
 from events.clock import SystemClock
 from events.errors import ConfigError
 from events.keys import load_signing_key
 from events.log import EventLog
 from shoe_driver.edge.catalogue import load_profile
+from table_core.limits import limit_faults
 from table_core.shell.checkpoints import CheckpointKeys, Checkpoints
 from table_core.shell.looking_process import ReaderProcess
 from table_core.shell.service import TableService
@@ -33,21 +36,27 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     Raises:
         TableError: the rulebook, the log or the broker cannot be used; one line says which.
     """
-    rulebook, profile = site_rulebook(config.rulebook_name), load_profile(config.profile_name)
-    files = config.rulebook_files
+    if faults := [*rule_faults(config)]:
+        raise ConfigFaults(config.origin, faults)
+    kept = keep_rulebooks(config.kept_rulebooks, config.rulebook_name, config.library_files)
+    profile = load_profile(config.profile_name)
     keys, clock = _checkpoint_keys(config), SystemClock()
     with ExitStack() as stack:
         log = stack.enter_context(EventLog.open(config.log_path, config.origin))
         table = Table(
             log,
             config.topics,
-            rulebook,
+            kept.in_force,
             clock,
             roles=config.roles(),
             result_required=profile.result == "required",
-            library=tuple(known_rulebooks(files).values()),
+            library=kept.library,
             probe=probe,
         )
+        if table.rulebook != kept.in_force:
+            _log.warning("rulebook.waits", until="this table starts between two coups")
+        for fault in limit_faults(table.rulebook, table.state.limits):
+            _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
         table.close_files(config.data.new_file)
         table.take_limits(config.limits.as_event() if config.limits else None)
         service = TableService(
@@ -60,7 +69,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
             consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
-            past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path, *files]),
+            past=ReaderProcess([sys.executable, "-m", "baccarat.past", log.path, *kept.files]),
         )
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")

@@ -33,4 +33,10 @@ def put_in_place(path: Path, data: bytes, mode: int) -> Path:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    return new.replace(path)
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return path

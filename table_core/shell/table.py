@@ -24,7 +24,7 @@ from events.commands import (
     Refusal,
     VoidCoup,
 )
-from events.errors import ConfigError, InputError
+from events.errors import InputError
 from events.integrity import CheckpointKeyChanged
 from events.irregularity import IrregularityRecorded
 from events.log import EventLog, Pending, Stored
@@ -46,6 +46,7 @@ from table_core.shell.books import keep_snapshot, open_books
 from table_core.shell.clock_watch import ClockWatch
 from table_core.shell.closing import Closing
 from table_core.shell.options import NewFile
+from table_core.shell.pinned import begun_by
 from table_core.shell.recall import Recalled, recall
 from table_core.shell.site_limits import SiteLimits
 from table_core.shell.transactions import answer_again, body_of, refused, transaction_of
@@ -77,7 +78,7 @@ class Table:
     Args:
         log: its event log, which this object owns.
         topics: site and table.
-        rulebook: in force from now on.
+        rulebook: in force from now on, or from the end of a coup in progress (`begun_by`).
         clock: stamps what is appended.
         roles: user to roles.
         result_required: whether the shoe's own result is waited for.
@@ -102,17 +103,18 @@ class Table:
         self._clock = clock
         self._roles = roles
         self._probe = probe
-        self._context = Context(
-            table=topics.table,
-            rulebook=rulebook,
-            result_required=result_required,
-            library=tuple(library),
-        )
         self._closing = Closing(log, "never", clock, probe)
         self._site_limits = SiteLimits(log, None)
-        self.rulebook, self.library = rulebook, tuple(library)
         opened = open_books(log)
         self.state = opened.state
+        self.rulebook = begun_by(self.state, rulebook, library)
+        self.library = tuple(library)
+        self._context = Context(
+            table=topics.table,
+            rulebook=self.rulebook,
+            result_required=result_required,
+            library=self.library,
+        )
         self._owed, self._fault = opened.owed, opened.fault
         newest = [stored.at for stored in log.read(log.position, 1)] if log.position else []
         self._watch = ClockWatch(clock, newest[0] if newest else "")
@@ -311,26 +313,8 @@ class Table:
 
     def _adopt(self) -> None:
         state, rulebook = self.state, self.rulebook
-        if state.in_progress and state.coup:
-            self._require_book_of(state.coup)
         cause = f"core/rulebook/{rulebook.hash}/{state.position + 1}"
         self._append(adopt_rulebook(state, rulebook), actor="core", cause=cause)
-
-    def _require_book_of(self, coup: Coup) -> None:
-        """The rulebook in force does not change in mid-coup, and that of the coup is at hand."""
-        state, rulebook = self.state, self.rulebook
-        if state.rulebook_hash != rulebook.hash:
-            raise ConfigError(
-                f"coup {coup.id} is in progress under rulebook {state.rulebook} "
-                f"({state.rulebook_hash[:12]}), but the configuration says {rulebook.id} "
-                f"({rulebook.hash[:12]}); start with the old one, finish or void the coup first"
-            )
-        if all(each.hash != coup.rulebook_hash for each in (rulebook, *self.library)):
-            raise ConfigError(
-                f"coup {coup.id} is in progress and was corrected to rulebook {coup.rulebook} "
-                f"({coup.rulebook_hash[:12]}), which is not at hand; start with the build and the "
-                "files that have it, and finish or void the coup first"
-            )
 
     def _append(
         self,

@@ -97,12 +97,10 @@ async def test_a_coup_is_played_proved_and_judged_again_by_the_sites_own_ruleboo
     assert main(["keys", "show", str(folder / "t1.key")]) == 0
     key.write_text(capsys.readouterr().out, "utf-8")
     assert main(["evidence", "verify", str(evidence), "--key", str(key)]) == 0
-    # By a newer version the old coup is judged again by the old one, which is at hand or is not.
+    # By a newer version the old coup is judged again by the old one, of which a copy was kept.
+    (folder / "rules" / "harbour.toml").unlink()
     async with playing_by("rules/newer.toml", table, folder):
-        refused = await table.ask("supervisor", hands("h1"))
-        assert refused.code == "unknown_rulebook"
-    async with playing_by("rules/newer.toml", table, folder, '"rules/harbour.toml"'):
-        accepted = await table.ask("supervisor", hands("h2"))
+        accepted = await table.ask("supervisor", hands("h1"))
         assert accepted.code is None
         await table.ask("dealer", OpenBetting(transaction="o2"))
         for stake, code in ((1010, "not_a_step"), (1000, "below_minimum"), (1500, None)):
@@ -113,16 +111,72 @@ async def test_a_coup_is_played_proved_and_judged_again_by_the_sites_own_ruleboo
         assert (await table.ask("supervisor", void)).code is None
 
 
+async def test_a_version_that_is_at_hand_nowhere_judges_nothing_until_it_stands_in_the_library(
+    table: Table1, folder: Path
+) -> None:
+    async with playing_by("rules/harbour.toml", table, folder):
+        await play(table)
+    kept = folder / "rulebooks" / f"{hash_of(FIRST)}.toml"
+    assert kept.read_text("utf-8") == FIRST
+    kept.write_text(f"{FIRST}# touched\n", "utf-8")  # and is not what was kept
+    async with playing_by("rules/newer.toml", table, folder):
+        refused = await table.ask("supervisor", hands("h1"))
+        assert refused.code == "unknown_rulebook"
+    kept.unlink()
+    async with playing_by("rules/newer.toml", table, folder, '"rules/harbour.toml"'):
+        accepted = await table.ask("supervisor", hands("h2"))
+        assert accepted.code is None
+
+
+async def test_a_file_that_is_changed_in_mid_coup_holds_from_the_next_start_between_two_coups(
+    table: Table1, folder: Path
+) -> None:
+    edited = folder / "rules" / "harbour.toml"
+    async with playing_by("rules/harbour.toml", table, folder):
+        await play(table)
+        await table.ask("dealer", OpenBetting(transaction="o2"))
+    edited.write_text(SECOND, "utf-8")
+    async with playing_by("rules/harbour.toml", table, folder):
+        assert table.states[-1].rulebook.hash == hash_of(FIRST)
+        wager = WagerRequest(seat=1, bet="player", stake=1000)  # which the second would not take
+        answer = await table.ask("wagers", PlaceWager(transaction="w2", wagers=(wager,)))
+        assert answer.code is None
+        void = VoidCoup(transaction="v", reason="the test is over")
+        assert (await table.ask("supervisor", void)).code is None
+    async with playing_by("rules/harbour.toml", table, folder):
+        assert table.states[-1].rulebook.hash == hash_of(SECOND)
+
+
 @pytest.mark.parametrize(
     ("key", "name", "text", "says"),
     [
         ("rulebook", "nowhere.toml", None, "cannot be read"),
         ("rulebook", "own.toml", "id = 5", "own.toml"),
-        ("rulebook", "own.toml", source("ez", "unit=25"), "'ez' is that of a shipped rulebook"),
+        (
+            "rulebook",
+            "own.toml",
+            source("ez", "unit=25"),
+            "'ez' is that of a shipped",
+        ),
         ("rulebook", "own.toml", source("ez", "id=own", "sign.game= "), "sign.game"),
+        ("rulebook", "own.toml", source("ez", f"id={'x' * 65}"), "id: at most 64 characters"),
+        ("rulebook", "own.toml", source("ez", "id=own", f"title={'x' * 401}"), "title: at most"),
+        (
+            "rulebook",
+            "own.toml",
+            source("ez", "id=own", "unit=50", "bets.tie.minimum=510", "bets.tie.maximum=540"),
+            "tie: no multiple of step 50 lies from minimum 510 to 540",
+        ),
+        ("rulebook", "rules", None, "no rulebook 'rules' is shipped"),
+        ("rulebook", "folder.toml", None, "cannot be read"),
         ("library", "ez", None, "give the path of your own, a .toml"),
         ("library", "nowhere.toml", None, "cannot be read"),
-        ("library", "own.toml", source("ez", "unit=25"), "'ez' is that of a shipped rulebook"),
+        (
+            "library",
+            "own.toml",
+            source("ez", "unit=25"),
+            "'ez' is that of a shipped",
+        ),
     ],
 )
 def test_a_rulebook_that_cannot_be_played_by_is_said_before_anything_starts(

@@ -17,9 +17,10 @@ from events.table import BettingClosed, CoupSettled, WagerKind, WagersWithdrawn
 from events.wagering import AggregateCapped, BetLimits, LimitsSet, WagersVoided
 from table_core.coup import Phase
 from table_core.draft import Context
-from table_core.limits import with_limits
+from table_core.limits import limit_faults, with_limits
 from table_core.state import TableState
 from table_core.stores import load_rulebook
+from tests.support.books import book
 from tests.support.coups import NATURAL_NINE, World, code, drawn, world_in
 
 ALL_BETS = tuple(load_rulebook("au-commission").bets)
@@ -224,6 +225,16 @@ def test_the_rulebooks_hash_stays_the_files() -> None:
     limited = with_limits(rulebook, world.state.limits)
     assert limited.hash == rulebook.hash
     assert with_limits(rulebook, TableState().limits) is rulebook
+
+
+def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() -> None:
+    """25 was a unit when the limits were set; now it is 50, and 25 at even money would pay 50."""
+    older, newer = (book("au-commission", f"unit={unit}", "id=harbour") for unit in (25, 50))
+    limits = LimitsSet(bets=(BetLimits(bet="player", minimum=25, maximum=1000, step=25),))
+    assert with_limits(older, limits).bets["player"].step == 25
+    player = with_limits(newer, limits).bets["player"]
+    assert (player.minimum, player.maximum, player.step) == (25, 1000, 50)
+    assert [*limit_faults(newer, limits)] == ["player: step 25 is no multiple of 50"]
 
 
 @pytest.mark.parametrize(

@@ -49,13 +49,13 @@ export class Record {
 
   #draw() {
     const { word } = this.station;
-    const { coup, settlements, rulebook } = this.found;
+    const { coup, settlements, rulebook, rulebook_hash } = this.found;
     const { currency } = this.station.state.rulebook;
     const lines = new Set(settlements.flatMap((each) => each.lines.map((line) => line.wager)));
     const unsettled = coup.wagers.filter((wager) => !lines.has(wager.id));
     fill(
       byId("on-record"),
-      el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook}`),
+      el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook} (${rulebook_hash.slice(0, 12)})`),
       el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
       coup.reason ? el("p", {}, coup.reason) : null,
       settlements.length ? settlementTable(settlements, currency, word, this.#timing()) : null,
@@ -111,7 +111,12 @@ export class Record {
     const { library, rulebook } = this.station.state;
     const known = new Map([...library, rulebook].map((each) => [each.hash, each]));
     known.delete(this.found.rulebook_hash);
-    const options = [...known.values()].map(({ hash, id, title }) => ({ value: hash, text: `${id}: ${title}` }));
+    // Versions of one rulebook are told apart by what the log names them by.
+    const twins = (id) => [...known.values()].filter((each) => each.id === id).length > 1 || id === this.found.rulebook;
+    const options = [...known.values()].map(({ hash, id, title }) => ({
+      value: hash,
+      text: `${id}${twins(id) ? ` (${hash.slice(0, 12)})` : ""}: ${title}`,
+    }));
     this.#ask("correct_rulebook", [{ name: "rulebook", kind: "select", options }, reason], (values) => ({
       rulebook: known.get(values.rulebook)?.id ?? "",
       rulebook_hash: values.rulebook,
