@@ -1,4 +1,4 @@
-"""`ref-crc` in whatever order its reports come: what is told, what is lost, and what is promised."""
+"""`ref-crc` in whatever order its reports come: what is told, lost and promised."""
 
 from hypothesis import given
 from hypothesis import strategies as st
