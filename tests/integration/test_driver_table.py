@@ -10,6 +10,7 @@ from shoe_driver.edge.journal import read_records
 from shoe_driver.edge.service import DriverConfig, DriverService
 from shoe_driver.records import MAGIC, encode_record
 from tests.support.brokers import Broker
+from tests.support.ref_bytes import POWER_UP, READY, ref_frame
 from tests.support.shoe_bytes import stream
 from tests.support.shoe_line import SEED, ShoePort, running
 from tests.support.table_service import TOPICS, Table1, connected, play, service
@@ -95,3 +96,25 @@ async def test_an_alarm_after_the_last_card_shuts_betting_until_a_named_person_s
         await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands again")
         shoe.say(b"[Game]<Card:4S>\r\n")  # the reader works: the card itself ends it
         await until(lambda: table.states[-1].link.errors == (), "it is over")
+
+
+async def test_betting_stays_shut_while_reports_wait_for_a_missing_one(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """What waits has fallen before the wagers that would be laid."""
+    async with (
+        connected(mosquitto.port) as table,
+        service(mosquitto.port, tmp_path),
+        running(driver(mosquitto.port, shoe, journals, "ref-crc")),
+    ):
+        await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+        shoe.say(ref_frame(POWER_UP, 0))
+        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
+        assert loaded.result == "accepted"
+        shoe.say(ref_frame(READY, 2))
+        await until(lambda: table.states[-1].catching_up, "the core knows of it")
+        refused = await table.ask("dealer", OpenBetting(transaction="o1"))
+        assert refused.code == "catching_up"
+        shoe.say(ref_frame(READY, 1))
+        await until(lambda: not table.states[-1].catching_up, "all of it is told")
+        assert (await table.ask("dealer", OpenBetting(transaction="o2"))).code is None
