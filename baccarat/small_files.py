@@ -18,7 +18,7 @@ def read_file(path: str) -> bytes:
     """
     try:
         if Path(path).exists() and not Path(path).is_file():
-            raise InputError(f"{path}: is no file")
+            raise InputError(f"{path}: cannot be read: it is no file")
         with Path(path).open("rb") as file:
             source = file.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
