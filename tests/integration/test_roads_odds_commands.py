@@ -303,6 +303,12 @@ def test_a_bad_rulebook_is_refused_with_file_key_and_every_reason(tmp_path: Path
     assert "own.toml: " in one_line("odds", "--rulebook", str(own))
 
 
+def test_a_file_far_too_long_for_a_rulebook_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_bytes(b"#" * (1024 * 1024 + 1))
+    assert "longer than" in one_line("rulebook", "check", str(path))
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

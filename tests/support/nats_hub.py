@@ -19,6 +19,7 @@ from baccarat.broker import LOOPBACK, find_nats_server
 from baccarat.children import Child
 from baccarat.ports import free_port
 from baccarat.site.pki import Pki
+from baccarat.site.placing import put_in_place
 from events.errors import BusError
 from property.hub_conf import (
     ROLES,
@@ -214,8 +215,9 @@ class Hub:
         for node in self.nodes:
             place = self.folder / node.name
             place.mkdir(exist_ok=True)
-            _put(place / "accounts.conf", text)
-            _put(place / "nats-server.conf", hub_conf(node, self.nodes))
+            # In one step: a node that was started a moment ago may be about to read it.
+            put_in_place(place / "accounts.conf", text.encode(), 0o600)
+            put_in_place(place / "nats-server.conf", hub_conf(node, self.nodes).encode(), 0o600)
 
     def _launch(self, number: int) -> None:
         place = self.folder / self.nodes[number].name
@@ -285,13 +287,6 @@ class Leaf:
         if self._child is not None:
             self._child.stop()
             self._child = None
-
-
-def _put(path: Path, text: str) -> None:
-    """In one step: a node that was started a moment ago may be about to read it."""
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(text, "utf-8")
-    new.replace(path)
 
 
 def _asked(port: int, path: str) -> dict[str, Any]:
