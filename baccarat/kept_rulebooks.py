@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from baccarat.rulebooks import is_file, known_rulebooks, named_rulebook
+from baccarat.rulebooks import is_file, named_rulebook
 from baccarat.site.placing import put_in_place
 from baccarat.small_files import read_file
 from events.errors import ConfigError, InputError
 from table_core.rulebook import Rulebook
+from table_core.stores import load_rulebook, shipped
 
 __all__ = ["Kept", "keep_rulebooks"]
 
@@ -49,11 +50,11 @@ def keep_rulebooks(folder: Path, in_force: str, further: Iterable[str] = ()) -> 
     Raises:
         InputError: one that is named cannot be read, or cannot be kept.
     """
-    name = _kept(folder, in_force) if is_file(in_force) else in_force
-    for other in further:
-        _kept(folder, other)
-    files = tuple(_sound(folder))
-    return Kept(named_rulebook(name), tuple(known_rulebooks(files).values()), files)
+    names = {name: _kept(folder, name) for name in (in_force, *further) if is_file(name)}
+    kept = dict(_sound(folder))
+    library = {book.hash: book for book in (*map(load_rulebook, shipped()), *kept.values())}
+    book = kept[names[in_force]] if is_file(in_force) else load_rulebook(in_force)
+    return Kept(book, tuple(library.values()), tuple(kept))
 
 
 def _kept(folder: Path, name: str) -> str:
@@ -61,7 +62,7 @@ def _kept(folder: Path, name: str) -> str:
     source = read_file(name)
     path = folder / f"{sha256(source).hexdigest()}{_SUFFIX}"
     try:
-        if not path.exists():
+        if not path.exists() or path.read_bytes() != source:
             folder.mkdir(parents=True, exist_ok=True)
             put_in_place(path, source, _MODE)
     except OSError as error:
@@ -69,13 +70,12 @@ def _kept(folder: Path, name: str) -> str:
     return str(path)
 
 
-def _sound(folder: Path) -> Iterator[str]:
+def _sound(folder: Path) -> Iterator[tuple[str, Rulebook]]:
     """The copies that are what their names say, and that this build can read."""
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
             if sha256(read_file(str(path))).hexdigest() == path.stem:
-                named_rulebook(str(path))
-                yield str(path)
+                yield str(path), named_rulebook(str(path))
                 continue
             reason = "it is not what was kept"
         except InputError as error:
