@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from baccarat.commands.shoe_list import found_ports
+from shoe_driver.edge.journal import read_records
+from shoe_driver.records import RecordKind
 from tests.integration.test_driver import held_by_another
 from tests.support.processes import environment
 from tests.support.shoe_bytes import frames, stream
@@ -42,14 +44,23 @@ def at_work(*arguments: str | Path) -> Iterator["subprocess.Popen[bytes]"]:
             process.kill()
 
 
-def holds(process: "subprocess.Popen[bytes]", path: Path) -> bool:
-    """Whether it has the port open."""
-    real = os.path.realpath(path)
-    links = Path(f"/proc/{process.pid}/fd").glob("*")
-    try:
-        return any(os.path.realpath(link) == real for link in links)
-    except FileNotFoundError:
-        return False
+def listens(file: Path) -> bool:
+    """Whether the capture has noted that its line is open.
+
+    Holding the port is not enough: opening it throws away what came until then.
+    """
+    return file.exists() and any(record.kind is RecordKind.OPEN for record in read_records(file))
+
+
+def shown_until(screen: int, shown: bytes, *words: bytes) -> bytes:
+    """What a terminal has been told, from `shown` on, until it has all of these words."""
+    for _ in range(1_000):
+        if all(word in shown for word in words):
+            return shown
+        ready, _, _ = select.select([screen], [], [], 15)
+        assert ready, f"{words} never came: {shown[-500:]!r}"
+        shown += os.read(screen, 65_536)
+    raise AssertionError(f"{words} never came: {shown[-500:]!r}")
 
 
 def done(*arguments: str | Path) -> tuple[int, str, str]:
@@ -66,7 +77,7 @@ def test_a_capture_ends_with_ctrl_c_and_can_be_decoded(
 ) -> None:
     file = tmp_path / "evening.raw"
     with at_work("capture", shoe.url if url else shoe.link, file) as process:
-        until_blocking(lambda: holds(process, shoe.link), "the port is open")
+        until_blocking(lambda: listens(file), "the line is open")
         shoe.say(stream(COUP))
         last = frames(COUP)[-1]
         until_blocking(lambda: file.read_bytes().count(last) == 3, "all of it is stored")
@@ -88,7 +99,7 @@ def test_a_capture_ends_after_its_seconds_and_says_what_looks_wrong(
 ) -> None:
     file = tmp_path / "noise.raw"
     with at_work("capture", shoe.url, file, "--seconds", "1.5") as process:
-        until_blocking(lambda: holds(process, shoe.link), "the port is open")
+        until_blocking(lambda: listens(file), "the line is open")
         shoe.say(b"\xf0\x0f" * 200)
         _, err = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -100,7 +111,7 @@ def test_a_capture_that_is_torn_from_its_port_keeps_what_it_has(
 ) -> None:
     file = tmp_path / "evening.raw"
     with at_work("capture", shoe.url, file) as process:
-        until_blocking(lambda: holds(process, shoe.link), "the port is open")
+        until_blocking(lambda: listens(file), "the line is open")
         shoe.say(frames("D P1 9H")[0])
         until_blocking(lambda: frames("D P1 9H")[0] in file.read_bytes(), "it is stored")
         shoe.unplug()
@@ -155,16 +166,10 @@ def test_a_monitor_in_a_terminal_shows_how_the_line_stands(shoe: ShoePort) -> No
         env=environment() | {"TERM": "xterm", "COLUMNS": "160"},
     )
     os.close(terminal)
-    shown = b""
     try:
-        until_blocking(lambda: holds(process, shoe.link), "the port is open")
+        shown = shown_until(screen, b"", b"link_open")
         shoe.say(stream("D P1 9H"))
-        for _ in range(1_000):
-            ready, _, _ = select.select([screen], [], [], 15)
-            assert ready
-            shown += os.read(screen, 65_536)
-            if b"face=9H" in shown and b"1 reports" in shown:
-                break
+        shown = shown_until(screen, shown, b"face=9H", b"1 reports")
     finally:
         process.kill()
         process.wait()
