@@ -1,6 +1,5 @@
 """What is wrong with a configuration: every fault at once, each with key, reason and an example."""
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from events.errors import ConfigError
+from events.form import read_tree
 
 __all__ = ["ConfigFaults", "Fault", "read_toml"]
 
@@ -60,8 +60,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         ConfigError: it is missing or no TOML.
     """
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return read_tree(path.read_bytes())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; give {what} TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error

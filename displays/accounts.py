@@ -5,7 +5,6 @@ read again when it has changed, so that somebody who was removed is out at the n
 """
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -15,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from events.errors import InputError
+from events.form import read_tree
 from events.topics import SEGMENT
 
 __all__ = [
@@ -94,12 +94,12 @@ def load_accounts(path: Path) -> Mapping[str, Account]:
         InputError: the file is missing or wrong; names it and the reason.
     """
     try:
-        read = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
+        read = msgspec.convert(read_tree(path.read_bytes()), _File)
     except OSError as error:
         raise InputError(
             f"{path}: {error.strerror}; make it with `baccarat user add {path} NAME --role dealer`"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except ValueError as error:  # which a ValidationError is
         raise InputError(f"{path}: no users file: {error}") from error
     for name, account in read.users.items():
         check_account(name, account.roles, where=f"{path}: ")

@@ -1,9 +1,11 @@
-"""A table of a TOML file into its type, strictly, with every mistake in it and not the first.
+"""A TOML file into its tree, and a table of it into its type, strictly: every mistake is told.
 
 msgspec stops at the first mistake; so each key is converted by itself, and each entry of a table
 of codes.
 """
 
+import codecs
+import tomllib
 from collections.abc import Callable
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin
@@ -11,9 +13,26 @@ from typing import Any, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-__all__ = ["read_table"]
+__all__ = ["read_table", "read_tree"]
 
 _T = TypeVar("_T", bound=Struct)
+
+
+def read_tree(source: bytes) -> dict[str, Any]:
+    """A TOML file's bytes as a tree, before anything in it is judged.
+
+    Raises:
+        ValueError: they are no TOML; says where and why.
+    """
+    if source.startswith(codecs.BOM_UTF8):
+        raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
+    try:
+        return tomllib.loads(source.decode())
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"line {line} is no UTF-8; save the file as UTF-8") from error
+    except RecursionError as error:
+        raise ValueError("too many lists or tables within one another") from error
 
 
 def read_table(

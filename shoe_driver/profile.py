@@ -12,14 +12,13 @@ stands in every shoe event, so that it can be told which table read it.
 """
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
 from events.errors import ConfigError
-from events.form import read_table
+from events.form import read_table, read_tree
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import Codes, CodeTable
 from shoe_driver.codes.ref import RefCodes, RefTable
@@ -172,8 +171,8 @@ def profile_complaints(text: bytes) -> tuple[str, ...]:
 
 def _read(text: bytes, complain: Callable[[str], None]) -> Profile | None:
     try:
-        table = tomllib.loads(text.decode())
-    except (ValueError, RecursionError) as error:  # both TOMLDecodeError and UnicodeDecodeError
+        table = read_tree(text)
+    except ValueError as error:
         complain(str(error))
         return None
     file = read_table(_File, table, "", complain)

@@ -7,7 +7,6 @@ first fault, so each section is converted by itself and all sections' faults are
 """
 
 import hashlib
-import tomllib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -16,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from events.errors import ConfigError, InputError
+from events.form import read_tree
 from events.money import Odds, parse_odds
 from table_core.rulebook import (
     INITIAL_PHASE,
@@ -131,8 +131,8 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         ConfigError: what is wrong with it: file, keys and reasons on one line.
     """
     try:
-        tree = tomllib.loads(source.decode())
-    except (ValueError, RecursionError) as error:
+        tree = read_tree(source)
+    except ValueError as error:
         raise ConfigError(f"{name}: not a TOML file: {error}") from error
     faults = _Faults()
     sections = tree.pop("bets", None)

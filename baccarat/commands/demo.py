@@ -16,11 +16,11 @@ from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import Onlooker, Played, play
 from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
+from baccarat.rulebooks import site_rulebook
 from baccarat.services import configure_logging, raising_ours
 from simulators.device import Disclosure
 from simulators.faults import parse_faults
 from simulators.profiles import simulated_form, simulated_profile
-from table_core.stores import load_rulebook
 
 __all__ = ["demo"]
 
@@ -32,7 +32,8 @@ _EXIT_INTERRUPTED: Final = 130
 @click.option("--seed", type=int, help="Of cards, wagers and whims; else one is drawn and told.")
 @click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 0 as fast as it goes.")  # fmt: skip
-@click.option("--rulebook", default="au-commission", show_default=True)
+@click.option("--rulebook", default="au-commission", show_default=True,
+              help="A shipped one, or a file.")  # fmt: skip
 @click.option("--profile", default="enq-bcc", show_default=True, help="Wire profile of the shoe.")
 @click.option("--disclosure", type=click.Choice(["immediate", "deferred"]), default="immediate",
               show_default=True, help="When the shoe tells the faces.")  # fmt: skip
@@ -56,7 +57,7 @@ def demo(as_json: bool, **given: object) -> int:
         DemoOptions,
         dec_hook=lambda kind, value: kind(value),
     )
-    load_rulebook(options.rulebook)
+    site_rulebook(options.rulebook)
     configure_logging("demo", quiet=True)
     out = Console(stderr=as_json)
     with Machine(options) as machine:

@@ -16,6 +16,7 @@ import msgspec
 
 from baccarat.cli import EXIT_DONE, EXIT_NO
 from baccarat.commands.written import require_stdout
+from baccarat.rulebooks import named_rulebook
 from events.cards import Card, parse_card
 from events.errors import InputError
 from events.table import Wager
@@ -37,7 +38,9 @@ _SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 
 @click.command()
-@click.option("--rulebook", metavar="R", help="A shipped rulebook, such as au-commission.")
+@click.option(
+    "--rulebook", metavar="R", help="A shipped rulebook, such as au-commission, or a file."
+)
 @click.option("--cards", metavar="LIST", help='In dealing order: "9H,2D,8S,KC,5H".')
 @click.option("--wager", "wagers", multiple=True, metavar="[SEAT:]BET=STAKE", help="Minor units.")
 @click.option("--batch", is_flag=True, help="Cases from stdin, answers to stdout; JSON lines.")
@@ -58,7 +61,7 @@ def settle(
         return EXIT_DONE
     if rulebook is None or cards is None:
         raise InputError('write --rulebook R --cards "9H,2D,8S,KC,5H", or --batch')
-    book = load_rulebook(rulebook)
+    book = named_rulebook(rulebook)
     placed = [_wager(index, text) for index, text in enumerate(wagers)]
     answer = judge_case(book, _cards(cards), placed)
     if isinstance(answer, CaseError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import msgspec
 from msgspec import Struct
 
 from baccarat.broker import LOOPBACK, EmbeddedBroker
@@ -17,6 +18,7 @@ from baccarat.commands.run import service_command
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
 from baccarat.ports import free_port
+from baccarat.rulebooks import is_file
 from displays.accounts import Account, save_accounts
 from displays.passwords import hash_password
 from events.errors import InputError, TableError
@@ -31,11 +33,11 @@ _CONFIG: Final = """\
 # Written by `baccarat demo`.
 site = "{site}"
 table = "{table}"
-rulebook = "{rulebook}"
+rulebook = {rulebook}
 
 [shoe]
 url = "pty:{link}*"
-profile = "{profile}"
+profile = {profile}
 
 [bus]
 host = "{host}"
@@ -90,7 +92,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
         rounds: coups to play; None plays until Ctrl-C.
         seed: of cards, wagers and whims.
         speed: 1 is a live table's pace, 0 as fast as it goes.
-        rulebook: id of the rulebook.
+        rulebook: id of the rulebook, or a site's file of one.
         profile: id of the wire profile, or a site's file of one.
         disclosure: `immediate` or `deferred`.
         data: the folder for everything durable; None makes one.
@@ -237,9 +239,9 @@ class Machine:
             _CONFIG.format(
                 site=_SITE,
                 table=_TABLE,
-                rulebook=self._options.rulebook,
+                rulebook=_named(self._options.rulebook),
                 link=self.link,
-                profile=self._options.profile,
+                profile=_named(self._options.profile),
                 host=LOOPBACK,
                 port=port,
                 key=_KEY,
@@ -265,3 +267,9 @@ def _refuse_taken(port: int) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise InputError(f"--port {port}: {error.strerror}") from error
+
+
+def _named(name: str) -> str:
+    """An id, or a file as it is found from anywhere, as a string of TOML."""
+    found = str(Path(name).absolute()) if is_file(name) else name
+    return msgspec.json.encode(found).decode()  # TOML's escapes are those of JSON

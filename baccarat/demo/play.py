@@ -8,6 +8,7 @@ from typing import Final, Protocol, cast
 
 from baccarat.demo.ledger import Ledger, Summary, audit
 from baccarat.demo.machine import LEDGER, DemoBroken, DemoOptions, Machine
+from baccarat.rulebooks import site_rulebook
 from events.codec import decode_data, decode_envelope
 from events.errors import InputError, LedgerError
 from events.log import EventLog
@@ -21,7 +22,6 @@ from simulators.profiles import simulated_form
 from simulators.pty_port import INSTANT, Pace, PtyPort
 from simulators.shoe import ShoeSimulator
 from simulators.supervisor import Tally
-from table_core.stores import load_rulebook
 
 __all__ = ["Onlooker", "Played", "play"]
 
@@ -122,7 +122,7 @@ async def _play(
         shoe,
         seed=options.seed,
         game=Game(
-            rulebook=load_rulebook(options.rulebook),
+            rulebook=site_rulebook(options.rulebook),
             faults=_fault_plan(options),
             restart_driver=lambda: machine.restart("shoe"),
         ),

@@ -15,7 +15,9 @@ import pytest
 
 from baccarat.cli import main
 from events.verify import verify
+from shoe_driver.edge.catalogue import profile_text
 from tests.kill.game import read_log
+from tests.support.books import source
 from tests.support.waiting import until_blocking
 
 FIELDS = [
@@ -135,6 +137,21 @@ def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None
     proof += ["--ledger", str(tmp_path / "ledger.sqlite")]
     assert f"baccarat {' '.join(proof)}" in ended.stdout
     assert main(proof) == 0
+
+
+def test_a_sites_own_files_are_played_by_as_they_are_found_from_here(tmp_path: Path) -> None:
+    rulebook, profile = tmp_path / 'har"bour.toml', tmp_path / "shoe.toml"
+    rulebook.write_text(source("au-commission", "id=harbour", "bets.player.minimum=500"), "utf-8")
+    profile.write_bytes(profile_text("enq-bcc"))
+    named = ("--rulebook", os.path.relpath(rulebook), "--profile", os.path.relpath(profile))
+    ended = demo("--rounds", "3", "--speed", "0", "--json", *named, data=tmp_path / "kept")
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert (told["coups"], told["lost"], told["duplicates"]) == (3, 0, 0)
+    coups = read_log(Path(told["log"]), "demo/t1").values()
+    lines = [line for coup in coups for line in coup.lines if line.bet == "player"]
+    assert lines
+    assert min(line.stake for line in lines) >= 500
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -4,10 +4,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.support.books import source
 from tests.support.files import vector
 
 COMMAND = (sys.executable, "-m", "baccarat", "settle")
@@ -79,6 +81,16 @@ def test_a_refused_wager_is_told_and_the_answer_is_no() -> None:
     first, second = msgspec.json.decode(done.stdout)["settlements"]
     assert (first["paid"], second["code"]) == (5, "opposite_sides")
     assert "refused: invalid_stake" in settle(*ONE, "--wager", "tie=-5").stdout.decode()
+
+
+def test_a_coup_is_judged_by_a_sites_own_rulebook(tmp_path: Path) -> None:
+    file = tmp_path / "harbour.toml"
+    file.write_text(source("au-commission", "id=harbour", "bets.tie.minimum=500"), "utf-8")
+    done = settle("--rulebook", str(file), "--cards", COUP, "--wager", "tie=100", "--json")
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert msgspec.json.decode(done.stdout)["settlements"][0]["code"] == "below_minimum"
+    file.write_text("id = 5", "utf-8")
+    assert f"{file}: " in one_line(settle("--rulebook", str(file), "--cards", COUP))
 
 
 # options -> part of the one line
