@@ -6,7 +6,8 @@
 #   sh deploy/install.sh --back              take the build before this one again
 #   sh deploy/install.sh --root DIR          into a folder that is another machine's root
 #
-# Needs Python 3.11 with venv, and packages that the lock names: from PyPI, or from where pip is told.
+# Needs Python 3.11 with venv, which PYTHON=/path/to/python3 may name, and packages that the lock
+# names: from PyPI, or from where pip is told.
 set -eu
 
 root= table= back= python=${PYTHON:-python3}
@@ -24,7 +25,7 @@ done
 here=$(cd "$(dirname "$0")" && pwd)
 [ -n "$root" ] || [ "$(id -u)" = 0 ] || { echo "install.sh: run it as root, or with --root" >&2; exit 2; }
 
-say() { printf 'install.sh: %s\n' "$1"; }
+say() { printf 'install.sh: %s\n' "$*"; }
 put() { install -D -m "$3" "$here/$1" "$root$2"; }
 
 old=$root/opt/baccarat
@@ -47,7 +48,19 @@ takes() {
         }
     done
 }
+# A unit is shown no home (ProtectHome=): a Python there runs for a technician, and for no service.
+seen_by_services() {
+    lives=$("$python" -c 'import sys; print(sys.base_prefix)')
+    case $lives in
+        /home/* | /root/* | /run/user/*)
+            say "$python lives in $lives, where no service may look;" \
+                "say PYTHON=/usr/bin/python3 sh $0" >&2
+            return 1
+            ;;
+    esac
+}
 program() {
+    [ -n "$root" ] || seen_by_services || exit 2
     rm -rf "$new"
     say "the program, into /opt/baccarat"
     "$python" -m venv "$new"

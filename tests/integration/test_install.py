@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -72,7 +73,14 @@ console = ["console"]
 def install(root: Path) -> None:
     """Run the script, as a technician would, but into a folder."""
     command = ["sh", str(_DEPLOY / "install.sh"), "--root", str(root)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=os.environ | {"PYTHON": sys.executable},  # which the root is shown
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -164,6 +172,29 @@ def test_a_table_comes_up_by_its_units_commands_and_again_after_a_power_cut(
         for each in ("log", "journal", "cage")
     }
     assert owners == {"baccarat-table", "baccarat-shoe", "baccarat-cage"}
+
+
+def test_a_python_that_no_service_may_see_is_refused_before_anything_changes(
+    tmp_path: Path,
+) -> None:
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\necho /root/.pyenv/versions/3.11.7\n")
+    python.chmod(0o755)
+    # Not into this machine, even if it were not refused.
+    apart = "mount --make-rprivate / && mount -t tmpfs tmpfs /opt && exec sh deploy/install.sh"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", apart],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHON": str(python)},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"install.sh: {python} lives in /root/.pyenv/versions/3.11.7, where no service may look; "
+        "say PYTHON=/usr/bin/python3 sh deploy/install.sh\n"
+    )
 
 
 def test_removal_leaves_what_is_evidence(root: Path) -> None:
