@@ -84,8 +84,11 @@ async def test_a_head_that_does_not_come_is_not_waited_for(
 ) -> None:
     async with serving(short) as started:
         line = await open_line(started, head)
+        # An answer is read before anything drips: what comes behind a close resets the connection,
+        # and takes from its reader what was not read by then.
+        said = await line[0].readline() if "icon.svg" in head else b""
         dripping = asyncio.ensure_future(drip(line, b"a" * 1_000)) if head.endswith(" ") else None
-        said = await ends(line)
+        said += await ends(line)
         assert said.startswith(b"HTTP/1.1 200") is ("icon.svg" in head)
         if dripping:
             await dripping
