@@ -13,19 +13,20 @@ from typing import Final
 from benchmarks import bare
 from benchmarks.watcher import Reporter
 
-__all__ = ["SERVER", "TOPIC"]
+__all__ = ["PAGE", "SERVER", "TOPIC"]
 
 TOPIC: Final = "floor/screens"
 SERVER: Final = "floor-screens"
 _HOST: Final = "127.0.0.1"
-_PAGE: Final = b"""<!doctype html><meta charset="utf-8"><title>floor</title>
+PAGE: Final = b"""<!doctype html><meta charset="utf-8"><title>floor</title>
 <link rel="icon" href="data:,">
 <pre id="n">0</pre><script>
 new EventSource("/events").onmessage = ({ data }) => {
   document.getElementById("n").textContent = data.slice(0, 9);
 };
 </script>"""
-_STREAM: Final = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 000000000\n\n"
+_STREAM: Final = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+_WELCOME: Final = b"data: 000000000\n\n"
 _HEAD_MOST: Final = 65_536
 
 
@@ -36,10 +37,11 @@ def _greet(line: socket.socket, streams: list[socket.socket]) -> None:
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.sendall(_STREAM)
         streams.append(line)
+        line.sendall(_WELCOME)  # after that nothing is missed
         return
     line.sendall(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n"
-        b"content-length: %d\r\n\r\n%b" % (len(_PAGE), _PAGE)
+        b"content-length: %d\r\n\r\n%b" % (len(PAGE), PAGE)
     )
     line.close()
 

@@ -9,16 +9,14 @@ it to as many sockets, and a page that puts nine characters into an element.
 
 import asyncio
 import os
-import shutil
 import sqlite3
 import sys
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct, field
@@ -28,45 +26,24 @@ from baccarat.demo.machine import Machine
 from baccarat.ports import free_port
 from benchmarks import bare
 from benchmarks.bare_screens import SERVER, TOPIC
+from benchmarks.eye import BOARD, FLOOR, Eye, browser
 from benchmarks.figures import Figure, beside, percentiles
 from benchmarks.measure import BLOCK, Play
-from benchmarks.rows import Unmeasurable
-from benchmarks.watch import PATIENCE_S, Unseen, Watch
+from benchmarks.watch import Watch
 from events.codec import Envelope
 
-__all__ = ["SCREENS", "require_browser", "screens_figures"]
+__all__ = ["SCREENS", "screens_figures"]
 
 SCREENS: Final = 50
 PIXELS_P99_MOST_MS: Final = 100.0
 # Two frames at 60 Hz are in every sample; a floor far above them says that the machine is busy.
 FLOOR_P99_MOST_MS: Final = 60.0
 SCREEN_MOST_KB: Final = 1_000.0
-_CHROMIUM: Final = "/usr/bin/chromium"
 _FLOOR_BYTES: Final = 8_192  # about as much as a state
 _PAUSE_S: Final = 0.1
 _WARM_UP: Final = 5
-_LOOKS: Final = 10  # at the browser's clock
 _NS_PER_MS: Final = 1_000_000
 _BYTES_PER_KB: Final = 1_000
-# In the frame after the one that draws: `seen(what, milliseconds since 1970)`.
-_PRODUCT_EYE: Final = """() => {
-  const board = document.getElementById("board");
-  new MutationObserver(() => {
-    if (board.dataset.phase !== "settled") return;
-    const [coup] = document.getElementById("coup").textContent.match(/[0-9]+/);
-    requestAnimationFrame(() => requestAnimationFrame(() =>
-      seen(coup, performance.timeOrigin + performance.now())));
-  }).observe(board, { attributeFilter: ["data-position"] });
-}"""
-_FLOOR_EYE: Final = """() => {
-  const shown = document.getElementById("n");
-  new MutationObserver(() => {
-    const what = shown.textContent;
-    requestAnimationFrame(() => requestAnimationFrame(() =>
-      seen(what, performance.timeOrigin + performance.now())));
-  }).observe(shown, { childList: true });
-}"""
-_NOW: Final = "performance.timeOrigin + performance.now()"
 
 
 class _Run(Struct):
@@ -86,65 +63,6 @@ class _Run(Struct):
     alone_ms: float = 0.0
     watched_ms: float = 0.0
     clock_ms: float = 0.0
-
-
-class _Eye:
-    """A page, and when it had drawn what.
-
-    Args:
-        page: Playwright's.
-    """
-
-    def __init__(self, page: Any) -> None:
-        self._page = page
-        self._seen: dict[str, float] = {}
-        self._news = asyncio.Event()
-
-    async def open(self, address: str, script: str) -> None:
-        await self._page.expose_function("seen", self._note)
-        await self._page.goto(address)
-        await self._page.evaluate(script)
-
-    def _note(self, what: str, at_ms: float) -> None:
-        self._seen.setdefault(what, at_ms)
-        self._news.set()
-
-    async def at_ms(self, what: str) -> float:
-        """When it was drawn, by the browser's clock.
-
-        Raises:
-            Unseen: it was not, in time.
-        """
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while what not in self._seen:
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError as error:
-            raise Unseen(f"the page has not shown {what} within {PATIENCE_S:g} s") from error
-        return self._seen.pop(what)
-
-    async def ahead_ms(self) -> float:
-        """By how much the browser's clock is ahead of ours."""
-        looks = []
-        for _ in range(_LOOKS):
-            before = time.time_ns()
-            now_ms = await self._page.evaluate(_NOW)
-            after = time.time_ns()
-            looks.append((after - before, now_ms - (before + after) / 2 / _NS_PER_MS))
-        return float(min(looks)[1])
-
-
-def require_browser() -> None:
-    """Before anything is started.
-
-    Raises:
-        Unmeasurable: there is no browser, or nothing to drive it with.
-    """
-    if shutil.which(_CHROMIUM) is None:
-        raise Unmeasurable(f"there is no browser at {_CHROMIUM}: apt-get install chromium")
-    if find_spec("playwright") is None:
-        raise Unmeasurable("the developers' packages are not installed: make setup")
 
 
 async def screens_figures(
@@ -200,7 +118,9 @@ class _Bench:
             found.floor_ms += await self._over_the_floor(bare_page, count)
             before, ahead = _processor_ms(core), await board.ahead_ms()
             found.clock_ms = max(found.clock_ms, abs(ahead))
-            for coup in await self._coups(count):
+            for _ in range(count):
+                # A slow screen passes over states: the next coup begins when this one was drawn.
+                [coup] = await self._coups(1)
                 drawn = await board.at_ms(coup.rpartition("/")[2])
                 coups.append((coup, drawn - ahead))
             found.watched_ms += (_processor_ms(core) - before) / samples
@@ -219,24 +139,17 @@ class _Bench:
             Child.start([*command, *where], name=module, output=output)
         )
 
-    async def _open(self) -> tuple[_Eye, _Eye]:
+    async def _open(self) -> tuple[Eye, Eye]:
         """The crowds before both servers, and a page before each."""
         displays = self._machine.table.displays
         assert displays is not None  # noqa: S101 - the machine has them
         for role, port in (("crowd", displays.port), ("floor-crowd", self._floor_port)):
             self._start("crowd", role, SCREENS - 1, port, "/events")
         await self._watch.ready("crowd", "floor-crowd")
-        browser = await _browser(self._stack)
-        eyes = []
-        for address, script in (
-            (self._machine.address, _PRODUCT_EYE),
-            (f"http://127.0.0.1:{self._floor_port}/", _FLOOR_EYE),
-        ):
-            context = await browser.new_context(viewport={"width": 1920, "height": 1080})
-            eye = _Eye(await context.new_page())
-            await eye.open(address, script)
-            eyes.append(eye)
-        return eyes[0], eyes[1]
+        chromium = await browser(self._stack)
+        board = await Eye.open(chromium, self._machine.address, BOARD)
+        floor = await Eye.open(chromium, f"http://127.0.0.1:{self._floor_port}/", FLOOR)
+        return board, floor
 
     async def _coups(self, count: int) -> list[str]:
         """Settled ones, by their ids."""
@@ -247,7 +160,7 @@ class _Bench:
                 found.append(decided.coup)
         return found
 
-    async def _over_the_floor(self, page: _Eye, count: int) -> list[float]:
+    async def _over_the_floor(self, page: Eye, count: int) -> list[float]:
         took, ahead = [], await page.ahead_ms()
         for _ in range(count):
             self._said += 1
@@ -258,17 +171,6 @@ class _Bench:
             self._writer.loop(0.01)
             await asyncio.sleep(_PAUSE_S)
         return took
-
-
-async def _browser(stack: AsyncExitStack) -> Any:
-    # Of the developers' packages, and half a second to import.
-    from playwright.async_api import async_playwright  # noqa: PLC0415 - as said above
-
-    playwright = await stack.enter_async_context(async_playwright())
-    # The bench may run as root, whom Chromium's sandbox refuses.
-    browser = await playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
-    stack.push_async_callback(browser.close)
-    return browser
 
 
 def _settled_ms(log: Path) -> dict[str, float]:

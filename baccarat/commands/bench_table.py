@@ -7,11 +7,12 @@ from typing import Final, TypeVar
 
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services import raising_ours
+from benchmarks.eye import require_browser
 from benchmarks.figures import FIGURES, Figure
 from benchmarks.measure import Decided, Play
 from benchmarks.measure import measure as measure_settlements
 from benchmarks.rows import Options
-from benchmarks.screens import require_browser, screens_figures
+from benchmarks.screens import screens_figures
 from simulators.croupier import Croupier, PlayedCoup
 from simulators.dealing import DealingShoe
 from simulators.pty_port import Pace, PtyPort
