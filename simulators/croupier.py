@@ -190,7 +190,7 @@ class Croupier:
         fault, done = self._fault(), self.tally.done.total()
         coup, wagerless = await self._open(round_id, fault)
         if fault == "two_power_ups":
-            await self._shoe.two_power_ups()
+            await self._power_up_twice()
         if not wagerless:
             await self._take_wagers(round_id, fault)
         if self._shoe.cut_card_comes_first:
@@ -270,6 +270,13 @@ class Croupier:
                 await self._clear_the_way(code)
             else:
                 raise RequestRefused(f"betting does not open: {code}: {answer.text}")
+
+    async def _power_up_twice(self) -> None:
+        """The device does; betting stays open until the table has heard of it."""
+        opened = await self.view.until(lambda _: True)
+        await self._shoe.two_power_ups()
+        both = opened.position + 2
+        await self.view.within(lambda seen: seen.position >= both, _ERROR_SEEN_S)
 
     async def _clear_the_way(self, code: str) -> None:
         """What keeps betting shut: a coup that was left, an error at the device, or time."""

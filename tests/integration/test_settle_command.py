@@ -1,8 +1,8 @@
 """`baccarat settle` as scripts use it: real processes, pipes, exit codes."""
 
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -219,8 +219,13 @@ def test_a_closed_stdin_is_bad_input() -> None:
 def test_three_thousand_coups_in_three_seconds() -> None:
     lines = vector("settlement.jsonl").splitlines(keepends=True)
     sent = b"".join((lines * 19)[:3000])
-    started = time.monotonic()
+    before = _processor_s()
     done = settle("--batch", "--json", sent=sent)
-    took = time.monotonic() - started
     assert done.stdout.count(b"\n") == 3000
-    assert took < 3
+    assert _processor_s() - before < 3
+
+
+def _processor_s() -> float:
+    """What children that have ended have used: a busy machine changes little of it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

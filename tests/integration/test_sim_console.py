@@ -18,6 +18,8 @@ from tests.support.small_table import HOST, LIMIT_S, TOPICS, small_table, until
 
 LOAD = LoadShoe(transaction="l-1", shoe="20261127-01")
 QUICK = Waits(answer=0.1, back_off=0.02, back_off_most=0.1)
+# Where what was sent is counted: an answer that is merely late must not be asked for again.
+PATIENT = Waits(answer=LIMIT_S, back_off=0.02, back_off_most=0.1)
 
 Reply = Callable[[list[bytes]], dict[str, Any] | bytes | None]
 """What the table answers, given all bodies it got so far; None is silence."""
@@ -54,7 +56,10 @@ def _accepted(transaction: str = "l-1") -> dict[str, Any]:
 
 
 async def test_a_request_is_answered(broker: Broker) -> None:
-    async with _table(broker, lambda _: _accepted()) as bodies, _console(broker) as console:
+    async with (
+        _table(broker, lambda _: _accepted()) as bodies,
+        _console(broker, waits=PATIENT) as console,
+    ):
         answer = await console.request("dealer", LOAD)
     assert answer == Answer(transaction="l-1", result="accepted", position=7)
     assert [json.loads(body) for body in bodies] == [{"transaction": "l-1", "shoe": "20261127-01"}]
@@ -62,13 +67,13 @@ async def test_a_request_is_answered(broker: Broker) -> None:
 
 async def test_a_lost_answer_makes_it_send_the_very_same_again(nats: Broker) -> None:
     def reply(bodies: list[bytes]) -> dict[str, Any] | None:
-        return _accepted() | {"result": "exists"} if len(bodies) == 3 else None
+        return _accepted() | {"result": "exists"} if len(bodies) >= 3 else None
 
     async with _table(nats, reply) as bodies, _console(nats) as console:
         answer = await console.request("dealer", LOAD)
         assert console.resent >= 2
     assert answer.result == "exists"
-    assert len(bodies) == 3
+    assert len(bodies) >= 3
     assert len(set(bodies)) == 1
 
 
@@ -78,7 +83,7 @@ async def test_a_table_that_is_catching_up_is_asked_again_until_it_has(nats: Bro
             return {"transaction": "l-1", "result": "refused", "code": "catching_up", "text": ""}
         return _accepted()
 
-    async with _table(nats, reply) as bodies, _console(nats) as console:
+    async with _table(nats, reply) as bodies, _console(nats, waits=PATIENT) as console:
         assert (await console.request("dealer", LOAD)).result == "accepted"
     assert len(bodies) == 4
 
@@ -87,7 +92,7 @@ async def test_any_other_refusal_is_the_answer(nats: Broker) -> None:
     no = Answer(transaction="l-1", result="refused", code="shoe_in_play", text="no")
     async with (
         _table(nats, lambda _: msgspec.json.encode(no)) as bodies,
-        _console(nats) as console,
+        _console(nats, waits=PATIENT) as console,
     ):
         answer = await console.request("dealer", LOAD)
         again = await console.request("dealer", LOAD)
@@ -111,7 +116,7 @@ async def test_junk_answers_nothing(nats: Broker) -> None:
 
     async with _table(nats, reply) as bodies, _console(nats) as console:
         assert (await console.request("dealer", LOAD)).position == 7
-    assert len(bodies) == len(JUNK) + 1
+    assert len(bodies) > len(JUNK)
 
 
 async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: Broker) -> None:
@@ -121,7 +126,10 @@ async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: 
         return _accepted(asked["transaction"]) | {"position": position}
 
     wager = WagerRequest(seat=1, bet="player", stake=100)
-    async with _table(broker, reply) as bodies, _console(broker, "dealer", "wagers") as console:
+    async with (
+        _table(broker, reply) as bodies,
+        _console(broker, "dealer", "wagers", waits=PATIENT) as console,
+    ):
         asks = [console.request("dealer", LOAD)]
         for n in range(1, 8):
             place = PlaceWager(transaction=f"w-{n}", wagers=(wager,))

@@ -13,7 +13,7 @@ import pytest
 
 from baccarat.broker import LOOPBACK, READY_SECONDS, EmbeddedBroker, answers_mqtt
 from baccarat.children import Child
-from baccarat.ports import free_port
+from tests.support.ports import free_port
 from tests.support.waiting import until_blocking
 
 # Where Debian and Ubuntu put it, which is not on every user's PATH.

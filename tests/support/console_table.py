@@ -21,7 +21,6 @@ from paho.mqtt import publish
 
 from baccarat.config import load_config
 from baccarat.config_form import TableConfig
-from baccarat.ports import free_port
 from baccarat.serving.screens import serve_displays
 from baccarat.serving.shoe import serve as serve_shoe
 from baccarat.serving.table import serve as serve_table
@@ -35,6 +34,7 @@ from table_core.shell.service import TableService
 from table_core.shell.table import Table
 from table_core.stores import load_rulebook
 from tests.support.brokers import Broker, running
+from tests.support.ports import free_port
 from tests.support.shoe_bytes import frames
 from tests.support.shoe_line import ShoePort
 from tests.support.waiting import until_blocking

@@ -44,7 +44,7 @@ from table_core.stores import load_rulebook
 SHOE = "20261127-01"
 # What a link that resends has not brought by then is told as lost.
 PATIENCE_S = {"ref-crc": 4.0}
-USUAL_PATIENCE_S = 0.6
+USUAL_PATIENCE_S = 3.0
 RULEBOOK = "nz-scale-one"
 
 

@@ -18,7 +18,6 @@ from baccarat.broker import EmbeddedBroker
 from baccarat.children import Child
 from baccarat.commands.run import service_command
 from baccarat.config import load_config
-from baccarat.ports import free_port
 from cage.database import parse_ledger_url
 from cage.reading import reading as reading_ledger
 from events.errors import InputError, LedgerError
@@ -33,6 +32,7 @@ from simulators.pty_port import Pace, PtyPort
 from simulators.shoe import ShoeSimulator
 from table_core.stores import load_rulebook
 from tests.support.cage_game import acknowledged, newest_settlement
+from tests.support.ports import free_port
 from tests.support.processes import ROOT, environment
 
 __all__ = ["KilledTable", "play_and_kill"]

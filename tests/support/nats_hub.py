@@ -17,7 +17,6 @@ from nats.js import JetStreamContext
 
 from baccarat.broker import LOOPBACK, find_nats_server
 from baccarat.children import Child
-from baccarat.ports import free_port
 from baccarat.site.pki import Pki
 from baccarat.site.placing import put_in_place
 from events.errors import BusError
@@ -34,6 +33,7 @@ from property.hub_conf import (
 )
 from property.hub_streams import StreamLimits, ensure_streams
 from property.nats_link import HubSettings, connect
+from tests.support.ports import free_port
 from tests.support.waiting import until_blocking
 
 __all__ = ["Hub", "Leaf", "made_streams", "running_hub"]

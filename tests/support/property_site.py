@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from baccarat.children import Child
 from baccarat.cli import main
-from baccarat.ports import free_port
 from events.note import SigningKey
 from tests.support.nats_hub import Hub
+from tests.support.ports import free_port
 from tests.support.processes import ROOT, environment
 
 __all__ = ["PropertySite", "Told", "health"]

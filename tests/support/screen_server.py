@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from baccarat.ports import free_port
 from displays import service
 from displays.live import Live
 from displays.service import DisplayService, DisplaySettings
@@ -19,6 +18,7 @@ from events.bus import BusSettings
 from events.clock import Clock, SystemClock
 from events.topics import Topics
 from table_core.roads_view import read_results, view_roads
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 __all__ = ["Line", "Served", "address_of", "open_line", "served", "serving", "shown"]

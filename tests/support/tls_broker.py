@@ -15,9 +15,9 @@ from paho.mqtt.enums import CallbackAPIVersion
 from baccarat.broker import LOOPBACK, find_nats_server
 from baccarat.children import Child
 from baccarat.cli import main
-from baccarat.ports import free_port
 from baccarat.site.pki import Pki
 from tests.support.brokers import find_mosquitto
+from tests.support.ports import free_port
 from tests.support.waiting import until_blocking
 
 __all__ = ["CONFIG", "Login", "SecuredBroker", "secured_broker"]

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 # Far above what anything here takes, so that only a failure ever waits for so long.
-PATIENCE_SECONDS: Final = 15.0
+PATIENCE_SECONDS: Final = 45.0
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
