@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from baccarat.ports import free_port
 from displays.accounts import Account, save_accounts
 from displays.live import Live
 from displays.passwords import hash_password
@@ -21,6 +20,7 @@ from events.clock import rfc3339
 from events.presence import Status, encode_status
 from tests.support.black_hole import road_to
 from tests.support.evidence import HandClock
+from tests.support.ports import free_port
 from tests.support.screen_server import Served, served, shown
 from tests.support.screens import LOST_MS, chromium
 

@@ -11,10 +11,10 @@ import pytest
 from baccarat.children import Child
 from baccarat.commands.run import service_command
 from baccarat.config import load_config
-from baccarat.ports import free_port
 from benchmarks import bare
 from displays.accounts import save_accounts
 from tests.support.brokers import Broker
+from tests.support.ports import free_port
 from tests.support.waiting import until_blocking
 
 CONFIG = """\

@@ -21,8 +21,8 @@ from typing import Final
 
 import pytest
 
-from baccarat.ports import free_port
 from events.verify import verify
+from tests.support.ports import free_port
 from tests.support.waiting import until_blocking
 
 SEED: Final = 20_261_128

@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from baccarat.cli import main
-from baccarat.ports import free_port
 from baccarat.site.pki import Pki
 from events.chain import next_hash
 from events.log import EventLog
+from tests.support.ports import free_port
 from tests.support.secured_table import SecuredTable, secured_table
 from tests.support.shoe_line import ShoePort
 from tests.support.tls_broker import secured_broker

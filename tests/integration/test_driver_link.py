@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from baccarat.broker import LOOPBACK
 from tests.integration.test_driver import held_by_another
 from tests.support.brokers import Broker
 from tests.support.device_server import serving
 from tests.support.driver_process import driver_process
 from tests.support.peers import at_work
+from tests.support.ports import free_port
 from tests.support.shoe_bytes import frames, site_profile, stream
 from tests.support.shoe_line import SEED, Core, ShoePort, driver, running
 from tests.support.waiting import until
@@ -223,10 +225,9 @@ async def test_a_device_server_that_is_not_there_is_waited_for(
 ) -> None:
     """Rows 15 and 19: refused, said once, and heard within two seconds of its return."""
     core = Core(mosquitto.port)
-    async with serving() as server:
-        port = server.port
+    port = free_port()
     async with at_work(core.peer):
-        with driver_process(mosquitto.port, server.url, journals):
+        with driver_process(mosquitto.port, f"tcp://{LOOPBACK}:{port}", journals):
             await until(lambda: "Connection refused" in reason(core), "nobody listens")
             assert "does not listen there" in hint(core)
             async with serving(port):

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from baccarat.children import Child
-from baccarat.ports import free_port
+from tests.support.ports import free_port
 from tests.support.shoe_line import ShoePort
 from tests.support.units import Unit, in_root
 from tests.support.waiting import until_blocking
