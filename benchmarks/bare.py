@@ -17,7 +17,7 @@ __all__ = ["QUALITY", "connect", "send", "serve"]
 
 QUALITY: Final = 1
 _HOST: Final = "127.0.0.1"
-_PATIENCE_S: Final = 10.0
+_PATIENCE_S: Final = 30.0
 _KEEPALIVE_S: Final = 60
 _CHORES_MS: Final = 1_000
 

@@ -36,7 +36,7 @@ _BYTE_S: Final = 10 / 4800  # start, eight data bits, stop
 _BLOCK: Final = 10
 _WARM_UP: Final = 5
 _COPIES: Final = 3
-_PATIENCE_S: Final = 10.0
+_PATIENCE_S: Final = 60.0
 _FULL_S: Final = 0.001
 _LOOK_S: Final = 0.2
 _IDLE_S: Final = 10.0
@@ -191,7 +191,7 @@ class _Run:
     def _acknowledged(self) -> int:
         """By the driver's own note, which it renews every two seconds."""
         notes = (self._folder / "journal").glob("*.acked")
-        return max((int(note.read_bytes()) for note in notes), default=0)
+        return max((int(note.read_bytes() or 0) for note in notes), default=0)
 
 
 async def _at_the_lines_pace(line: int, frame: bytes) -> int:

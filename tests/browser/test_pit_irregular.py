@@ -92,6 +92,8 @@ def test_a_card_too_many_that_was_seen_is_shown_in_a_hand_without_wagers(
     )
     pit.act("free_hand")
     pit.answered("free_hand")
+    phase = page.locator("#phase")  # still of the coup before, until the new state is there
+    expect(phase).not_to_have_attribute("data-phase", "settled")
     table.say("R P1 4C, D B1 9H, D P2 2H, D B2 TH, G banker")
     pit.phase("settled")
     page.goto(f"{table.address}/pit")

@@ -22,8 +22,8 @@ def test_the_screens_figures_come_as_lines_with_their_floors(tmp_path: Path) -> 
     for line in (pixels, costs):
         assert 0 < line["p50"] <= line["p99"]
         assert 0 < line["floor_p50"] <= line["floor_p99"]
-    # Clocks of one machine; else the figure would say nothing.
-    assert pixels["detail"]["clock_ms"] < 5
+    # Clocks of one machine, told to half of a question's way there and back.
+    assert pixels["detail"]["clock_ms"] < 50
     # What is no matter of the machine's mood: a screen is kilobytes, and the core knows of none.
     assert (costs["p99"] < 1_000, costs["met"]) == (True, True)
     alone, watched = (costs["detail"][f"core_ms_a_coup_{how}"] for how in ("unwatched", "watched"))

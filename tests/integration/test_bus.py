@@ -253,7 +253,7 @@ async def test_a_hop_is_far_below_the_delay_of_a_missing_nodelay(broker: Broker)
             assert writer.bus.post(EVENT, repr(time.perf_counter()).encode())
             await asyncio.wait_for(heard.wait(), 5)
     median = sorted(taken)[100]
-    assert median < 0.006
+    assert median < 0.020  # that delay is of 40 ms
 
 
 async def test_an_idle_connection_costs_nothing(broker: Broker) -> None:
