@@ -32,8 +32,8 @@ FIRST_SHOE: Final = "20260101-01"
 
 _BETWEEN_COUPS_S: Final = 10.0
 _HOUR_S: Final = 3600.0
-_OPENED_S: Final = 0.2  # a reader discards at opening what had waited in the port
-_GONE_S: Final = 2.0  # for a reader to take the last of it
+_OPENED_S: Final = 0.5  # a reader discards at opening what had waited in the port
+_GONE_S: Final = 15.0  # for a reader to take the last of it, however busy its machine is
 
 
 class StandaloneShoe:
