@@ -85,7 +85,7 @@ async def test_a_driver_that_goes_takes_the_trust_with_it(table: Table1, tmp_pat
     async with service(table.port, tmp_path):
         await table.driver_comes()
         await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
-        await table.bus.publish(*table.driver.will[:2], retain=True)
+        assert await table.driver.farewell(table.bus)  # as its Will has it; and it beats no more
         await until(lambda: table.states[-1].catching_up, "the core still trusts the driver")
         refused = await table.ask("dealer", OpenBetting(transaction="o"))
         assert refused.code == "catching_up"

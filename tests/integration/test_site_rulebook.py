@@ -51,7 +51,6 @@ async def playing_by(
     stop = asyncio.Event()
     running = asyncio.create_task(serve(load_config(path), stop))
     table.acks.clear()
-    table.states.clear()
     try:
         await table.driver_comes()
         yield

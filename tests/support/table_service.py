@@ -66,6 +66,7 @@ class Table1:
         self.requests: list[Message] = []
         self.head: int | None = None  # the driver's newest number; None while it is not there
         self.driver = Herald(TOPICS.status("shoe"), 1, SystemClock())
+        self.beating: asyncio.Task[None] | None = None  # the driver's heart
         self.bus = Bus(
             BusSettings("127.0.0.1", port, "everybody"),
             will=self.driver.will,
@@ -158,7 +159,9 @@ class Table1:
     async def driver_comes(self) -> None:
         """The driver is there, and the shoe link is up: events 1 and 2."""
         await self.core_comes()
+        self.states.clear()  # an earlier core's last one may have come until now
         assert self.driver.announce(self.bus)
+        self.beating = self.beating or asyncio.create_task(self.driver.beat(self.bus))
         self.head = 2
         await self.link(2)
         await self.say(shoe_event(1, LinkOpen(transport="pty:x")))
@@ -219,6 +222,10 @@ async def connected(port: int) -> AsyncIterator[Table1]:
     made = Table1(port)
     line = asyncio.create_task(made.bus.run())
     await until(lambda: made.bus.connected, "the broker is not there")
-    yield made
-    line.cancel()
-    await asyncio.wait({line})
+    try:
+        yield made
+    finally:
+        tasks = [task for task in (line, made.beating) if task]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
