@@ -254,7 +254,10 @@ def healthy(address: str) -> bool:
 
 def told(address: str) -> bool:
     """What Prometheus would collect says that all is there."""
-    text = httpx.get(address, timeout=2).text
+    try:
+        text = httpx.get(address, timeout=2).text
+    except httpx.TransportError:
+        return False
     there = 'baccarat_service_online{service="%s",table="b7"} 1.0'
     return all(there % name in text for name in ("table", "shoe", "cage", "console"))
 

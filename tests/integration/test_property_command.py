@@ -34,6 +34,7 @@ from tests.support.property_site import PropertySite, health
 B7 = SigningKey("harbour/b7", b"7" * 32)
 ORIGINS = ("harbour/b7", "harbour/b8")
 PATIENCE_S = 60.0
+_STOPS_S = 30.0  # it stops its services one after another
 NOBODY = "postgresql://nobody@127.0.0.1:1/property"
 _NOW = SystemClock()
 
@@ -75,6 +76,14 @@ def until_well(site: PropertySite) -> dict[str, Any]:
         assert time.monotonic() < deadline, told
 
 
+def until_cosigned(site: PropertySite, origin: str) -> None:
+    """The witness has cosigned what a table signs, which it reads beside the archive."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (told := site.ask("checkpoint", origin)).code:
+        assert time.monotonic() < deadline, told
+        time.sleep(0.05)
+
+
 def test_logs_go_up_are_archived_cosigned_shown_and_asked(
     hub_node: Hub, postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -101,7 +110,8 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
             for coup, each in settled(path).items()
             if card in map(str, (*each.settlement.player, *each.settlement.banker))
         }
-        child.stop()
+        until_cosigned(site, "harbour/b7")
+        assert child.stop(_STOPS_S) == 0
     assert uplinks(site) == dict.fromkeys(ORIGINS, ("ended", 0))
     shown = site.ask("checkpoint", "harbour/b7")
     assert (shown.code, site.ask("checkpoint", "harbour/b8").code) == (0, 1)
@@ -190,7 +200,7 @@ def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: 
             deadline = time.monotonic() + PATIENCE_S
             while not (told := site.status()[1])["tables"]:
                 assert time.monotonic() < deadline, told
-            child.stop()
+            child.stop(_STOPS_S)
     (b7,) = told["tables"]
     assert (b7["hub"] > 0, b7["uplink"]) == (True, None)
     assert "does not tell how uplinks stand, stream FEEDS" in told["hub"]

@@ -3,11 +3,16 @@
 import asyncio
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 import pytest
-from nats.js.errors import NotFoundError
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import Error as JetStreamError
 
 from events.checkpoint import parse_checkpoint
 from events.clock import SystemClock
@@ -45,6 +50,8 @@ pytestmark = pytest.mark.timeout(180)
 
 B7, B8 = "harbour/b7", "harbour/b8"
 SAID_B7 = event_subject("harbour", "b7")
+# Elections, and a busy machine.
+_PATIENCE_S: Final = 45.0
 
 
 @pytest.fixture
@@ -101,12 +108,8 @@ async def test_checkpoints_follow_the_events_that_they_cover(hub: Hub, tmp_path:
             logs.grow(B7, 2)
             newest = logs.sign(B7, key)
             async with keeper(hub) as js:
-                for _ in range(1500):
-                    found = await js.get_last_msg(CHECKPOINTS, checkpoint_subject("harbour", "b7"))
-                    if found.data == newest:
-                        break
-                    await asyncio.sleep(0.01)
-                assert found.data == newest
+                subject = checkpoint_subject("harbour", "b7")
+                await _until_said(js, CHECKPOINTS, subject, lambda said: said == newest)
             assert parse_checkpoint(newest)[0].size == 7
 
 
@@ -124,17 +127,31 @@ async def test_a_hub_that_lost_a_table_is_filled_again_though_no_connection_brok
             assert feeds[B7].state.refilled == 1
 
 
+async def _until_said(
+    js: JetStreamContext, stream: str, subject: str, wanted: Callable[[bytes], bool]
+) -> bytes:
+    """The newest message of a subject, once it is the one that is wanted."""
+    deadline = time.monotonic() + _PATIENCE_S
+    said, trouble = b"", ""
+    while time.monotonic() < deadline:
+        try:
+            said = (await js.get_last_msg(stream, subject)).data or b""
+        except (NatsError, JetStreamError, TimeoutError) as error:
+            trouble = repr(error)  # there is none yet, or the stream has no leader for a moment
+        else:
+            if wanted(said):
+                return said
+        await asyncio.sleep(0.01)
+    pytest.fail(f"{subject}: {said!r} is not what was waited for; {trouble}")
+
+
 async def _told(hub: Hub, origin: str, state: str) -> UplinkWord:
     """What the hub has of a table's uplink, once it is that."""
     subject = feed_subject(*split_origin(origin))
     async with keeper(hub) as js:
-        for _ in range(1500):
-            with suppress(NotFoundError):
-                word = parse_word((await js.get_last_msg(FEEDS, subject)).data or b"")
-                if word.state == state:
-                    return word
-            await asyncio.sleep(0.01)
-    pytest.fail(f"{origin} is not told to be {state}")
+        return parse_word(
+            await _until_said(js, FEEDS, subject, lambda said: parse_word(said).state == state)
+        )
 
 
 async def test_how_a_feed_stands_is_told_on_the_hub(hub: Hub, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Journal, decoder and outbox in step: over lives, over a full disk, and with much left to tell."""
 
-import asyncio
 import os
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -17,6 +16,7 @@ from shoe_driver.link import LinkState
 from shoe_driver.outbox import IN_FLIGHT, KEPT
 from shoe_driver.records import RecordKind
 from tests.support.disk import disk_full_at
+from tests.support.evidence import HandClock
 from tests.support.recorder_life import SHIPPED, data, life, sent
 from tests.support.shoe_bytes import PROFILE, frames, said, stream
 from tests.support.shoe_line import only_journal, size_of_journal
@@ -200,15 +200,16 @@ async def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
 
 
 async def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> None:
-    async with small(tmp_path) as recorder:
+    clock = HandClock()
+    async with life(tmp_path, keep=Keep(segment_bytes=1), clock=clock) as recorder:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await recorder.arrived(data(stream("D P1 9H")))
-        await asyncio.sleep(0.3)  # the window of copies passes
+        await recorder.arrived(data(stream("D P1 9H"), clock))
+        clock.now_us += 300_000  # the window of copies passes
         assert not await recorder.go_on_in_a_new_segment()
-        await recorder.arrived(data(stream("G player", copies=2, first_seq=2)))
+        await recorder.arrived(data(stream("G player", copies=2, first_seq=2), clock))
         assert not await recorder.go_on_in_a_new_segment()  # copies may come
-        await asyncio.sleep(0.3)
-        await recorder.arrived(data(frames("P", first_seq=3)[0][:3]))
+        clock.now_us += 300_000
+        await recorder.arrived(data(frames("P", first_seq=3)[0][:3], clock))
         assert not await recorder.go_on_in_a_new_segment()
         await recorder.happened(RecordKind.QUIET)
         assert await recorder.go_on_in_a_new_segment()

@@ -98,7 +98,7 @@ def test_a_capture_ends_after_its_seconds_and_says_what_looks_wrong(
     shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "noise.raw"
-    with at_work("capture", shoe.url, file, "--seconds", "1.5") as process:
+    with at_work("capture", shoe.url, file, "--seconds", "5") as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(b"\xf0\x0f" * 200)
         _, err = process.communicate(timeout=20)

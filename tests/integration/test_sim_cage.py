@@ -34,7 +34,10 @@ def _totals(coups: int, position: int) -> Totals:
 
 
 class LogTable:
-    """Answers `replay` and `ack` over a log; what is published live is the test's affair."""
+    """Answers `replay` and `ack` over a log; what is published live is the test's affair.
+
+    A request that comes again, because its answer was late, is answered again and not noted again.
+    """
 
     def __init__(self, log: dict[int, bytes]) -> None:
         self.log = log
@@ -42,19 +45,24 @@ class LogTable:
         self.replays: list[int] = []
         self.replays_swallowed = 0
         self.acks: list[int] = []
+        self.asked_for: set[str] = set()
         self.table: SmallTable | None = None
 
     async def asked(self, user: str, command: str, body: bytes) -> dict[str, Any]:
         assert (user, command) in {("cage", "replay"), ("cage", "ack")}
         request = json.loads(body)
         answer = {"transaction": request["transaction"], "result": "accepted"}
+        again = request["transaction"] in self.asked_for
+        self.asked_for.add(request["transaction"])
         if command == "ack":
             assert request["consumer"] == "cage"
             if request["position"] > self.head:
                 return answer | {"result": "refused", "code": "unknown_position", "text": "no"}
-            self.acks.append(request["position"])
+            if not again:
+                self.acks.append(request["position"])
         else:
-            self.replays.append(request["from"])
+            if not again:
+                self.replays.append(request["from"])
             answer |= {"position": self.head}
             if len(self.replays) > self.replays_swallowed:
                 for position in range(request["from"], self.head + 1):

@@ -31,6 +31,8 @@ SEED = 31
 SHOE = "20261127-01"
 LIMIT_S = 60.0
 RULEBOOK = load_rulebook("au-commission")
+# A card in a quarter of a second: who acts in the midst of a coup has a second for it.
+UNHURRIED = 8.0
 
 
 class Pit:
@@ -52,16 +54,23 @@ class Pit:
         self.played: list[PlayedCoup] = []
         self.dealing = DealingShoe(seed=SEED)
 
-    def croupier(self, *, decks: int = 8, cut_card: int = 14) -> Croupier:
+    def croupier(self, *, decks: int = 8, cut_card: int = 14, speed: float = 0) -> Croupier:
+        """One of them; `speed` is that of the shoe from its second coup on, 0 until then."""
         self.dealing = DealingShoe(seed=SEED, decks=decks, cut_card=cut_card)
+        shoe = ShoeSimulator(self.port, self.dealing, first_shoe=SHOE, speed=0)
+
+        def on_coup(coup: PlayedCoup) -> None:
+            self.played.append(coup)
+            shoe._speed = speed
+
         return Croupier(
             self.config.bus_settings("croupier"),
             self.config.topics,
-            ShoeSimulator(self.port, self.dealing, first_shoe=SHOE, speed=0),
+            shoe,
             seed=SEED,
             game=Game(decks=decks),
             speed=0,
-            on_coup=self.played.append,
+            on_coup=on_coup,
             waits=Waits(answer=0.5),
         )
 
@@ -182,7 +191,7 @@ async def test_a_coup_broken_by_a_pulled_plug_is_voided_and_play_goes_on(
 ) -> None:
     broken = f"{SHOE}/2"
     async with _pit(tmp_path, nats, pace=SERIAL_4800) as pit:
-        croupier = pit.croupier()
+        croupier = pit.croupier(speed=UNHURRIED)
 
         async def pull_the_plug() -> None:
             await croupier.view.until(_in_phase(broken, "dealing"))
@@ -214,7 +223,7 @@ async def test_a_second_croupier_clears_away_what_the_first_left_and_brings_a_ne
     tmp_path: Path, nats: Broker
 ) -> None:
     async with _pit(tmp_path, nats, pace=SERIAL_4800) as pit:
-        first = pit.croupier()
+        first = pit.croupier(speed=UNHURRIED)
         async with _beside(first):
             playing = asyncio.create_task(first.play())
             await first.view.until(_in_phase(f"{SHOE}/2", "dealing"))

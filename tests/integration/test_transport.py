@@ -1,10 +1,13 @@
 """Ports on real pseudo-terminals, with real second openers: exclusive, lost once, then closed."""
 
+import fcntl
 import grp
 import os
 import select
+import struct
 import subprocess
 import sys
+import termios
 import tty
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -37,6 +40,8 @@ class Shoe:
         os.close(slave)
 
     def unplug(self) -> None:
+        # First the name: the system gives the number to the next pseudo-terminal that is opened.
+        self.link.unlink(missing_ok=True)
         os.close(self.master)
         self.master = -1
 
@@ -115,9 +120,16 @@ def test_we_never_write_to_the_shoe(shoe: Shoe) -> None:
         assert select.select([shoe.master], [], [], 0)[0] == []
 
 
+def waiting(terminal: int) -> int:
+    """How many bytes a reader of this terminal would find."""
+    (found,) = struct.unpack("i", fcntl.ioctl(terminal, termios.FIONREAD, b"\0" * 4))
+    return int(found)
+
+
 def test_what_waited_before_the_port_was_opened_is_discarded(shoe: Shoe) -> None:
     slave = os.open(shoe.link, os.O_RDWR | os.O_NOCTTY)
     shoe.say(b"stale")
+    until_blocking(lambda: waiting(slave) == len(b"stale"), "the kernel hands it over")
     with opened(shoe.link) as port:
         shoe.say(b"fresh")
         assert read_ready(port) == b"fresh"

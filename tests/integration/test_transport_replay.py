@@ -45,7 +45,7 @@ async def test_a_bare_capture_comes_at_the_lines_baud(tmp_path: Path) -> None:
     path.write_bytes(bytes(range(240)))
     got, took, ended = await played(path, speed=1)
     assert got == bytes(range(240))
-    assert 0.5 <= took < 5  # 240 bytes of ten bits at 4800 baud
+    assert took >= 0.5  # 240 bytes of ten bits at 4800 baud
     assert ended.startswith(f"file {path}: the capture has ended, 240 bytes; it is not played")
 
 
@@ -53,21 +53,21 @@ async def test_speed_quickens_and_nought_is_at_once(tmp_path: Path) -> None:
     path = tmp_path / "capture.raw"
     path.write_bytes(bytes(200_000))
     got, took, _ = await played(path, speed=0)
-    assert (len(got), took < 5) == (200_000, True)
-    path.write_bytes(bytes(960))
-    got, took, _ = await played(path, speed=10)
-    assert len(got) == 960
-    assert 0.2 <= took < 3
+    assert (len(got), took < 60) == (200_000, True)  # the line's baud takes seven minutes
+    got, took, _ = await played(path, speed=1000)
+    assert len(got) == 200_000
+    assert 0.4 <= took < 60
 
 
 async def test_a_journal_comes_at_the_distances_of_its_times(tmp_path: Path) -> None:
     """Only the shoe's bytes; a clock that begins anew is no distance."""
-    path = journal(tmp_path, 9_000_000, 9_300_000, 5, 200_005)
+    path = journal(tmp_path, 900_000_000, 900_300_000, 5, 200_005)
     got, took, _ = await played(path, speed=1)
-    assert got == b"000900000000093000000000000005000020000 5".replace(b" ", b"")
-    assert 0.5 <= took < 5
-    _, quickly, _ = await played(path, speed=0)
-    assert quickly < 0.5
+    assert got == b"0900000000090030000000000000050000200005"
+    assert 0.5 <= took < 60
+    (tmp_path / "long").mkdir()
+    _, quickly, _ = await played(journal(tmp_path / "long", 0, 60_000_000), speed=0)
+    assert quickly < 30
 
 
 async def test_a_damaged_journal_is_played_up_to_the_damage_and_says_so(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from events.clock import SystemClock
+from events.clock import Clock, SystemClock
 from events.shoe import ShoeEvent
 from shoe_driver.edge.catalogue import profile_text
 from shoe_driver.edge.folder import JournalFolder
@@ -21,19 +21,19 @@ SHIPPED = profile_text("enq-bcc")
 
 @asynccontextmanager
 async def life(
-    folder: Path, profile: bytes = SHIPPED, keep: Keep | None = None
+    folder: Path, profile: bytes = SHIPPED, keep: Keep | None = None, clock: Clock = CLOCK
 ) -> AsyncIterator[Recorder]:
     """One life of a driver on this folder, without its port and its bus."""
     with JournalFolder(folder) as locked:
-        recorder = Recorder(locked, profile, CLOCK, lambda _: None, keep)
+        recorder = Recorder(locked, profile, clock, lambda _: None, keep)
         try:
             yield recorder
         finally:
             recorder.close()
 
 
-def data(content: bytes) -> list[Record]:
-    return [Record(RecordKind.DATA, CLOCK.mono_us(), CLOCK.utc_ns(), content)]
+def data(content: bytes, clock: Clock = CLOCK) -> list[Record]:
+    return [Record(RecordKind.DATA, clock.mono_us(), clock.utc_ns(), content)]
 
 
 async def sent(recorder: Recorder) -> list[ShoeEvent]:
