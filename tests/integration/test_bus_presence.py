@@ -85,7 +85,8 @@ async def test_a_service_told_that_it_is_offline_says_that_it_is_not(broker: Bro
         status = read_status(message.payload)
         assert status is not None
         presence = presence.heard(status)
-        assert presence.online(time.time_ns())
+        # How old a birth may be is not the question, and a busy machine takes its time.
+        assert presence.online(time.time_ns(), stale_after=600)
 
 
 async def test_a_farewell_is_the_last_word_but_for_the_will(broker: Broker) -> None:

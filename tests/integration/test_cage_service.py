@@ -219,9 +219,9 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     messages = messages_of(log)
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
-    kills = 0
+    killed: list[int] = []
     async with feed_table(broker, messages) as table, asyncio.timeout(3 * LIMIT_S):
-        playing = asyncio.create_task(_play(table, rng))
+        playing = asyncio.create_task(_play(table, rng, killed))
         while not playing.done():
             child = await asyncio.create_subprocess_exec(
                 *command, env=environment(), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
@@ -231,19 +231,23 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
             await asyncio.sleep(rng.uniform(0, 0.05))
             os.kill(child.pid, signal.SIGKILL)
             await child.wait()
-            kills += 1
+            killed.append(child.pid)
         await playing
         async with cage(broker, ledger) as made:
             await made.caught_up(len(messages))
-    assert kills >= 2
+    assert len(killed) >= 2
     found = agrees(ledger, log)
     assert found.read == len(messages)
 
 
-async def _play(table: FeedTable, rng: random.Random) -> None:
-    """A table that goes on for about three seconds."""
+async def _play(table: FeedTable, rng: random.Random, killed: list[int]) -> None:
+    """A table that goes on for about three seconds, and for as long as two cages need to come."""
+    third = len(table.log) // 3
     for position in table.log:
         await table.append([position])
+        if position in {third, 2 * third}:
+            due = position // third
+            await until(lambda due=due: len(killed) >= due, 2 * LIMIT_S)  # type: ignore[misc]  # binds the loop's value
         if position % 10 == 0:
             await asyncio.sleep(rng.uniform(0, 60 / len(table.log)))
 

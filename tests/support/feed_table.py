@@ -21,7 +21,7 @@ _IN_FLIGHT: Final = 8  # aiomqtt warns above ten
 
 
 class FeedTable:
-    """See the module.
+    """See the module. A request that comes again has the answer that it had, and does nothing.
 
     Args:
         log: position to message.
@@ -35,11 +35,18 @@ class FeedTable:
         self.acks: list[int] = []
         self.lost_replays: set[int] = set()  # positions that the next replay does not bring
         self.bus: SmallTable | None = None
+        self._answers: dict[str, dict[str, Any]] = {}  # of each transaction
         self._replaying: asyncio.Task[None] | None = None
 
     async def asked(self, user: str, command: str, body: bytes) -> dict[str, Any]:
         assert user == "cage"
         request = json.loads(body)
+        transaction = request["transaction"]
+        if transaction not in self._answers:
+            self._answers[transaction] = await self._done(command, request)
+        return dict(self._answers[transaction])
+
+    async def _done(self, command: str, request: dict[str, Any]) -> dict[str, Any]:
         answer = {"transaction": request["transaction"], "result": "accepted"}
         if command == "ack":
             assert request["consumer"] == "cage"

@@ -107,6 +107,8 @@ def secured_table(broker: SecuredBroker, folder: Path) -> Iterator[SecuredTable]
         found.people["witness"] = witness
         found.people["stranger"] = stack.enter_context(Login(broker, "b8-supervisor"))
         until_blocking(lambda: "up" in _states(witness) or "open" in _states(witness), "the shoe")
+        # It says its state when it hears requests: who asks only once is answered from here on.
+        until_blocking(lambda: any(t == f"{ROOT}/state" for t, _ in witness.heard), "the table")
         yield found
     port.unplug()
 
