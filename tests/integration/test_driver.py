@@ -92,6 +92,12 @@ async def test_a_core_that_says_hello_is_told_the_head_live(
         assert core.seen[0] == f"head {len(core.log)}"
 
 
+def told_again(core: Core) -> list[str]:
+    """The events seen, from the second of the log on: another round may have been under way."""
+    told = [text for text in core.seen if text.startswith("event")]
+    return told[told.index("event 2") :] if "event 2" in told else []
+
+
 async def test_a_core_that_appends_nothing_is_told_again_in_order(
     broker: Broker, shoe: ShoePort, journals: Path
 ) -> None:
@@ -102,10 +108,8 @@ async def test_a_core_that_appends_nothing_is_told_again_in_order(
         await until(lambda: "event 7" in core.seen, "the coup arrives")
         assert core.faces == FACES
         core.seen.clear()
-        await until(lambda: "event 7" in core.seen, "told again")
-        told = [text for text in core.seen if text.startswith("event")]
-        once = [f"event {seq}" for seq in range(2, 8)]
-        assert told[:6] == once
+        await until(lambda: "event 7" in told_again(core), "told again")
+        assert told_again(core)[:6] == [f"event {seq}" for seq in range(2, 8)]
         core.acknowledges = True
         core.ack(len(core.log))
         shoe.say(stream("P", first_seq=6))
@@ -177,12 +181,14 @@ async def test_wrong_acknowledgements_move_nothing(
         await until(lambda: core.log, "the first event")
         core.acknowledges = False
         shoe.say(stream(COUP))
-        await until(lambda: core.faces == FACES, "the coup arrives")
+        await until(lambda: "event 7" in core.seen, "the coup arrives")
+        assert core.faces == FACES
         core.seen.clear()
         for payload in REFUSED:
             core.peer.bus.post(TOPICS.shoe_ack, payload.replace(b"JOURNAL", core.journal.encode()))
-        await until(lambda: "event 7" in core.seen, "all is still told again")
-        assert next(text for text in core.seen if text.startswith("event")) == "event 2"
+        await until(lambda: "event 7" in told_again(core), "all is still told again")
+        assert told_again(core)[:6] == [f"event {seq}" for seq in range(2, 8)]
+        assert "event 1" not in core.seen
 
 
 async def test_a_retained_acknowledgement_is_of_any_age_and_refused(
@@ -271,12 +277,13 @@ async def test_a_stop_is_said_and_stored(mosquitto: Broker, shoe: ShoePort, jour
         for session in (1, 2):
             async with running(driver(mosquitto.port, shoe.url, journals)):
                 await until(lambda: core.state() == "open", "the port is open")
-            await until(lambda n=session: states[-1] == ("offline", n), "it says farewell")  # type: ignore[misc] # a lambda's default is not inferred
+            await until(lambda n=session: states[-1:] == [("offline", n)], "it says farewell")  # type: ignore[misc] # a lambda's default is not inferred
             assert ("online", session) in states
             await until(lambda: core.state() == "down", "the link is said to be down")
+            said = ["link_open", "link_down"] * session
+            await until(lambda said=said: core.said == said, "and the core has it")  # type: ignore[misc] # a lambda's default is not inferred
     assert core.link is not None
     assert core.link.reason == "driver stopped"
-    assert core.said == ["link_open", "link_down"] * 2
 
 
 async def test_a_second_driver_on_the_same_folder_refuses_to_start(
@@ -299,19 +306,20 @@ async def test_half_a_frame_that_does_not_go_on_is_told_as_broken(
 async def test_silence_in_mid_deal_is_a_stall_and_between_coups_is_none(
     mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
 ) -> None:
-    profile = site_profile(tmp_path, silence_ms=300)
+    profile = site_profile(tmp_path, silence_ms=1_000)
     async with table(mosquitto.port, shoe, journals, profile=str(profile)) as core:
         shoe.say(stream(COUP))
         await until(lambda: core.faces == FACES, "a whole coup")
-        await asyncio.sleep(0.8)  # silence itself is what is tested here
+        await asyncio.sleep(1.5)  # silence itself is what is tested here
         assert core.state() == "up"
         shoe.say(stream("D P1 9H", first_seq=6))
         await until(lambda: core.state() == "stalled", "silence in mid-deal")
+        silent = len(core.statuses)
         shoe.say(stream("D B1 2D", first_seq=7))
         await until(lambda: core.faces[-1] == "2D", "it speaks again")
-        assert core.state() == "up"
-        stalled = ["card_drawn", "link_stalled", "link_up", "card_drawn"]
-        assert core.said == ["link_open", *HEARD, *stalled]
+        await until(lambda: any(x.state == "up" for x in core.statuses[silent:]), "and says so")
+        said = ["link_open", *HEARD, "card_drawn", "link_stalled", "link_up", "card_drawn"]
+        assert core.said[: len(said)] == said  # a late look finds it silent again
 
 
 async def test_while_the_journal_cannot_be_written_no_card_is_accepted(
