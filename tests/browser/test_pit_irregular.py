@@ -119,7 +119,7 @@ def test_the_shoe_is_replaced_in_mid_coup_and_the_coup_is_void(
 
 
 @pytest.mark.parametrize("lost", ["broker", "table"])
-def test_a_pit_that_has_lost_its_table_says_so_within_three_seconds_and_comes_back_right(
+def test_a_pit_that_has_lost_its_table_says_so_and_comes_back_right(
     pit: Screen, board: Screen, table: ConsoleTable, lost: str
 ) -> None:
     page = pit.page
