@@ -34,7 +34,9 @@ HOST: Final = "127.0.0.1"
 ENDS_WITHIN_S: Final = 60
 # A coup waits for a processor as everybody does; it does not wait for a web server.
 LATENCY_MOST_MS: Final = 3_000
-BEAT_MOST_S: Final = 5.0
+# Of a few coups the worst: one breath of the machine, and no queue behind a web server.
+LATENCY_WORST_MS: Final = 10_000
+BEAT_MOST_S: Final = 15.0
 HEAD: Final = "{method} {path} HTTP/1.1\r\nhost: {host}\r\n{more}\r\n"
 
 
@@ -216,7 +218,8 @@ def test_coups_go_on_and_nothing_is_changed_by_ten_thousand_bad_requests(tmp_pat
     figures = json.loads(out)
     assert (figures["lost"], figures["duplicates"], figures["misaligned"]) == (0, 0, 0)
     assert during >= 10, "the table stood still"
-    assert figures["latency_ms"]["p99"] < LATENCY_MOST_MS
+    assert figures["latency_ms"]["p50"] < LATENCY_MOST_MS
+    assert figures["latency_ms"]["p99"] < LATENCY_WORST_MS
     assert verify(log).ok
     assert count(log, 'instr(bytes, \'"actor":"console\')') == 0, "something was done by nobody"
     assert screen.positions == sorted(screen.positions)
