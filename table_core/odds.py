@@ -16,10 +16,12 @@ from msgspec import Struct
 from events.cards import Card
 from events.errors import InputError, OurBug
 from events.table import Wager
-from table_core.deals import DEAL, DealClass, classes_by_pairs, classes_by_suits
+from table_core.deals import DEAL, DealClass, merged_by_totals
+from table_core.deals_by_pairs import classes_by_pairs
+from table_core.deals_by_suits import classes_by_suits
 from table_core.rulebook import Bet, Rulebook
 from table_core.settlement import settle
-from table_core.wagers import KINDS
+from table_core.wagers import KINDS, Looks
 
 __all__ = ["BetOdds", "CategoryOdds", "exact_odds"]
 
@@ -63,13 +65,15 @@ def exact_odds(rulebook: Rulebook, shoe: Mapping[Card, int]) -> dict[str, BetOdd
     cards = sum(shoe.values())
     if cards < DEAL:
         raise InputError(f"cards left: {cards}; a coup can need {DEAL}")
-    suits = [bet for bet in rulebook.bets if KINDS[bet].suits]
-    pairs = [bet for bet in rulebook.bets if not KINDS[bet].suits]
-    deals: dict[str, Counter[str]] = {}
-    if pairs:
-        deals |= _count(rulebook, pairs, classes_by_pairs(shoe))
-    if suits:
-        deals |= _count(rulebook, suits, classes_by_suits(shoe))
+    bets: dict[Looks, list[str]] = {"totals": [], "pairs": [], "suits": []}
+    for bet in rulebook.bets:
+        bets[KINDS[bet].looks].append(bet)
+    pairs = list(classes_by_pairs(shoe))
+    deals = _count(rulebook, bets["totals"], merged_by_totals(pairs))
+    if bets["pairs"]:
+        deals |= _count(rulebook, bets["pairs"], pairs)
+    if bets["suits"]:
+        deals |= _count(rulebook, bets["suits"], classes_by_suits(shoe))
     if any(counter.total() != perm(cards, DEAL) for counter in deals.values()):
         raise OurBug("the classes of deals do not add up to all deals")
     return {

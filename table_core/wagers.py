@@ -10,7 +10,7 @@ Adding a wager: a judge here, its row in `KINDS`, a section in a rulebook file.
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -19,9 +19,10 @@ from events.table import Wager
 from table_core.draw import NATURAL
 from table_core.outcome import Outcome
 
-__all__ = ["KINDS", "Judge", "Kind", "Patron", "patron_of"]
+__all__ = ["KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
 
 Judge = Callable[[Outcome], tuple[str, ...]]
+Looks = Literal["totals", "pairs", "suits"]
 Patron = str
 """Whose a wager is, as `patron_of` says it."""
 
@@ -38,15 +39,15 @@ class Kind(Struct, frozen=True, kw_only=True):
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.
         initial: its judges look at the first two cards of each hand only, so that a rulebook may
             settle it after the initial deal (seed 1, 11A.6).
-        suits: its judges ask whether hands of three cards are of one suit, and for no ranks. All
-            others look at totals, numbers of cards and the pairs among the first two cards only.
-            The exact odds count deals by it.
+        looks: how far its judges look, by which the exact odds count deals. `totals`: at the hands'
+            totals and numbers of cards; `pairs`: and at the pairs among the first two cards of
+            each; `suits`: at the former, and whether hands of three cards are of one suit.
     """
 
     categories: tuple[str, ...]
     judges: Mapping[str, Judge]
     initial: bool = False
-    suits: bool = False
+    looks: Looks = "totals"
 
 
 def patron_of(wager: Wager) -> Patron:
@@ -226,11 +227,11 @@ def _kind(
     *categories: str,
     by: Judge | None = None,
     initial: bool = False,
-    suits: bool = False,
+    looks: Looks = "totals",
     **variants: Judge,
 ) -> Kind:
     judges = MappingProxyType({"": by} if by else variants)
-    return Kind(categories=categories, judges=judges, initial=initial, suits=suits)
+    return Kind(categories=categories, judges=judges, initial=initial, looks=looks)
 
 
 def _lucky8_kind(hand: Hand) -> Kind:
@@ -243,7 +244,7 @@ def _lucky8_kind(hand: Hand) -> Kind:
         each_hand=lambda outcome: _lucky8(outcome, hand, _each_hand),
         all_six=lambda outcome: _lucky8(outcome, hand, _all_six),
         bet_hand=lambda outcome: _lucky8(outcome, hand, _bet_hand),
-        suits=True,
+        looks="suits",
     )
 
 
@@ -254,14 +255,16 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "player": _kind("win", by=_player),
         "banker": _kind("win_on_6", "push_dragon7", "win", by=_banker),
         "tie": _kind("win", by=_tie),
-        "player_pair": _kind("pair", by=lambda o: _pair(o.player), initial=True),
-        "banker_pair": _kind("pair", by=lambda o: _pair(o.banker), initial=True),
+        "player_pair": _kind("pair", by=lambda o: _pair(o.player), initial=True, looks="pairs"),
+        "banker_pair": _kind("pair", by=lambda o: _pair(o.banker), initial=True, looks="pairs"),
         "super_six": _kind("two_card", "three_card", "banker_six", by=_banker_six),
         "tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
         "big_tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
         "small_tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
         "tiger_tie": _kind("tie_on_6", by=_tie_on_six),
-        "tiger_pair": _kind("twin", "double", "single", by=_tiger_pair, initial=True),
+        "tiger_pair": _kind(
+            "twin", "double", "single", by=_tiger_pair, initial=True, looks="pairs"
+        ),
         "perfect_pairs": _kind(
             "perfect",
             "coloured",
@@ -270,6 +273,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             banker=lambda o: _perfect_pairs(o.banker),
             both=lambda o: _perfect_pairs(o.player, o.banker),
             initial=True,
+            looks="pairs",
         ),
         "lucky8_player": _lucky8_kind(Hand.PLAYER),
         "lucky8_banker": _lucky8_kind(Hand.BANKER),
@@ -277,8 +281,10 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "dragon_bonus_banker": _kind(*_DRAGON_BONUS, by=lambda o: _dragon_bonus(o, Hand.BANKER)),
         "big": _kind("win", by=_big),
         "small": _kind("win", by=_small),
-        "either_pair": _kind("pair", by=_either_pair, initial=True),
-        "perfect_pair_either": _kind("both", "one", by=_perfect_pair_either, initial=True),
+        "either_pair": _kind("pair", by=_either_pair, initial=True, looks="pairs"),
+        "perfect_pair_either": _kind(
+            "both", "one", by=_perfect_pair_either, initial=True, looks="pairs"
+        ),
         "lucky6": _kind("two_card", "three_card", "banker_six", by=_banker_six),
         "dragon7": _kind("win", by=_dragon_seven),
         "panda8": _kind("win", by=_panda_eight),

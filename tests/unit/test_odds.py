@@ -3,7 +3,7 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from math import perm
@@ -17,7 +17,9 @@ from events.cards import Card, Hand, Winner
 from events.errors import InputError
 from events.table import Wager
 from table_core.composition import full_shoe, read_composition
-from table_core.deals import DealClass, classes_by_pairs, classes_by_suits
+from table_core.deals import DealClass, merged_by_totals
+from table_core.deals_by_pairs import classes_by_pairs
+from table_core.deals_by_suits import classes_by_suits
 from table_core.draw import due
 from table_core.odds import BetOdds, exact_odds
 from table_core.outcome import Outcome, deal, judge
@@ -25,7 +27,7 @@ from table_core.rulebook import Rulebook
 from table_core.rulebook_form import parse_rulebook
 from table_core.settlement import settle
 from table_core.stores import load_rulebook, shipped
-from table_core.wagers import KINDS
+from table_core.wagers import KINDS, Looks
 from tests.support.deals import cards, trimmed
 from tests.support.files import vector
 
@@ -293,12 +295,16 @@ def _suits(outcome: Outcome) -> Signature:
     return (*_totals(outcome), *flush, same)
 
 
+SIGNS: dict[Looks, Callable[[Outcome], Signature]]
+SIGNS = {"totals": _totals, "pairs": _pairs, "suits": _suits}
+
+
 @cache
-def _full(by_suits: bool) -> dict[Signature, DealClass]:
+def _full(looks: Looks) -> dict[Signature, DealClass]:
     """Every class of a full shoe, by what may matter: no two classes are alike in it."""
-    sign = _suits if by_suits else _pairs
-    classes = list((classes_by_suits if by_suits else classes_by_pairs)(full_shoe(8)))
-    found = {sign(one.outcome): one for one in classes}
+    fine = (classes_by_suits if looks == "suits" else classes_by_pairs)(full_shoe(8))
+    classes = merged_by_totals(fine) if looks == "totals" else list(fine)
+    found = {SIGNS[looks](one.outcome): one for one in classes}
     assert len(found) == len(classes)
     return found
 
@@ -322,28 +328,27 @@ def test_no_judge_tells_a_deal_from_the_one_that_stands_for_its_class(pool: list
         dealt = deal(trimmed(rng.choices(pool, k=6)))
         assert isinstance(dealt, Outcome)
         for bet, kind in KINDS.items():
-            sign = _suits if kind.suits else _pairs
-            standing = _full(kind.suits)[sign(dealt)].outcome
+            standing = _full(kind.looks)[SIGNS[kind.looks](dealt)].outcome
             for variant, names in kind.judges.items():
                 assert names(dealt) == names(standing), (seed, bet, variant, dealt)
             # A push on a tie depends on the winner.
             assert dealt.winner is standing.winner
 
 
-def test_both_ways_of_counting_agree_and_count_every_deal_once() -> None:
-    by_totals: list[Counter[Signature]] = [Counter(), Counter()]
-    for by_suits in (False, True):
-        for one in _full(by_suits).values():
+def test_all_ways_of_counting_agree_and_count_every_deal_once() -> None:
+    by_totals: dict[Looks, Counter[Signature]] = {looks: Counter() for looks in SIGNS}
+    for looks, counted in by_totals.items():
+        for one in _full(looks).values():
             assert one.outcome.complete
             assert one.deals > 0
-            by_totals[by_suits][_totals(one.outcome)] += one.deals
-    assert by_totals[0] == by_totals[1]
-    assert by_totals[0].total() == perm(416, 6)
+            counted[_totals(one.outcome)] += one.deals
+    assert by_totals["totals"] == by_totals["pairs"] == by_totals["suits"]
+    assert by_totals["pairs"].total() == perm(416, 6)
 
 
 def test_the_winners_of_all_deals_are_those_proved_elsewhere() -> None:
     winners: Counter[Winner] = Counter()
-    for one in _full(False).values():
+    for one in _full("pairs").values():
         winners[one.outcome.winner] += one.deals
     assert winners == {
         Winner.PLAYER: 2_230_518_282_592_256,

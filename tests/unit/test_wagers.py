@@ -212,12 +212,22 @@ def test_a_kind_says_what_its_judges_look_at() -> None:
         "player_pair", "banker_pair", "tiger_pair", "perfect_pairs", "either_pair",
         "perfect_pair_either",
     }  # fmt: skip
-    assert {bet for bet, kind in KINDS.items() if kind.suits} == {"lucky8_player", "lucky8_banker"}
+    looks = {bet: kind.looks for bet, kind in KINDS.items() if kind.looks != "totals"}
+    assert looks == {
+        "lucky8_player": "suits",
+        "lucky8_banker": "suits",
+        "player_pair": "pairs",
+        "banker_pair": "pairs",
+        "tiger_pair": "pairs",
+        "perfect_pairs": "pairs",
+        "either_pair": "pairs",
+        "perfect_pair_either": "pairs",
+    }
     # A hand wins by nine points at most, and the table of payoffs names each of them.
     by_points = {name for name in KINDS["dragon_bonus_player"].categories if "by" in name}
     assert by_points == {f"win_by_{points}" for points in (1, 2, 3, 4, 5, 6, 7, 8, 9)}
     said = Kind(categories=("win",), judges={})
-    assert (said.initial, said.suits) == (False, False)
+    assert (said.initial, said.looks) == (False, "totals")
 
 
 # variant, cards -> Perfect Pairs
