@@ -99,12 +99,13 @@ async def test_a_cage_that_was_away_for_a_day_catches_up_by_itself(
     async with feed_table(broker, messages, head=40) as table:
         async with cage(broker, ledger) as made:
             await made.caught_up(40)
+        before = len(table.replays)
         table.head = len(messages) - 100  # the table has played on; nobody heard of it
         async with cage(broker, ledger) as made:
             await table.append(range(table.head + 1, len(messages) + 1))  # ... and plays on
             await made.caught_up(len(messages))
     assert len(messages) > 1_200
-    assert table.replays[:2] == [1, 41]
+    assert (table.replays[0], table.replays[before]) == (1, 41)
     agrees(ledger, log)
 
 
@@ -126,8 +127,10 @@ async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str],
 
 
 async def test_a_replay_that_loses_some_is_asked_for_again(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # That a replay stands still is another matter, and on a starved machine it may.
+    monkeypatch.setattr("cage.service._STALLED_S", LIMIT_S)
     messages = messages_of(log)
     async with feed_table(nats, messages, head=len(messages)) as table:
         table.lost_replays = {7, 8, 100}
@@ -145,10 +148,12 @@ async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
     async with feed_table(broker, messages, head=last - 1) as table, cage(broker, sqlite) as made:
         assert table.bus is not None
         await made.caught_up(last - 1)
+        before = len(table.replays)
         table.head = last  # nobody hears of it but the screens
         await table.bus.publish(TOPICS.state, b'{"position":%d,"more":[]}' % last, retain=True)
         await made.caught_up(last)
-    assert table.replays == [1, last]
+    # Asked for once; more often where the answer itself is late.
+    assert (table.replays[0], set(table.replays[before:])) == (1, {last})
     agrees(sqlite, log)
 
 
@@ -159,10 +164,12 @@ async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
     async with feed_table(nats, messages, head=len(messages)) as table, cage(nats, sqlite) as made:
         assert table.bus is not None
         await made.caught_up(len(messages))
+        before = len(table.replays)
         await table.bus.publish(TOPICS.state, b'{"position":1000000}')
-        await until(lambda: len(table.replays) == 2)
+        await until(lambda: len(table.replays) > before)
         await until(lambda: not made.inflow.behind)
-    assert table.replays == [1, len(messages) + 1]
+    # More often only where the answer itself is late.
+    assert (table.replays[0], set(table.replays[before:])) == (1, {len(messages) + 1})
 
 
 async def test_live_events_do_not_hide_that_a_replay_brings_nothing(
@@ -220,7 +227,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
     killed: list[int] = []
-    async with feed_table(broker, messages) as table, asyncio.timeout(3 * LIMIT_S):
+    async with feed_table(broker, messages) as table, asyncio.timeout(2 * LIMIT_S):
         playing = asyncio.create_task(_play(table, rng, killed))
         while not playing.done():
             child = await asyncio.create_subprocess_exec(
