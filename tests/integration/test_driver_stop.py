@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,14 @@ from tests.support.processes import environment
 from tests.support.shoe_line import ShoePort
 from tests.support.waiting import until_blocking
 
+UNIT_STOPS_S = 15  # TimeoutStopSec of its unit: whoever is later is killed
+
 HANGING = """
 import sys, threading, time
 from baccarat.deadline import Deadline
 hangs = sys.argv[1] == "hangs"
 threading.Thread(target=time.sleep, args=(600 if hangs else 0.1,)).start()
-deadline = Deadline(1.5)
+deadline = Deadline(1.5 if hangs else 60)
 deadline.start()
 deadline.settle()
 """
@@ -27,16 +28,14 @@ deadline.settle()
 @pytest.mark.parametrize(("what", "code"), [("hangs", 1), ("ends", 0)])
 def test_a_thread_that_hangs_does_not_keep_the_process(what: str, code: int) -> None:
     """Row 13: a shutdown deadline, then a hard exit."""
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", HANGING, what],
         env=environment(),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=60,  # the thread takes ten minutes
     )
     assert done.returncode == code
-    assert time.monotonic() - began < 20
     assert (b"service.hung" in done.stdout) is (what == "hangs")
 
 
@@ -63,7 +62,7 @@ def test_a_driver_whose_broker_is_frozen_ends_in_time(
         until_blocking(lambda: b"bus_connected" in log.read_bytes(), "it is at work")
         freeze(mosquitto)
         process.send_signal(number)
-        assert process.wait(timeout=12) in {0, 1}
+        assert process.wait(timeout=UNIT_STOPS_S) in {0, 1}
     finally:
         thaw(mosquitto)
         process.kill()

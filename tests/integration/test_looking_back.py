@@ -212,7 +212,7 @@ async def test_a_reader_holds_nothing_open_and_ends_with_the_table(tmp_path: Pat
         assert process is not None
         assert process.stdin is not None
         process.stdin.close()  # as the kernel does when the table ends, however it ends
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 30) == 0
         running.cancel()
         await asyncio.wait({running})
 

@@ -170,7 +170,9 @@ def say(hub: Hub, origin: str, word: UplinkWord) -> None:
 
     async def said() -> None:
         client = await connect(hub.settings(origin), 0)
-        await client.request(feed_subject(*split_origin(origin)), encode_word(word), timeout=10)
+        await client.request(
+            feed_subject(*split_origin(origin)), encode_word(word), timeout=PATIENCE_S
+        )
         await client.close()
 
     asyncio.run(said())
@@ -182,7 +184,7 @@ def junk(hub: Hub, origin: str, headers: dict[str, str]) -> None:
     async def said() -> None:
         client = await connect(hub.settings(origin), 0)
         subject = feed_subject(*split_origin(origin))
-        await client.request(subject, b"", headers=headers, timeout=10)
+        await client.request(subject, b"", headers=headers, timeout=PATIENCE_S)
         await client.close()
 
     asyncio.run(said())

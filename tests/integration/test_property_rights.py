@@ -183,11 +183,11 @@ async def _through(hub: Hub, client: Client) -> None:
         answered = await _tried(client)
         # The last that is said, by the other table: what was said before it has arrived.
         other = await connect(hub.settings(B8), 0)
-        marker = await other.request(checkpoint_subject(*OTHER), b"marker", timeout=5)
+        marker = await other.request(checkpoint_subject(*OTHER), b"marker", timeout=30)
         assert b'"seq"' in marker.data
         await other.close()
         await until(lambda: any(each.data == b"marker" for each in seen), "the marker is seen")
-        await client.request(held_event_subject(*OWN), b"", timeout=5)
+        await client.request(held_event_subject(*OWN), b"", timeout=30)
     assert answered == []
     allowed = {SAID, checkpoint_subject(*OWN), feed_subject(*OWN)}
     asked = {

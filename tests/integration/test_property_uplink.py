@@ -239,7 +239,9 @@ async def test_a_forged_event_stops_the_feed_and_is_named_behind_the_hub(
             stored = pending(11, cause="theft/1", stream=B7).stored
             forged = Carried(B7, 11, stored, bytes(32))
             thief = await connect(hub.settings(B7), 0)
-            answer = await thief.request(SAID_B7, stored, headers=headers_of(forged), timeout=5)
+            answer = await thief.request(
+                SAID_B7, stored, headers=headers_of(forged), timeout=_PATIENCE_S
+            )
             await thief.close()
             assert not isinstance(answer_of(answer.data), Refused)
             logs.grow(B7, 1)
@@ -286,14 +288,16 @@ async def test_replayed_and_reordered_events_are_refused_by_what_they_expect(
         for number in (9, 3, 0, 5):
             headers = headers_of(rows[number]) | {EXPECTED_SEQUENCE: str(number)}
             del headers[MESSAGE_ID]
-            answer = await thief.request(SAID_B7, rows[number].stored, headers=headers, timeout=5)
+            answer = await thief.request(
+                SAID_B7, rows[number].stored, headers=headers, timeout=_PATIENCE_S
+            )
             refused = answer_of(answer.data)
             assert isinstance(refused, Refused)
             assert "wrong last sequence" in refused.text
         # Without saying what it expects, it is stored; whoever reads it tells it from the next.
         headers = headers_of(rows[4])
         del headers[MESSAGE_ID]
-        await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=5)
+        await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=_PATIENCE_S)
         await thief.close()
         *_, last = (Carried(B7, *row) for row in await held_rows(hub, B7))
         assert follows(rows[-1].head, last) is Verdict.DUPLICATE
@@ -311,7 +315,7 @@ async def test_an_id_that_another_table_has_used_up_holds_nothing_back(
         for row in rows:
             headers = {MESSAGE_ID: headers_of(row)[MESSAGE_ID]}
             said = event_subject("harbour", "b8")
-            answer = await thief.request(said, b"junk", headers=headers, timeout=5)
+            answer = await thief.request(said, b"junk", headers=headers, timeout=_PATIENCE_S)
             assert not isinstance(answer_of(answer.data), Refused)
         await thief.close()
         async with feeding(logs, [hub.settings(B7)]):

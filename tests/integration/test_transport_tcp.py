@@ -86,7 +86,7 @@ async def test_a_server_that_never_answers_is_given_up() -> None:
         began = time.monotonic()
         with pytest.raises(LinkError, match=r"no answer within 2 s; look at the device server"):
             await connect(f"tcp://{LOOPBACK}:{deaf.getsockname()[1]}")
-        assert CONNECT_S <= time.monotonic() - began < CONNECT_S + 5
+        assert CONNECT_S <= time.monotonic() - began < CONNECT_S + 30
 
 
 async def test_a_host_that_is_no_host() -> None:
