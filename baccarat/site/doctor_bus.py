@@ -9,7 +9,7 @@ import asyncio
 import secrets
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +27,8 @@ __all__ = ["examine_broker"]
 _CONNECT_S: Final = 5.0
 # The state is sent again every five seconds, and a busy machine is slow.
 _HEAR_S: Final = 8.0
+# A table that is just starting hears no request yet, and a broker keeps none for it.
+_ASK_AGAIN_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
 
 
@@ -169,10 +171,13 @@ async def _try(config: TableConfig, login: _Login) -> None:
 
     async def on_connect() -> None:
         login.connected = True
-        if login.user is not None:
-            ask = {"transaction": transaction, "from": _BEYOND, "actor": login.user}
+        ask()
+
+    def ask() -> None:
+        if login.user is not None and not login.answered:
+            asked = {"transaction": transaction, "from": _BEYOND, "actor": login.user}
             topic = topics.request(login.user, "replay")
-            bus.post(topic, msgspec.json.encode(ask))
+            bus.post(topic, msgspec.json.encode(asked))
 
     subscriptions = {login.hears: on_message}
     if login.section == "bus":
@@ -183,17 +188,27 @@ async def _try(config: TableConfig, login: _Login) -> None:
     name = f"{login.settings.client_id}-doctor-{secrets.token_hex(4)}"
     settings = msgspec.structs.replace(login.settings, client_id=name)
     bus = Bus(settings, subscriptions=subscriptions, on_connect=on_connect)
+    login.trouble = await _until(content, bus, ask)
+
+
+async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> str:
+    """Hold the connection until all has come or the time is over; why it was not let in."""
     running = asyncio.ensure_future(bus.run())
     waiting = asyncio.ensure_future(content.wait())
+    rounds = round(_HEAR_S / _ASK_AGAIN_S)
     try:
         # What has not come by then is what is told.
-        await asyncio.wait({running, waiting}, timeout=_HEAR_S, return_when=asyncio.FIRST_COMPLETED)
+        while rounds and not (running.done() or waiting.done()):
+            rounds -= 1
+            await asyncio.wait(
+                {running, waiting}, timeout=_ASK_AGAIN_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            ask()
     finally:
         running.cancel()
         waiting.cancel()
-        done = (await asyncio.gather(running, waiting, return_exceptions=True))[0]
-        if isinstance(done, BusError):
-            login.trouble = str(done)
+        ended = (await asyncio.gather(running, waiting, return_exceptions=True))[0]
+    return str(ended) if isinstance(ended, BusError) else ""
 
 
 def _of_login(config: TableConfig, login: _Login, heard: dict[str, bytes]) -> Finding:
