@@ -14,7 +14,7 @@ SEED ?=
 SPEED ?=
 ARGS ?=
 # Tests at a time. They wait for brokers and processes more than they work; a file's run in order.
-WORKERS ?= 3
+WORKERS ?= 4
 
 # Of `make soak`, for mutants of the pure rooms; a part of it by ARGS leaves them out.
 MUTANT_MINUTES ?= 20
