@@ -3,9 +3,10 @@
 Given the points of all cards, that does not depend on the third ones.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, product
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -59,11 +60,12 @@ def classes_by_pairs(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
         alike = _alike(grown)
         for share in shares:
             by_worth = found.setdefault((share.pairs, share.one_rank), {})
+            all_of_them = share.ways == ways
             for worth, (thirds, deals) in alike.items():
                 counted = by_worth.get(worth)
                 if counted is None:
                     counted = by_worth[worth] = _Counted(share.faces, thirds)
-                counted.deals += deals * share.ways // ways
+                counted.deals += deals if all_of_them else deals * share.ways // ways
     for by_worth in found.values():
         yield from map(_as_class, by_worth.values())
 
@@ -123,15 +125,18 @@ def _shares_of_one_value(shoe: Mapping[Card, int], points: Points) -> list[_Shar
         _Two(two, _pair(*two), len(set(two)) * _copies(shoe, two), len(set(two)))
         for two in combinations_with_replacement(faces, _TWO)
     ]
-    found: dict[object, _Share] = {}
+    first: dict[tuple[tuple[str, ...], bool], tuple[_Two, ...]] = {}
+    ways: Counter[tuple[tuple[str, ...], bool]] = Counter()
     for hands in product(twos, repeat=len(points) // _TWO):
-        cards = sum((two.faces for two in hands), ())
-        pairs = tuple(two.pair for two in hands)
-        one_rank = "none" not in pairs and len({card.rank for card in cards}) == 1
-        share = found.get((pairs, one_rank)) or _Share(pairs, one_rank, cards, 0)
-        ways = share.ways + _ways(shoe, *hands)
-        found[pairs, one_rank] = share._replace(ways=ways)
-    return [share for share in found.values() if share.ways]
+        pairs = tuple([two.pair for two in hands])
+        alike = pairs, "none" not in pairs and len({two.faces[0].rank for two in hands}) == 1
+        first.setdefault(alike, hands)
+        ways[alike] += _ways(shoe, *hands)
+    return [
+        _Share(*alike, tuple(chain.from_iterable(two.faces for two in first[alike])), count)
+        for alike, count in ways.items()
+        if count
+    ]
 
 
 def _ways(shoe: Mapping[Card, int], own: _Two, other: _Two | None = None) -> int:
