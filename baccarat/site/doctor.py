@@ -11,7 +11,9 @@ from typing import Final
 from cryptography import x509
 
 from baccarat.config_form import CREDENTIAL, TableConfig
+from baccarat.rulebooks import is_file
 from baccarat.site.findings import Finding, fails, passes, warns
+from baccarat.site.readable import Reader, in_the_way, owner_of
 from events.errors import InputError, LinkError, TableError
 from events.keys import load_signing_key
 from events.verify import Verdict, verify
@@ -45,6 +47,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
         _secrets,
         _signing,
         _certificates,
+        _own_files,
     )
     for check in checks:
         yield from check(config)
@@ -159,6 +162,35 @@ def _certificates(config: TableConfig) -> Iterator[Finding]:
             yield warns(key, text, "`baccarat pki renew`, and start the services again")
         else:
             yield passes(key, text)
+
+
+def _own_files(config: TableConfig) -> Iterator[Finding]:
+    """The site's own rulebooks and wire profile: may the service that reads them do so?
+
+    A service's user is whoever its folder belongs to.
+    """
+    for service, folder, names in (
+        ("table", config.log_path.parent, (config.rulebook_name, *config.library_files)),
+        ("shoe", config.journal_path, (config.profile_name,)),
+    ):
+        reader = owner_of(folder)
+        if reader is not None:
+            for name in filter(is_file, names):
+                yield _readable(Path(name), service, reader)
+
+
+def _readable(path: Path, service: str, reader: Reader) -> Finding:
+    try:
+        stands = in_the_way(path, reader)
+    except OSError as error:
+        return fails(f"file {path.name}", f"{path}: {error.strerror}", "put it there")
+    if stands is None:
+        return passes(f"file {path.name}", f"{reader.name} may read it, for the {service}")
+    text = f"{stands} is closed to {reader.name}, as whom the {service}'s service reads {path.name}"
+    remedy = f"chgrp baccarat {path}; chmod 640 {path}"
+    if stands.is_dir():
+        remedy = f"let {reader.name} into {stands}, or put {path.name} beside the configuration"
+    return fails(f"file {path.name}", text, remedy)
 
 
 def _verified(path: Path) -> Verdict | str | None:

@@ -19,6 +19,7 @@ from baccarat.cli import main
 from baccarat.site.pki import Pki
 from events.chain import next_hash
 from events.log import EventLog
+from table_core.stores import shipped_source
 from tests.support.ports import free_port
 from tests.support.secured_table import SecuredTable, secured_table
 from tests.support.shoe_line import ShoePort
@@ -259,6 +260,21 @@ def test_a_disk_that_takes_nothing_is_named(machine: Machine, options: str, says
         subprocess.run(["umount", place], check=True)
     assert found["disk of the journal"]["verdict"] == "fail"
     assert says in found["disk of the journal"]["says"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder to somebody else")
+def test_a_rulebook_that_the_tables_service_may_not_read_is_named(machine: Machine) -> None:
+    """Its user is whoever the log's folder belongs to; the suite's own folders are closed to it."""
+    rules = machine.folder / "harbour.toml"
+    rules.write_bytes(shipped_source("au-commission"))
+    machine.change('rulebook = "au-commission"', 'rulebook = "harbour.toml"')
+    assert examined(machine.config)["file harbour.toml"]["verdict"] == "ok"
+
+    os.chown(machine.folder, 65534, 65534)
+    said = examined(machine.config)["file harbour.toml"]
+    assert said["verdict"] == "fail"
+    assert "is closed to nobody" in said["says"]
+    assert "let nobody into" in said["remedy"]
 
 
 def test_a_port_that_another_program_has_is_named(machine: Machine) -> None:

@@ -1,0 +1,65 @@
+"""Whether somebody else may read a file: the user of a service, whom whoever looks is not."""
+
+import os
+import pwd
+from pathlib import Path
+from typing import Final, NamedTuple
+
+__all__ = ["Reader", "in_the_way", "owner_of"]
+
+_ROOT: Final = 0
+_READ, _ENTER = 4, 1
+
+
+class Reader(NamedTuple):
+    """A user by number, with all groups.
+
+    Args:
+        name: as the machine calls it.
+    """
+
+    name: str
+    uid: int
+    groups: frozenset[int]
+
+
+def owner_of(place: Path) -> Reader | None:
+    """To whom a file or folder belongs; None where it is not there."""
+    try:
+        found = place.stat()
+    except OSError:
+        return None
+    try:
+        user = pwd.getpwuid(found.st_uid)
+    except KeyError:
+        return Reader(f"user {found.st_uid}", found.st_uid, frozenset({found.st_gid}))
+    groups = os.getgrouplist(user.pw_name, user.pw_gid)
+    return Reader(user.pw_name, found.st_uid, frozenset(groups))
+
+
+def in_the_way(path: Path, reader: Reader) -> Path | None:
+    """The first folder that the reader may not enter, or the file that it may not read.
+
+    Access lists beyond owner, group and others are not looked at.
+
+    Raises:
+        OSError: it is not there, or not ours to look at.
+    """
+    whole = path.resolve(strict=True)
+    for place in reversed(whole.parents):
+        if not _may(place, reader, _ENTER):
+            return place
+    return None if _may(whole, reader, _READ) else whole
+
+
+def _may(place: Path, reader: Reader, what: int) -> bool:
+    if reader.uid == _ROOT:
+        return True
+    found = place.stat()
+    if found.st_uid == reader.uid:
+        bits = found.st_mode >> 6
+    elif found.st_gid in reader.groups:
+        bits = found.st_mode >> 3
+    else:
+        bits = found.st_mode
+    return bool(bits & what)
