@@ -96,6 +96,10 @@ class Eye:
         self._seen.setdefault(what, at_ms)
         self._news.set()
 
+    def forget(self) -> None:
+        """What was drawn until now, of which the page may draw more in the same words."""
+        self._seen.clear()
+
     async def at_ms(self, what: str) -> float:
         """When it was drawn, by the browser's clock.
 
