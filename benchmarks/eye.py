@@ -1,6 +1,5 @@
 """A page in Chromium that says when it had drawn what, and by which clock."""
 
-import asyncio
 import shutil
 import time
 from contextlib import AsyncExitStack
@@ -10,7 +9,7 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 from benchmarks.rows import Unmeasurable
-from benchmarks.watch import PATIENCE_S, Unseen
+from benchmarks.watch import PATIENCE_S, Sightings
 
 __all__ = ["BOARD", "FLOOR", "Eye", "Sight", "browser", "require_browser"]
 
@@ -69,8 +68,7 @@ class Eye:
 
     def __init__(self, page: Any) -> None:
         self._page = page
-        self._seen: dict[str, float] = {}
-        self._news = asyncio.Event()
+        self._seen = Sightings[float]("the page has not shown")
 
     @classmethod
     async def open(cls, chromium: Any, address: str, sight: Sight) -> Self:
@@ -87,18 +85,14 @@ class Eye:
         return eye
 
     async def _look(self, address: str, sight: Sight) -> None:
-        await self._page.expose_function("seen", self._note)
+        await self._page.expose_function("seen", self._seen.note)
         await self._page.goto(address)
         await self._page.evaluate(sight.script)
         await self._page.wait_for_function(sight.listens, timeout=PATIENCE_S * _MS_PER_S)
 
-    def _note(self, what: str, at_ms: float) -> None:
-        self._seen.setdefault(what, at_ms)
-        self._news.set()
-
     def forget(self) -> None:
         """What was drawn until now, of which the page may draw more in the same words."""
-        self._seen.clear()
+        self._seen.forget()
 
     async def at_ms(self, what: str) -> float:
         """When it was drawn, by the browser's clock.
@@ -106,14 +100,7 @@ class Eye:
         Raises:
             Unseen: it was not, in time.
         """
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while what not in self._seen:
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError as error:
-            raise Unseen(f"the page has not shown {what} within {PATIENCE_S:g} s") from error
-        return self._seen.pop(what)
+        return await self._seen.at(what)
 
     async def ahead_ms(self) -> float:
         """By how much the browser's clock is ahead of ours."""

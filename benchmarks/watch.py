@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from typing import Final, Self
+from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
@@ -10,16 +10,55 @@ from benchmarks.watcher import READY
 from events.codec import Envelope
 from events.errors import TableError
 
-__all__ = ["PATIENCE_S", "Unseen", "Watch"]
+__all__ = ["PATIENCE_S", "Sightings", "Unseen", "Watch"]
 
 # How long anything that is measured may take before the run is given up.
 PATIENCE_S: Final = 30.0
 _HOST: Final = "127.0.0.1"
 _DATAGRAM: Final = 65_536
 
+_At = TypeVar("_At", int, float)
+
 
 class Unseen(TableError):  # noqa: N818 - named for what happened
     """What was waited for has not come."""
+
+
+class Sightings(Generic[_At]):
+    """What was seen, and when first; wakes who waits for it.
+
+    Args:
+        unseen: what is said of something that is not seen in time, such as "nobody has seen".
+    """
+
+    def __init__(self, unseen: str) -> None:
+        self._unseen = unseen
+        self._seen: dict[str, _At] = {}
+        self._news = asyncio.Event()
+
+    def note(self, what: str, at: _At) -> None:
+        """It was seen then."""
+        self._seen.setdefault(what, at)
+        self._news.set()
+
+    def forget(self) -> None:
+        """All that was seen until now, of which there may be more in the same words."""
+        self._seen.clear()
+
+    async def at(self, what: str) -> _At:
+        """When it was seen; who asks again waits for it anew.
+
+        Raises:
+            Unseen: it was not, in time.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while what not in self._seen:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError as error:
+            raise Unseen(f"{self._unseen} {what} within {PATIENCE_S:g} s") from error
+        return self._seen.pop(what)
 
 
 class _Published(Envelope, frozen=True, kw_only=True):
@@ -38,8 +77,7 @@ class Watch:
     def __init__(self, settlements: str) -> None:
         self._settlements = settlements
         self._decoder = msgspec.json.Decoder(_Published)
-        self._seen: dict[str, int] = {}
-        self._news = asyncio.Event()
+        self._seen = Sightings[int]("the watcher has not seen")
         self._line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._line.bind((_HOST, 0))
         self._line.setblocking(False)
@@ -76,21 +114,13 @@ class Watch:
         Raises:
             Unseen: it was not seen in time.
         """
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while what not in self._seen:
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError as error:
-            raise Unseen(f"the watcher has not seen {what} within {PATIENCE_S:g} s") from error
-        return self._seen.pop(what)
+        return await self._seen.at(what)
 
     def _take(self) -> None:
         report = self._line.recv(_DATAGRAM)
         head, _, payload = report.partition(b"\n")
         stamp, _, topic = head.partition(b" ")
-        self._seen.setdefault(self._name(topic.decode(), payload), int(stamp))
-        self._news.set()
+        self._seen.note(self._name(topic.decode(), payload), int(stamp))
 
     def _name(self, topic: str, payload: bytes) -> str:
         if topic == self._settlements:

@@ -14,9 +14,8 @@ from tests.support.peers import at_work
 from tests.support.ref_bytes import POWER_UP, Device
 from tests.support.shoe_bytes import stream
 from tests.support.shoe_line import Core
-from tests.support.waiting import until
+from tests.support.waiting import BUSY, until
 
-_BUSY = 4  # times what is promised: what a starved machine may take
 _LOOK = "look at the device server: its power, its network, its address"
 
 
@@ -38,7 +37,7 @@ async def test_a_shoe_that_may_be_mute_is_missed_by_the_kernels_questions(
             server.vanish()
             gone = time.monotonic()
             await until(lambda: core.state() == "down", "it is missed")
-            assert 3 < time.monotonic() - gone < 10 * _BUSY  # ten seconds are promised
+            assert 3 < time.monotonic() - gone < 10 * BUSY  # ten seconds are promised
             await until(lambda: len(said_down(process)) == 2, "it is called again")
             assert said_down(process) == [
                 (f"{server.url}: connected, and no sign of life for 10 s", _LOOK),
@@ -52,7 +51,7 @@ async def test_a_shoe_that_may_be_mute_is_missed_by_the_kernels_questions(
             server.come_back()
             back = time.monotonic()
             await until(lambda: core.state() == "open", "it is back")
-            assert time.monotonic() - back < 2.0 * _BUSY
+            assert time.monotonic() - back < 2.0 * BUSY
             server.say(stream("D P1 3C", first_seq=6))
             await until(lambda: core.faces[-1] == "3C", "the next coup")
     assert core.said[-4:] == ["link_down", "link_open", "link_up", "card_drawn"]
@@ -82,4 +81,4 @@ async def test_a_device_that_beats_is_missed_by_its_beats(
             server.come_back()
             back = time.monotonic()
             await until(lambda: core.state() == "open", "it is asked anew")
-            assert time.monotonic() - back < 2.0 * _BUSY
+            assert time.monotonic() - back < 2.0 * BUSY

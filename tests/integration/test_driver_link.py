@@ -22,9 +22,8 @@ from tests.support.peers import at_work
 from tests.support.ports import free_port
 from tests.support.shoe_bytes import frames, site_profile, stream
 from tests.support.shoe_line import SEED, Core, ShoePort, driver, running
-from tests.support.waiting import until
+from tests.support.waiting import BUSY, until
 
-BUSY = 4  # times what is promised: what a starved machine may take
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 import pytest
 from nats.errors import Error as NatsError
@@ -44,14 +43,12 @@ from tests.support.property_feeds import (
     log_rows,
     until_held,
 )
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.timeout(180)
 
 B7, B8 = "harbour/b7", "harbour/b8"
 SAID_B7 = event_subject("harbour", "b7")
-# Elections, and a busy machine.
-_PATIENCE_S: Final = 45.0
 
 
 @pytest.fixture
@@ -131,7 +128,7 @@ async def _until_said(
     js: JetStreamContext, stream: str, subject: str, wanted: Callable[[bytes], bool]
 ) -> bytes:
     """The newest message of a subject, once it is the one that is wanted."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_SECONDS
     said, trouble = b"", ""
     while time.monotonic() < deadline:
         try:
@@ -240,7 +237,7 @@ async def test_a_forged_event_stops_the_feed_and_is_named_behind_the_hub(
             forged = Carried(B7, 11, stored, bytes(32))
             thief = await connect(hub.settings(B7), 0)
             answer = await thief.request(
-                SAID_B7, stored, headers=headers_of(forged), timeout=_PATIENCE_S
+                SAID_B7, stored, headers=headers_of(forged), timeout=PATIENCE_SECONDS
             )
             await thief.close()
             assert not isinstance(answer_of(answer.data), Refused)
@@ -289,7 +286,7 @@ async def test_replayed_and_reordered_events_are_refused_by_what_they_expect(
             headers = headers_of(rows[number]) | {EXPECTED_SEQUENCE: str(number)}
             del headers[MESSAGE_ID]
             answer = await thief.request(
-                SAID_B7, rows[number].stored, headers=headers, timeout=_PATIENCE_S
+                SAID_B7, rows[number].stored, headers=headers, timeout=PATIENCE_SECONDS
             )
             refused = answer_of(answer.data)
             assert isinstance(refused, Refused)
@@ -297,7 +294,7 @@ async def test_replayed_and_reordered_events_are_refused_by_what_they_expect(
         # Without saying what it expects, it is stored; whoever reads it tells it from the next.
         headers = headers_of(rows[4])
         del headers[MESSAGE_ID]
-        await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=_PATIENCE_S)
+        await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=PATIENCE_SECONDS)
         await thief.close()
         *_, last = (Carried(B7, *row) for row in await held_rows(hub, B7))
         assert follows(rows[-1].head, last) is Verdict.DUPLICATE
@@ -315,7 +312,7 @@ async def test_an_id_that_another_table_has_used_up_holds_nothing_back(
         for row in rows:
             headers = {MESSAGE_ID: headers_of(row)[MESSAGE_ID]}
             said = event_subject("harbour", "b8")
-            answer = await thief.request(said, b"junk", headers=headers, timeout=_PATIENCE_S)
+            answer = await thief.request(said, b"junk", headers=headers, timeout=PATIENCE_SECONDS)
             assert not isinstance(answer_of(answer.data), Refused)
         await thief.close()
         async with feeding(logs, [hub.settings(B7)]):

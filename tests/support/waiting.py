@@ -9,6 +9,8 @@ import pytest
 
 # Far above what anything here takes, so that only a failure ever waits for so long.
 PATIENCE_SECONDS: Final = 45.0
+BUSY: Final = 4
+"""Times what is promised: what a starved machine may take."""
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
