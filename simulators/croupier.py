@@ -54,7 +54,6 @@ _BETWEEN_COUPS_S: Final = 4.0
 
 # Seconds at any speed.
 _ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something stands in the way
-_QUIET_S: Final = 0.25  # nothing has happened for so long
 _ERROR_SEEN_S: Final = 5.0  # for the table to hear of an error; then play goes on anyway
 
 # Looks at a screen on which a dealt coup has no card: no reader of the line was there.
@@ -76,6 +75,7 @@ class Game(Struct, frozen=True, kw_only=True):
         faults: what goes wrong, and when; None for a game in which nothing is meant to.
         repairs: somebody puts right what went wrong; else every coup that is held is void.
         patience_s: how long people give the table to see what they see, in a game with faults.
+        quiet_s: nothing has happened for so long, before anybody steps in.
         restart_driver: kills the shoe's driver and starts it again, where somebody can.
     """
 
@@ -84,6 +84,7 @@ class Game(Struct, frozen=True, kw_only=True):
     faults: FaultPlan | None = None
     repairs: bool = True
     patience_s: float = 2.0
+    quiet_s: float = 0.25
     restart_driver: Callable[[], Awaitable[None]] | None = None
 
 
@@ -137,7 +138,7 @@ class Croupier:
         self._seed = seed
         game = game or Game()
         self._rulebook, self._faults = game.rulebook, game.faults
-        self._patience_s = game.patience_s
+        self._patience_s, self._quiet_s = game.patience_s, game.quiet_s
         self._repairs = game.repairs and game.faults is not None
         self._restart_driver = game.restart_driver
         self._speed = speed
@@ -155,6 +156,7 @@ class Croupier:
             self.tally,
             repairs=self._repairs,
             patience_s=game.patience_s,
+            quiet_s=game.quiet_s,
         )
         self._shoes = ShoeChanges(
             self._console, self.view, self.tally, self._supervisor, shoe, decks=game.decks
@@ -234,12 +236,12 @@ class Croupier:
             case Call.LOOK if self._repairs:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
             case Call.VOID:
-                await self.view.quiet(_QUIET_S)
+                await self.view.quiet(self._quiet_s)
                 await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
             case Call.CUT_CARD:
                 await self._shoes.report_cut_card("mid_coup")
             case Call.REPLACE | Call.CONTINUE:
-                await self.view.quiet(_QUIET_S)
+                await self.view.quiet(self._quiet_s)
                 await self._shoes.replace(goes_on=call is Call.CONTINUE)
             case Call.RESTART if self._restart_driver is not None:
                 await self._restart_driver()
@@ -284,7 +286,7 @@ class Croupier:
             await self._shoe.clear_errors()
             if await self.view.within(lambda seen: not _in_error(seen), self._patience_s) is None:
                 await self._supervisor.end_errors()  # its word for it was lost on the line
-        seen = await self.view.quiet(_QUIET_S)
+        seen = await self.view.quiet(self._quiet_s)
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
         if seen.link.state == STALLED:

@@ -45,7 +45,6 @@ __all__ = [
 SUPERVISOR: Final = "supervisor"
 SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device; its code follows
 
-_QUIET_S: Final = 0.25  # a supervisor acts when nothing has happened for so long
 _TRIES: Final = 40  # steps to put one coup right; six cards entered and corrected are a dozen
 
 _UNDEALT: Final = frozenset({"betting", "closed"})
@@ -108,6 +107,8 @@ class Supervisor:
         view: the screen.
         tally: where it is counted.
         repairs: put coups right; else they are void.
+        patience_s: for the screen to agree, before it is put right.
+        quiet_s: nothing has happened for so long, before anything is done.
     """
 
     def __init__(
@@ -118,12 +119,14 @@ class Supervisor:
         *,
         repairs: bool,
         patience_s: float = 2.0,
+        quiet_s: float = 0.25,
     ) -> None:
         self._console = console
         self._view = view
         self._tally = tally
         self._repairs = repairs
         self._patience_s = patience_s
+        self._quiet_s = quiet_s
         self._asked = 0
         self._stuck: set[str] = set()
 
@@ -138,7 +141,7 @@ class Supervisor:
         if self._repairs and not left_behind:
             await self.put_right(coup, table)
             return
-        seen = await self._view.quiet(_QUIET_S)
+        seen = await self._view.quiet(self._quiet_s)
         standing = _standing(seen, coup)
         if standing is None or not (left_behind or needs_somebody(seen, coup)):
             return
@@ -157,7 +160,7 @@ class Supervisor:
 
     async def put_right(self, coup: str, table: OnTheTable) -> None:
         """Make the screen agree with the table, a step at a time, and let the coup go on."""
-        seen = await self._view.quiet(_QUIET_S)
+        seen = await self._view.quiet(self._quiet_s)
         refusals = 0
         for _ in range(_TRIES):
             standing = _standing(seen, coup)
@@ -170,7 +173,7 @@ class Supervisor:
             if code in _HOPELESS or refusals > _PATIENCE:
                 await self.void(coup, f"the cards cannot be put right: {code}", code)
                 return
-            seen = await self._view.quiet(_QUIET_S) if code else await self._now()
+            seen = await self._view.quiet(self._quiet_s) if code else await self._now()
 
     async def void(self, coup: str, reason: str, why: str) -> None:
         """The coup does not count."""
@@ -188,7 +191,7 @@ class Supervisor:
 
     async def end_silence(self) -> None:
         """The device is waited for, and has nothing to say: its last word was lost on the line."""
-        seen = await self._view.quiet(_QUIET_S)
+        seen = await self._view.quiet(self._quiet_s)
         if seen.link.state == STALLED and (seen.coup is None or seen.coup.phase in OVER):
             transaction = self._transaction("e", STALLED)
             reason = "the shoe shows no error"

@@ -109,8 +109,14 @@ async def test_betting_stays_shut_while_reports_wait_for_a_missing_one(
     ):
         await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
         shoe.say(ref_frame(POWER_UP, 0))
+        await until(lambda: table.acks[-1].seq == 3, "the core has the power-up")
         loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
         assert loaded.result == "accepted"
+        # What is seen as catching up from here on is no late word about the power-up.
+        await until(
+            lambda: table.states[-1].position >= (loaded.position or 0), "its document is newer"
+        )
+        assert not table.states[-1].catching_up
         shoe.say(ref_frame(READY, 2))
         await until(lambda: table.states[-1].catching_up, "the core knows of it")
         refused = await table.ask("dealer", OpenBetting(transaction="o1"))
