@@ -84,7 +84,7 @@ class Game(Struct, frozen=True, kw_only=True):
     faults: FaultPlan | None = None
     repairs: bool = True
     patience_s: float = 2.0
-    quiet_s: float = 0.25
+    quiet_s: float = 0.6
     restart_driver: Callable[[], Awaitable[None]] | None = None
 
 

@@ -119,7 +119,7 @@ class Supervisor:
         *,
         repairs: bool,
         patience_s: float = 2.0,
-        quiet_s: float = 0.25,
+        quiet_s: float = 0.6,
     ) -> None:
         self._console = console
         self._view = view

@@ -125,7 +125,9 @@ class Staff:
         self._desk, self._view, self._waiting, self._shoe = desk, view, waiting, shoe
         self._rulebook, self._seed, self._rng, self._plan = rulebook, seed, rng, plan
         self._restart_driver, self._over = restart_driver, over
-        self._supervisor = Supervisor(desk, view, self.tally, repairs=True, patience_s=_PATIENCE_S)
+        self._supervisor = Supervisor(
+            desk, view, self.tally, repairs=True, patience_s=_PATIENCE_S, quiet_s=_QUIET_S
+        )
         self._shoes = ShoeChanges(
             desk, view, self.tally, self._supervisor, shoe, decks=rulebook.decks
         )

@@ -164,6 +164,6 @@ def _wagers(table: Table1) -> list[str]:
 
 async def _booked(table: Table1, made: CageService) -> None:
     """Until everything that the table has said is in the ledger and acknowledged."""
-    head = table.answers[-1][1].position or 0
+    head = max(table.answers[-1][1].position or 0, table.settlements[-1].position)
     await until(lambda: table.events and table.events[-1].position >= head, "not all was said")
     await made.caught_up(table.events[-1].position)

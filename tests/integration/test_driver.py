@@ -186,9 +186,9 @@ async def test_wrong_acknowledgements_move_nothing(
         core.seen.clear()
         for payload in REFUSED:
             core.peer.bus.post(TOPICS.shoe_ack, payload.replace(b"JOURNAL", core.journal.encode()))
-        await until(lambda: "event 7" in told_again(core), "all is still told again")
-        assert told_again(core)[:6] == [f"event {seq}" for seq in range(2, 8)]
-        assert "event 1" not in core.seen
+        # The first may come once more, while the right acknowledgement is under way, then never.
+        rounds = 2 * [f"event {seq}" for seq in range(2, 8)]
+        await until(lambda: told_again(core)[-12:] == rounds, "all else is still told again")
 
 
 async def test_a_retained_acknowledgement_is_of_any_age_and_refused(

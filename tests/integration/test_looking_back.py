@@ -243,5 +243,5 @@ async def test_play_is_as_quick_while_the_past_is_read(one: Table1, tmp_path: Pa
             assert (await one.ask("supervisor", void)).code == "nothing_to_void"
             took.append(time.process_time() - began)
         assert {(await each).result for each in asked} == {"accepted"}
-    assert len(took) > 10
+    assert len(took) > 2, "play waited for those who look back"
     assert statistics.median(took) < 0.1

@@ -291,5 +291,6 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
             await cage.caught_up(EVERY * coups)
             assert cage.totals() == _totals(coups, EVERY * coups)
             assert cage.anomalies.conflicts == 0
+            # A killed one may have booked it all, so that this one has that still to say.
+            await until(lambda: table.acks[-1:] == [EVERY * coups])
     assert kills >= 2
-    assert table.acks[-1] == EVERY * coups

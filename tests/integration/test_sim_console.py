@@ -130,6 +130,7 @@ async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: 
         _table(broker, reply) as bodies,
         _console(broker, "dealer", "wagers", waits=PATIENT) as console,
     ):
+        await until(lambda: console.connected)  # before that each tries again by itself
         asks = [console.request("dealer", LOAD)]
         for n in range(1, 8):
             place = PlaceWager(transaction=f"w-{n}", wagers=(wager,))
