@@ -24,7 +24,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check sbom audit soak broken mutants bench corpus lock clean
+.PHONY: help setup demo test check sbom audit soak late broken mutants bench corpus lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -76,6 +76,20 @@ soak: $(STAMP) ## the long tests, which `make test` leaves out; under three hour
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
 	@exec $(BIN)/python -m $(if $(ARGS),pytest -m soak --timeout 3600 --numprocesses $(WORKERS) \
 	    --dist worksteal --durations 25 $(ARGS),tests.tools.soak dist/soak $(MUTANT_MINUTES))
+
+late: $(STAMP) ## the tests with real parts while brokers, line and disk are late at times; SEED=5
+	@for part in mosquitto postgresql chromium paho systemd; do sh tests/tools/need-$$part.sh || exit 1; done
+	@seed=$(or $(SEED),$$(date +%s)); echo "make late: SEED=$$seed"; \
+	    PYTHONPATH=tests/tools/late LATE_SEED=$$seed exec $(BIN)/python -m pytest --timeout 300 \
+	    --numprocesses 6 --dist loadfile $(LEFT_OUT:%=--deselect tests/integration/%) \
+	    $(or $(ARGS),tests/integration tests/kill tests/browser)
+
+# They look into the very things that are put in the way: a socket's bytes, descriptors, the broker's
+# queue for a reader who is late; and the bench's own time-outs.
+LEFT_OUT := test_bus.py::test_a_post_is_in_the_socket_when_it_returns_however_much_is_unacknowledged \
+    test_bus.py::test_posts_and_publishes_arrive_once_and_in_the_order_of_the_calls \
+    test_bus_connections.py::test_nothing_is_left_behind_whenever_it_is_cancelled \
+    test_bench.py test_bench_driver.py test_bench_replay.py
 
 broken: $(STAMP) ## builds with a defect each: is every one caught? ARGS="commission"
 	@exec $(BIN)/python -m tests.tools.broken_builds $(ARGS)
