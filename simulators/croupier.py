@@ -236,17 +236,22 @@ class Croupier:
             case Call.LOOK if self._repairs:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
             case Call.VOID:
-                await self.view.quiet(self._quiet_s)
+                await self._seen_on_the_screen(coup)
                 await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
             case Call.CUT_CARD:
                 await self._shoes.report_cut_card("mid_coup")
             case Call.REPLACE | Call.CONTINUE:
-                await self.view.quiet(self._quiet_s)
+                await self._seen_on_the_screen(coup)
                 await self._shoes.replace(goes_on=call is Call.CONTINUE)
             case Call.RESTART if self._restart_driver is not None:
                 await self._restart_driver()
             case _:
                 pass
+
+    async def _seen_on_the_screen(self, coup: str) -> None:
+        """Else what has fallen would come as cards of what is begun next."""
+        await self._supervisor.agreed(coup, self._on_the_table(result_comes=True))
+        await self.view.quiet(self._quiet_s)
 
     async def _open(self, round_id: str, fault: str | None) -> tuple[str, bool]:
         """Begin a coup: its id, and whether it has no wagers."""

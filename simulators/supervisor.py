@@ -155,8 +155,12 @@ class Supervisor:
 
     async def look(self, coup: str, table: OnTheTable) -> None:
         """Wait until the screen has had its chance to agree, then put it right."""
-        await self._view.within(lambda seen: _agrees(seen, coup, table), self._patience_s)
+        await self.agreed(coup, table)
         await self.put_right(coup, table)
+
+    async def agreed(self, coup: str, table: OnTheTable) -> None:
+        """Wait until the screen shows what lies there; no longer than people have patience."""
+        await self._view.within(lambda seen: _agrees(seen, coup, table), self._patience_s)
 
     async def put_right(self, coup: str, table: OnTheTable) -> None:
         """Make the screen agree with the table, a step at a time, and let the coup go on."""

@@ -15,5 +15,5 @@ async def test_a_cage_that_never_acknowledges_costs_nothing(nats: Broker, tmp_pa
     print(found)  # noqa: T201 - the figures
     speaking, silent = found.median_ms
     # Machines are noisy; one that waited for an acknowledgement would be seconds late.
-    assert silent < 5 * speaking + 50
+    assert silent < 5 * speaking + 500
     assert found.grown_kb[1] < MOST_KB
