@@ -37,12 +37,12 @@ demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED
 	    $(if $(SPEED),--speed $(SPEED)) $(ARGS)
 
 test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k settle"
-	@sh tests/tools/need-mosquitto.sh
-	@sh tests/tools/need-postgresql.sh
-	@sh tests/tools/need-chromium.sh
-	@sh tests/tools/need-paho.sh
-	@sh tests/tools/need-systemd.sh
+	@$(NEED_PARTS)
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+
+# The real parts, installed where they are missing and we may.
+NEED_PARTS = for part in mosquitto postgresql chromium paho systemd; do \
+    sh tests/tools/need-$$part.sh || exit 1; done
 
 check: $(STAMP) ## lint, format, types and the house style
 	$(BIN)/ruff check .
@@ -78,7 +78,7 @@ soak: $(STAMP) ## the long tests, which `make test` leaves out; under three hour
 	    --dist worksteal --durations 25 $(ARGS),tests.tools.soak dist/soak $(MUTANT_MINUTES))
 
 late: $(STAMP) ## the tests with real parts while brokers, line and disk are late at times; SEED=5
-	@for part in mosquitto postgresql chromium paho systemd; do sh tests/tools/need-$$part.sh || exit 1; done
+	@$(NEED_PARTS)
 	@seed=$(or $(SEED),$$(date +%s)); echo "make late: SEED=$$seed"; \
 	    PYTHONPATH=tests/tools/late LATE_SEED=$$seed exec $(BIN)/python -m pytest --timeout 300 \
 	    --numprocesses 6 --dist loadfile $(LEFT_OUT:%=--deselect tests/integration/%) \
