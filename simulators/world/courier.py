@@ -1,6 +1,6 @@
 """The world's broker: what MQTT 3.1.1 at QoS 1 promises, and every way it breaks the rest.
 
-In order for each receiver, retained messages kept and handed to whoever subscribes, a Will for
+In order for each subscription, retained messages kept and handed to whoever subscribes, a Will for
 who vanishes. The rest is as bad as brokers are (docs/bus.md): a message may be lost, come twice,
 or come after a later one; a receiver may be thrown out with all that was on its way; and the broker
 may be killed, with everything that it kept.

@@ -42,6 +42,7 @@ async def test_journal_disk_full_no_card_is_accepted_and_the_break_is_told(
             await until(lambda: core.link is not None and core.link.state == "down", "it says so")
             assert core.link is not None
             assert "No space left" in core.link.reason
+            await until(lambda: len(core.log) == core.link.head, "what it had before has come")  # type: ignore[union-attr]  # it is there
             heard = list(core.faces)
             began = time.monotonic()
             await until(lambda: time.monotonic() - began > 0.5, "nothing is accepted meanwhile")

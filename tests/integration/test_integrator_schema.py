@@ -130,6 +130,9 @@ async def test_every_message_of_a_run_is_what_its_schema_says(
         await provoke(table)
         head = log.position
         await until(lambda: table.states[-1].position >= head, "no state")
+        await until(
+            lambda: sum(schema_of(m.topic) == "event" for m in heard) >= head, "events are not told"
+        )
         await until(lambda: any(m.topic == TOPICS.checkpoint for m in heard), "no checkpoint")
         stop.set()
         await running

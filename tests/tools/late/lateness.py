@@ -1,4 +1,6 @@
-"""What holds things back, now and then: a relay, a line, a disk. The order stays, nothing is lost.
+"""What holds things back, now and then: a relay, a line, a disk. Nothing is lost.
+
+The order stays, but that messages of one subscription may overtake those of another.
 
 Tests wait for a condition and not for a time. Whether they wait for the right one shows only where
 one connection is slower than another, which on a quiet machine it never is.
@@ -10,12 +12,15 @@ import select
 import socket
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from types import ModuleType
 from typing import Any, Final
+
+from tests.tools.late.packets import Subscriptions
 
 SEED: Final = "LATE_SEED"
 # Of what goes over a connection or a line, or to the disk, and for how many seconds. The people at
@@ -36,31 +41,41 @@ def _late() -> float:
 
 @dataclass
 class _Way:
-    """One direction of a connection: pieces, each with the time at which it may go on."""
+    """One direction of a connection: pieces, each with the time at which it may go on.
+
+    Args:
+        read: splits what came into pieces, each with what it must not overtake its like of.
+    """
 
     source: socket.socket
     sink: socket.socket
-    pieces: deque[tuple[float, bytes]] = field(default_factory=deque)
-    last: float = 0.0
+    read: Callable[[bytes], Iterator[tuple[object, bytes]]]
+    pieces: list[tuple[float, int, bytes]] = field(default_factory=list)
+    last: dict[object, float] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
     ended: bool = False
 
     def take(self) -> None:
         with suppress(OSError):
-            if piece := self.source.recv(_PIECE):
-                late = _late() or _rng.uniform(0, _USUAL_S)
-                self.last = max(self.last, time.monotonic() + late)
-                self.pieces.append((self.last, piece))
+            if came := self.source.recv(_PIECE):
+                now, late = time.monotonic(), _late()
+                usual = _rng.uniform(0, _USUAL_S)
+                for kind, piece in self.read(came):
+                    due = self.last[kind] = max(self.last.get(kind, 0.0), now + (late or usual))
+                    heappush(self.pieces, (due, next(self.numbers), piece))
+                    late = 0.0  # the first of what came, and its like: others may overtake it
                 return
         self.ended = True
 
     def pass_on(self) -> None:
         while self.pieces and self.pieces[0][0] <= time.monotonic():
-            self.sink.sendall(self.pieces.popleft()[1])
+            self.sink.sendall(heappop(self.pieces)[2])
 
 
 def _relay(one: socket.socket, other: socket.socket) -> None:
     """Carry both ways until one end has closed and all that it said is told."""
-    ways = (_Way(one, other), _Way(other, one))
+    asked = Subscriptions()
+    ways = (_Way(one, other, asked.up), _Way(other, one, asked.down))
     with one, other, suppress(OSError):
         while not any(way.ended and not way.pieces for way in ways):
             due = [way.pieces[0][0] for way in ways if way.pieces]
@@ -91,9 +106,13 @@ def _late_connections(module: ModuleType) -> None:
 
 def _late_line(module: ModuleType) -> None:
     resume: Callable[[Any], None] = module.Inflow._resume
+    on_time = 0.0  # until then: a report that comes a byte at a time is not late with each of them
 
     def later(inflow: Any) -> None:
-        if not inflow._reading and (late := _late()):
+        nonlocal on_time
+        now = time.monotonic()
+        if not inflow._reading and now > on_time and (late := _late()):
+            on_time = now + 2 * late
             inflow._loop.call_later(late, _unless_closed(resume), inflow)
         else:
             resume(inflow)
