@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.console_table import ConsoleTable, console_table
 from tests.support.screens import Screen, chromium, screen
+from tests.support.waiting import until_blocking
 
 
 @pytest.fixture(scope="module")
@@ -247,14 +248,24 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
     assert banker == {"bet": "banker", "minimum": 1000, "maximum": 500_000, "step": 1}
     assert (sent["table_maximum"], sent["differential"]) == (2_000_000, None)
     assert table.events("limits_set") == 1
-    limits.click()
-    expect(page.locator("dialog [name=banker-minimum]")).to_have_value("10.00")
+    until_blocking(lambda: _opens_with(limits, "banker-minimum", "10.00"), "they are in force")
     expect(page.locator("dialog [name=table_maximum]")).to_have_value("20000.00")
     pit.fill(**{"banker-minimum": "9000"})
     page.locator("dialog .go").click()
     expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")
     page.locator("dialog .cancel").click()
     pit.ask("set_limits")
+
+
+def _opens_with(button: Locator, field: str, value: str) -> bool:
+    """Open a form and keep it open; where it begins with an older state, close it again."""
+    button.click()
+    dialog = button.page.locator("dialog")
+    if dialog.locator(f"[name={field}]").input_value() == value:
+        return True
+    dialog.locator(".cancel").click()
+    expect(dialog).to_have_count(0)
+    return False
 
 
 def test_the_tables_chips_are_counted_by_pieces_and_two_people_sign(
