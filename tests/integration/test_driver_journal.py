@@ -50,7 +50,7 @@ async def test_a_link_that_is_up_for_weeks_begins_new_files_between_coups(
             shoe.say(stream(COUP, first_seq=1 + coup * 5 % 9))
             await until(lambda n=before: count(journals) > n, "a new file")  # type: ignore[misc] # a lambda's default is not inferred
         await until(lambda: core.said.count("device_result") == 3, "all coups")
-        assert core.state() == "up"
+        await until(lambda: core.state() == "up", "the link is up")
     # Nothing of it is to be seen on the bus.
     assert core.said[:17] == [
         "link_open",

@@ -19,6 +19,7 @@ from table_core.rulebook_form import parse_rulebook
 from tests.support.books import source
 from tests.support.coups import COUP, cards
 from tests.support.table_service import Table1, play
+from tests.support.waiting import until
 
 FIRST: Final = source("au-commission", "id=harbour", "unit=50", "bets.player.minimum=500")
 SECOND: Final = source("au-commission", "id=harbour", "unit=50", "bets.player.minimum=1500")
@@ -144,7 +145,7 @@ async def test_a_file_that_is_changed_in_mid_coup_holds_from_the_next_start_betw
         void = VoidCoup(transaction="v", reason="the test is over")
         assert (await table.ask("supervisor", void)).code is None
     async with playing_by("rules/harbour.toml", table, folder):
-        assert table.states[-1].rulebook.hash == hash_of(SECOND)
+        await until(lambda: table.states[-1].rulebook.hash == hash_of(SECOND), "the second holds")
 
 
 @pytest.mark.parametrize(
