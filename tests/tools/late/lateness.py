@@ -72,9 +72,8 @@ class _Way:
             self.sink.sendall(heappop(self.pieces)[2])
 
 
-def _relay(one: socket.socket, other: socket.socket) -> None:
+def _relay(one: socket.socket, other: socket.socket, asked: Subscriptions) -> None:
     """Carry both ways until one end has closed and all that it said is told."""
-    asked = Subscriptions()
     ways = (_Way(one, other, asked.up), _Way(other, one, asked.down))
     with one, other, suppress(OSError):
         while not any(way.ended and not way.pieces for way in ways):
@@ -87,7 +86,7 @@ def _relay(one: socket.socket, other: socket.socket) -> None:
                 way.pass_on()
 
 
-def _relayed(broker: socket.socket) -> socket.socket:
+def _relayed(broker: socket.socket, asked: Subscriptions) -> socket.socket:
     """A connection to the same broker, by way of a relay."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         near = socket.create_connection(server.getsockname())
@@ -95,13 +94,15 @@ def _relayed(broker: socket.socket) -> socket.socket:
     for each in (broker, near, far):
         each.settimeout(None)
         each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    threading.Thread(target=_relay, args=(far, broker), daemon=True).start()
+    threading.Thread(target=_relay, args=(far, broker, asked), daemon=True).start()
     return near
 
 
 def _late_connections(module: ModuleType) -> None:
     connect: Callable[[Any], socket.socket] = module.Client._create_socket_connection
-    module.Client._create_socket_connection = lambda client: _relayed(connect(client))
+    module.Client._create_socket_connection = lambda client: _relayed(
+        connect(client), Subscriptions(module.topic_matches_sub)
+    )
 
 
 def _late_line(module: ModuleType) -> None:

@@ -5,7 +5,7 @@ has a queue for each subscription of a client, and one may be ahead of another.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 _CONNECT: Final = 0x10  # and a handshake of TLS begins with 0x16
@@ -15,10 +15,15 @@ _OTHER: Final = "all that is not a message"
 
 
 class Subscriptions:
-    """Those of one client, as its connection goes by. What TLS hides stays as it is."""
+    """Those of one client, as its connection goes by. What TLS hides stays as it is.
 
-    def __init__(self) -> None:
-        self._filters: list[list[str]] = []
+    Args:
+        fits: whether a filter is for a topic: paho's, which is not to be imported before its patch.
+    """
+
+    def __init__(self, fits: Callable[[str, str], bool]) -> None:
+        self._fits = fits
+        self._filters: list[str] = []
         self._readable: bool | None = None
         self._came = {"up": b"", "down": b""}
 
@@ -48,9 +53,9 @@ class Subscriptions:
         self._came[way] = rest
 
     def _subscription(self, packet: bytes) -> object:
-        topic = _text(packet, _begin(packet))[0].split("/")
+        topic = _text(packet, _begin(packet))[0]
         for number, wanted in enumerate(self._filters):
-            if _fits(wanted, topic):
+            if self._fits(wanted, topic):
                 return number
         return _OTHER
 
@@ -78,18 +83,9 @@ def _text(packet: bytes, begin: int) -> tuple[str, int]:
     return packet[begin + 2 : end].decode(), end
 
 
-def _filters(subscribe: bytes) -> Iterator[list[str]]:
+def _filters(subscribe: bytes) -> Iterator[str]:
     place = _begin(subscribe) + 2
     while place < len(subscribe):
         wanted, place = _text(subscribe, place)
         place += 1  # the quality of service
-        yield wanted.split("/")
-
-
-def _fits(wanted: list[str], topic: list[str]) -> bool:
-    """As MQTT 3.1.1 has it, section 4.7."""
-    if wanted[-1] == "#":
-        return _fits(wanted[:-1], topic[: len(wanted) - 1])
-    return len(wanted) == len(topic) and all(
-        ours in {"+", theirs} for ours, theirs in zip(wanted, topic, strict=True)
-    )
+        yield wanted
