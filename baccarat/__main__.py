@@ -2,7 +2,7 @@
 
 import sys
 
-from baccarat.cli import main
+from baccarat.cli.main import main
 
 __all__: list[str] = []
 

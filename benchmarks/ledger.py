@@ -17,15 +17,15 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from benchmarks.figures import Figure, beside, percentiles
-from benchmarks.postgres import postgres_cluster
+from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.instruments.postgres import postgres_cluster
 from benchmarks.rows import Advance, Options
-from cage.database import parse_ledger_url
-from cage.feed import fact_of_message
-from cage.store import Store
-from events.chain import next_hash, origin_hash
-from events.codec import encode_envelope, with_hash
-from events.table import (
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.facts import fact_of_message
+from cage.ledger.store import Store
+from events.proof.chain import next_hash, origin_hash
+from events.types.envelope import encode_envelope, with_hash
+from events.types.table import (
     BettingOpened,
     CoupSettled,
     Settlement,

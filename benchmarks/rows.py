@@ -77,21 +77,26 @@ class Row(NamedTuple):
 ROWS: Final = (
     Row(
         "framing",
-        "benchmarks.framing:measure",
+        "benchmarks.driver.framing:measure",
         ("framing-enq", "framing-line", "framing-cobs"),
     ),
     Row(
         "replay",
-        "benchmarks.replay:measure",
+        "benchmarks.table.replay:measure",
         ("replay", "replay_peer"),
         needs="for the peer, requirements/bench.txt",
     ),
-    Row("core", "benchmarks.core:measure", ("core",)),
-    Row("settle", "benchmarks.settling:measure", ("settle",)),
-    Row("judge", "benchmarks.judging:measure", ("judge",), needs="Node.js, npm and its registry"),
-    Row("odds", "benchmarks.chances:measure", ("odds",)),
-    Row("start", "benchmarks.starting:measure", ("start_empty", "start_long")),
-    Row("open", "benchmarks.opening:measure", ("open",)),
+    Row("core", "benchmarks.table.core:measure", ("core",)),
+    Row("settle", "benchmarks.table.settling:measure", ("settle",)),
+    Row(
+        "judge",
+        "benchmarks.table.judging:measure",
+        ("judge",),
+        needs="Node.js, npm and its registry",
+    ),
+    Row("odds", "benchmarks.table.chances:measure", ("odds",)),
+    Row("start", "benchmarks.table.starting:measure", ("start_empty", "start_long")),
+    Row("open", "benchmarks.table.opening:measure", ("open",)),
     Row(
         "cage",
         "benchmarks.ledger:measure",
@@ -100,25 +105,25 @@ ROWS: Final = (
     ),
     Row(
         "driver",
-        "benchmarks.driver:measure",
+        "benchmarks.driver.driver:measure",
         ("driver", "driver_memory", "driver_idle"),
     ),
     Row(
         "screens",
-        "baccarat.commands.bench_table:screens",
+        "benchmarks.whole_table:screens",
         ("screens", "screens_memory"),
         needs="Chromium and the developers' packages",
     ),
     Row(
         "property",
-        "benchmarks.property:measure",
+        "benchmarks.property.property:measure",
         ("property_rate", "property_page", "property_catchup"),
         needs="PostgreSQL's server programs, or --ledger",
         unasked=False,
     ),
     Row(
         "casino",
-        "baccarat.commands.bench_casino:measure",
+        "benchmarks.casino.row:measure",
         (
             "casino_1",
             "casino_50",
@@ -129,7 +134,7 @@ ROWS: Final = (
         ),
         needs="mosquitto",
     ),
-    Row("settlement", "baccarat.commands.bench_table:settlement", ("latency", "memory")),
+    Row("settlement", "benchmarks.whole_table:settlement", ("latency", "memory")),
 )
 """In the order in which they are measured."""
 

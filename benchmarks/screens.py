@@ -21,16 +21,16 @@ from typing import Final
 import msgspec
 from msgspec import Struct, field
 
-from baccarat.children import Child
 from baccarat.demo.machine import Machine
 from baccarat.ports import free_port
-from benchmarks import bare
-from benchmarks.bare_screens import SERVER, TOPIC
-from benchmarks.eye import BOARD, FLOOR, Eye, browser
-from benchmarks.figures import Figure, beside, percentiles
-from benchmarks.measure import BLOCK, Play
-from benchmarks.watch import Unseen, Watch
-from events.codec import Envelope
+from baccarat.processes.children import Child
+from benchmarks.instruments import bare
+from benchmarks.instruments.bare_screens import SERVER, TOPIC
+from benchmarks.instruments.eye import BOARD, FLOOR, Eye, browser
+from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.instruments.measure import BLOCK, Play
+from benchmarks.instruments.watch import Unseen, Watch
+from events.types.envelope import Envelope
 
 __all__ = ["SCREENS", "screens_figures"]
 

@@ -18,17 +18,17 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from cage.asking import Asker
-from cage.feed import Fact, fact_of_message
-from cage.inflow import READY_MOST, Inflow
-from cage.store import Store
-from events.bus import Bus, BusSettings, Message
+from cage.feed.reorder_buffer import READY_MOST, Inflow
+from cage.feed.request_client import Asker
+from cage.ledger.facts import Fact, fact_of_message
+from cage.ledger.store import Store
 from events.clock import Clock
-from events.commands import ANSWER_REFUSED, Ack, Answer, Replay
+from events.commands.play import ANSWER_REFUSED, Ack, Answer, Replay
 from events.errors import BusError, LedgerError, LedgerUnavailable, UnreadableEvent
-from events.presence import Herald
-from events.table import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
-from events.topics import Topics
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.presence import Herald
+from events.mqtt.topics import Topics
+from events.types.table import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
 
 __all__ = ["SERVICE", "CageService", "Counts", "Probe"]
 

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from displays.accounts import Accounts
-from displays.consoles import Consoles
-from displays.desk import Desk
-from displays.guard import BadBody, Headers, Names, same_origin
+from displays.auth.accounts import Accounts
+from displays.auth.sessions import Sessions
+from displays.consoles.request_client import Desk
+from displays.consoles.routes import Consoles
+from displays.http.pages import Pages, line
+from displays.http.security import BadBody, Headers, Names, same_origin
+from displays.http.stream import StateStream, known_id
 from displays.live import Live
-from displays.pages import Pages, line
-from displays.sessions import Sessions
-from displays.stream import StateStream, known_id
 from events.clock import Clock
 
 __all__ = ["IDLE_SECONDS", "SCREENS_MOST", "make_app"]

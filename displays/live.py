@@ -16,9 +16,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from displays.public_view import PublicState, encode_public, read_public
+from displays.scoreboard.public_view import PublicState, encode_public, read_public
 from events.clock import Clock
-from events.presence import Presence, read_status
+from events.mqtt.presence import Presence, read_status
 
 __all__ = [
     "BEAT_SECONDS",

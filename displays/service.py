@@ -12,17 +12,17 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
-from displays.accounts import Accounts
 from displays.app import IDLE_SECONDS, make_app
-from displays.certificate import Certificate
-from displays.desk import USER as CONSOLE
-from displays.desk import Desk
+from displays.auth.accounts import Accounts
+from displays.consoles.request_client import USER as CONSOLE
+from displays.consoles.request_client import Desk
+from displays.http.certificate import Certificate
+from displays.http.server import WebServer
 from displays.live import Live
-from displays.web import WebServer
-from events.bus import Bus, BusSettings, Handler, Message
 from events.clock import Clock
-from events.presence import Herald
-from events.topics import Topics
+from events.mqtt.bus import Bus, BusSettings, Handler, Message
+from events.mqtt.presence import Herald
+from events.mqtt.topics import Topics
 
 __all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
 

@@ -8,7 +8,7 @@ same numbers: this lets the driver die at any instant and resend what was not ac
 from typing import Final
 
 from events.clock import rfc3339
-from events.shoe import (
+from events.types.shoe_reports import (
     AnyReport,
     CardCarriedOver,
     CardDrawn,
@@ -24,11 +24,11 @@ from events.shoe import (
     ShoeEvent,
     ShoeReady,
 )
-from shoe_driver.framers.pieces import RAW_LIMIT, Frame, Piece
-from shoe_driver.framing import FramerOptions, make_framer
-from shoe_driver.link import LinkInput, LinkState, step
-from shoe_driver.listeners import Heard, make_listener
-from shoe_driver.profile import LineOptions, Profile
+from shoe_driver.framing.frames import RAW_LIMIT, Frame, Piece
+from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.link.protocols import Heard, make_listener
+from shoe_driver.link.states import LinkInput, LinkState, step
+from shoe_driver.profiles.profile import LineOptions, Profile
 from shoe_driver.records import Carried, Record, RecordKind, parse_carried
 
 __all__ = ["RESTARTED", "STALE", "Decoder"]

@@ -18,11 +18,11 @@ from msgspec import Meta, Raw, Struct
 
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
-from events.table import Wager
-from table_core.outcome import DealError, deal
-from table_core.placement import check
-from table_core.rulebook import Rulebook
-from table_core.settlement import settle
+from events.types.table import Wager
+from table_core.rules.outcome import DealError, deal
+from table_core.rules.placement import check
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.settlement import settle
 
 __all__ = ["CaseError", "Judgement", "Refused", "Settled", "answer_line", "judge_case"]
 
@@ -63,7 +63,7 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Refused(Struct, frozen=True, gc=False, kw_only=True):
-    """A wager that the rulebook does not take, and why (`table_core.placement.check`)."""
+    """A wager that the rulebook does not take, and why (`table_core.rules.placement.check`)."""
 
     id: str
     bet: str | None

@@ -1,7 +1,7 @@
 """Refusals, made short: a stable code for programs, one line for a person."""
 
-from events.commands import Refusal
-from events.table import TableEvent
+from events.commands.play import Refusal
+from events.types.table import TableEvent
 
 __all__ = ["Decision", "first_of", "refuse"]
 

@@ -1,3 +1,6 @@
-"""What an integrator is promised, generated from the types: JSON Schemas and AsyncAPI. Pure."""
+"""The contract with integrators, generated from the types: JSON Schemas and AsyncAPI; pure.
 
-__all__ = []
+Imported by `baccarat schema` and tests.
+"""
+
+__all__: list[str] = []

@@ -8,7 +8,7 @@ from baccarat.contract.channels import CHANNELS, PARAMETERS, ROOT, Channel
 from baccarat.contract.rules import SEGMENT
 from baccarat.contract.samples import samples
 from baccarat.contract.schemas import MESSAGES, REF, definitions
-from events.requests import COMMANDS
+from events.commands.registry import COMMANDS
 
 __all__ = ["document"]
 

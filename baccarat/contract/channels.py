@@ -5,7 +5,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from baccarat.contract.schemas import EVENTS
-from events.requests import COMMANDS
+from events.commands.registry import COMMANDS
 
 __all__ = ["CHANNELS", "PARAMETERS", "ROOT", "Channel"]
 

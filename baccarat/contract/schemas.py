@@ -13,19 +13,19 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, RULES, Schema
-from baccarat.past_proof import CoupProved
-from events.codec import Envelope
-from events.commands import Answer
-from events.presence import Status
-from events.registry import KINDS
-from events.requests import COMMANDS
-from events.shoe import LinkStatus, ShoeAck, ShoeEvent
-from events.table import CoupSettled, TableEvent
-from table_core.past_look import CoupsFound
-from table_core.shell.bell import AlarmNotice
-from table_core.shell.looking import CoupOnRecord
-from table_core.shell.publishers import SEALED
-from table_core.view import StateView
+from baccarat.history.proof import CoupProved
+from events.commands.play import Answer
+from events.commands.registry import COMMANDS
+from events.mqtt.presence import Status
+from events.types.envelope import Envelope
+from events.types.registry import KINDS
+from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
+from events.types.table import CoupSettled, TableEvent
+from table_core.history.queries import CoupsFound
+from table_core.projections.table import StateView
+from table_core.service.alarm_publisher import AlarmNotice
+from table_core.service.previews import CoupOnRecord
+from table_core.service.publishers import SEALED
 
 __all__ = [
     "DIALECT",

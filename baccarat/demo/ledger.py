@@ -22,9 +22,9 @@ from typing import Final
 from msgspec import Struct, field
 
 from events.cards import Card, Hand
-from events.irregularity import CardCorrected, CardEntered, CardMarkedUnreadable
-from events.shoe import CardCarriedOver, CardDrawn
-from events.table import (
+from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
+from events.types.shoe_reports import CardCarriedOver, CardDrawn
+from events.types.table import (
     BettingOpened,
     CardDealt,
     CardDisclosed,
@@ -34,10 +34,10 @@ from events.table import (
     ShoeReported,
     TableEvent,
 )
-from simulators.cage import Receipt
-from simulators.croupier import PlayedCoup
-from simulators.dealer import next_place
-from simulators.supervisor import Tally
+from simulators.cage.service import Receipt
+from simulators.device.printed_rules import next_place
+from simulators.people.crew import PlayedCoup
+from simulators.people.supervisor import Tally
 
 __all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
 

@@ -12,17 +12,17 @@ from typing import Final, Self
 import msgspec
 from msgspec import Struct
 
-from baccarat.broker import LOOPBACK, EmbeddedBroker
-from baccarat.children import Child, first_ended
-from baccarat.commands.run import service_command
-from baccarat.config import load_config
-from baccarat.config_form import TableConfig
+from baccarat.config.form import TableConfig
+from baccarat.config.table import load_config
+from baccarat.local_brokers.nats import LOOPBACK, EmbeddedBroker
 from baccarat.ports import free_port
-from baccarat.rulebooks import is_file
-from displays.accounts import Account, save_accounts
-from displays.passwords import hash_password
+from baccarat.processes.children import Child, first_ended
+from baccarat.rulebooks.library import is_file
+from baccarat.services.registry import service_command
+from displays.auth.accounts import Account, save_accounts
+from displays.auth.passwords import hash_password
 from events.errors import InputError, TableError
-from events.keys import make_signing_key
+from events.proof.keys import make_signing_key
 
 __all__ = ["LEDGER", "PUBLIC_KEY", "DemoBroken", "DemoOptions", "Machine"]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from baccarat.broker import LOOPBACK, EmbeddedBroker
-from baccarat.children import Child, first_ended
-from baccarat.commands.run import service_command
-from baccarat.config import load_config
-from baccarat.config_form import TableConfig
+from baccarat.config.form import TableConfig
+from baccarat.config.table import load_config
 from baccarat.demo.machine import DemoBroken
-from baccarat.mosquitto import MosquittoBroker
-from events.keys import make_signing_key
+from baccarat.local_brokers.mosquitto import MosquittoBroker
+from baccarat.local_brokers.nats import LOOPBACK, EmbeddedBroker
+from baccarat.processes.children import Child, first_ended
+from baccarat.services.registry import service_command
+from events.proof.keys import make_signing_key
 
 __all__ = ["SITE", "BrokerKind", "Pit"]
 

@@ -8,20 +8,20 @@ from typing import Final, Protocol, cast
 
 from baccarat.demo.ledger import Ledger, Summary, audit
 from baccarat.demo.machine import LEDGER, DemoBroken, DemoOptions, Machine
-from baccarat.rulebooks import site_rulebook
-from events.codec import decode_data, decode_envelope
+from baccarat.rulebooks.library import site_rulebook
 from events.errors import InputError, LedgerError
-from events.log import EventLog
-from events.table import Settlement
-from simulators.cage import Cage, Receipt
-from simulators.croupier import Croupier, Game, PlayedCoup
-from simulators.dealing import DealingShoe
-from simulators.device import Disclosure
-from simulators.faults import SPAN, FaultPlan
-from simulators.profiles import simulated_form
-from simulators.pty_port import INSTANT, Pace, PtyPort
-from simulators.shoe import ShoeSimulator
-from simulators.supervisor import Tally
+from events.log.store import EventLog
+from events.types.envelope import decode_data, decode_envelope
+from events.types.table import Settlement
+from simulators.cage.service import Cage, Receipt
+from simulators.device.profiles import simulated_form
+from simulators.device.pty_port import INSTANT, Pace, PtyPort
+from simulators.device.reports import Disclosure
+from simulators.faults.plan import SPAN, FaultPlan
+from simulators.people.crew import Croupier, Game, PlayedCoup
+from simulators.people.supervisor import Tally
+from simulators.shoe.dealing import DealingShoe
+from simulators.shoe.player import ShoeSimulator
 
 __all__ = ["Onlooker", "Played", "play"]
 
@@ -196,8 +196,8 @@ async def _booked(machine: Machine, position: int) -> None:
 def _ledger_place(ledger: str, origin: str) -> int:
     """How far it is; less than nothing while there is none."""
     # Its packages take a third of a second, which the demo's start does without.
-    from cage.database import parse_ledger_url  # noqa: PLC0415 - as said above
-    from cage.reading import reading  # noqa: PLC0415 - the same
+    from cage.ledger.database import parse_ledger_url  # noqa: PLC0415 - as said above
+    from cage.ledger.reading import reading  # noqa: PLC0415 - the same
 
     try:
         with reading(parse_ledger_url(ledger)) as read:

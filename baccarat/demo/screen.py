@@ -16,10 +16,10 @@ from baccarat.demo.ledger import Ledger, Summary
 from baccarat.demo.machine import LEDGER, PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
-from events.table import Settlement
-from simulators.croupier import PlayedCoup
-from table_core.draw_words import DRAW_WORDS
-from table_core.view import CoupView, StateView
+from events.types.table import Settlement
+from simulators.people.crew import PlayedCoup
+from table_core.narrative.draw import DRAW_WORDS
+from table_core.projections.table import CoupView, StateView
 
 __all__ = ["LineScreen", "LiveScreen", "money", "print_summary", "settlement_line"]
 

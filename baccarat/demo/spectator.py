@@ -4,13 +4,13 @@ from typing import TypeVar
 
 import msgspec
 
-from events.bus import Bus, BusSettings, Message
-from events.codec import Envelope, decode_data
 from events.errors import UnreadableEvent
-from events.shoe import LinkStatus
-from events.table import CoupSettled, Settlement
-from events.topics import Topics
-from table_core.view import StateView
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.topics import Topics
+from events.types.envelope import Envelope, decode_data
+from events.types.shoe_reports import LinkStatus
+from events.types.table import CoupSettled, Settlement
+from table_core.projections.table import StateView
 
 __all__ = ["Spectator"]
 

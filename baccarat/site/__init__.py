@@ -1,3 +1,6 @@
-"""What a site installs around the tables: who may do what on the broker, certificates, health."""
+"""What a site installs around its tables: rights on the broker, certificates, health, metrics.
+
+Imported by services and commands.
+"""
 
 __all__: list[str] = []

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from baccarat.config_form import CREDENTIAL, TableConfig
+from baccarat.config.form import CREDENTIAL, TableConfig
 
 __all__ = ["STORE", "UNITS", "with_sources"]
 

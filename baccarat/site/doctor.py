@@ -10,16 +10,16 @@ from typing import Final
 
 from cryptography import x509
 
-from baccarat.config_form import CREDENTIAL, TableConfig
-from baccarat.rulebooks import is_file
+from baccarat.config.form import CREDENTIAL, TableConfig
+from baccarat.rulebooks.library import is_file
 from baccarat.site.findings import Finding, fails, passes, warns
 from baccarat.site.readable import Reader, in_the_way, owner_of
 from events.errors import InputError, LinkError, TableError
-from events.keys import load_signing_key
-from events.verify import Verdict, verify
-from shoe_driver.edge.catalogue import load_profile
-from shoe_driver.edge.endpoint import parse_url
-from shoe_driver.edge.transport import try_port
+from events.log.verify import Verdict, verify
+from events.proof.keys import load_signing_key
+from shoe_driver.profiles.catalogue import load_profile
+from shoe_driver.transports.endpoint import parse_url
+from shoe_driver.transports.port import try_port
 
 __all__ = ["examine", "examine_port"]
 

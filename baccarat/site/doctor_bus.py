@@ -15,12 +15,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from baccarat.config_form import TableConfig
+from baccarat.config.form import TableConfig
 from baccarat.site.documents import read_document
 from baccarat.site.findings import Finding, fails, passes, warns
-from events.bus import Bus, BusSettings, Message
 from events.errors import BusError
-from events.presence import read_status
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.presence import read_status
 
 __all__ = ["examine_broker"]
 

@@ -21,12 +21,12 @@ from typing import Annotated, Final
 import bcrypt
 from msgspec import Meta, Struct
 
-from baccarat.config_faults import ConfigFaults, Fault, read_toml
-from baccarat.site.placing import put_in_place
+from baccarat.config.faults import ConfigFaults, Fault, read_toml
+from baccarat.placing import put_in_place
 from events.errors import InputError
-from events.form import read_table
-from events.topics import SEGMENT
-from property.hub_conf import (
+from events.mqtt.topics import SEGMENT
+from events.toml_form import read_table
+from property.hub.server_conf import (
     MADE_OF,
     PASSWORD,
     ROLES,
@@ -40,7 +40,7 @@ from property.hub_conf import (
     leaf_conf,
     login_of,
 )
-from property.subjects import split_origin
+from property.hub.subjects import split_origin
 
 __all__ = ["HubPlan", "LeafForm", "NodeForm", "load_hub_plan", "write_hub"]
 

@@ -8,7 +8,7 @@ below the table's root; `{user}` is the name in the table's `[users]`. A login a
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from events.topics import Topics
+from events.mqtt.topics import Topics
 
 __all__ = ["SERVICES", "Identity", "identities_of"]
 

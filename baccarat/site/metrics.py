@@ -24,11 +24,11 @@ from prometheus_client.registry import Collector
 
 from baccarat.site.delays import Delays
 from baccarat.site.documents import read_document
-from events.bus import Bus, BusSettings, Handler, Message
 from events.clock import Clock
 from events.errors import ConfigError
-from events.presence import read_status
-from events.topics import Topics
+from events.mqtt.bus import Bus, BusSettings, Handler, Message
+from events.mqtt.presence import read_status
+from events.mqtt.topics import Topics
 
 __all__ = ["Health", "serve"]
 

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from baccarat.site.placing import put_in_place
+from baccarat.placing import put_in_place
 from events.errors import InputError
 
 __all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from cage.tables import METADATA
+from cage.ledger.sql_tables import METADATA
 
 __all__: list[str] = []
 

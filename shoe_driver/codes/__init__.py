@@ -1,3 +1,6 @@
-"""The code tables: what the body of a frame means, for each framer's kind of body."""
+"""Code tables: what the bytes of a report mean, for each kind of frame.
+
+Imported by profiles and link; pure.
+"""
 
 __all__: list[str] = []

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from events.shoe import (
+from events.types.shoe_reports import (
     AnyReport,
     BurnCard,
     CardDrawn,
@@ -28,7 +28,7 @@ from events.shoe import (
     ErrorRaised,
     ModeChanged,
 )
-from shoe_driver.codes.always import Always, face_of, fixed_lines
+from shoe_driver.codes.reports import Always, face_of, fixed_lines
 
 __all__ = ["AlarmSpec", "BracketCodes", "BracketTable"]
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.errors import ConfigError
-from events.shoe import (
+from events.types.shoe_reports import (
     AnyReport,
     BurnCard,
     CardCarriedOver,
@@ -25,7 +25,7 @@ from events.shoe import (
     FirstCard,
     RoundForcedEnd,
 )
-from shoe_driver.codes.always import always
+from shoe_driver.codes.reports import always
 
 __all__ = ["CodeTable", "Codes", "DataElement", "KindSpec"]
 
@@ -42,7 +42,7 @@ class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one kind of frame means.
 
     Args:
-        report: the kind of report (`events.shoe`).
+        report: the kind of report (`events.types.shoe_reports`).
         data: what the data bytes are, in order.
         fields: fields of the report that are the same every time.
     """

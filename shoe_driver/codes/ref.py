@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.shoe import (
+from events.types.shoe_reports import (
     AnyReport,
     BurnCard,
     CardCarriedOver,

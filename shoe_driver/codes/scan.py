@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from events.cards import Card
 from events.errors import ConfigError
-from events.shoe import AnyReport, CardDrawn, CardUnreadable, CopyConflict, ShoeBooted
-from shoe_driver.codes.always import Always, face_of, fixed_lines
+from events.types.shoe_reports import AnyReport, CardDrawn, CardUnreadable, CopyConflict, ShoeBooted
 from shoe_driver.codes.patterns import checked_pattern
+from shoe_driver.codes.reports import Always, face_of, fixed_lines
 
 __all__ = ["ScanCodes", "ScanTable"]
 

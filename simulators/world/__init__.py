@@ -1,3 +1,6 @@
-"""A whole table in one process and one seed: real parts among a fake clock, link, bus, disk."""
+"""A whole table in one process and from one seed, among fake parts that fail.
+
+Imported by `baccarat sim world` and tests.
+"""
 
 __all__: list[str] = []

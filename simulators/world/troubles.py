@@ -1,7 +1,7 @@
 """What goes wrong in a world beside the shoe and its line, by name, and when.
 
-The shoe's faults and the line's come with coups (`simulators.faults`). These come at any step: the
-bus, both disks, and the death of any process at any of its own steps.
+The shoe's faults and the line's come with coups (`simulators.faults.plan`). These come at any step:
+the bus, both disks, and the death of any process at any of its own steps.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,9 +9,9 @@ from random import Random
 from typing import Final
 
 from events.errors import InputError
-from simulators.faults import FAULTS
-from simulators.world.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
-from simulators.world.log_disk import (
+from simulators.faults.plan import FAULTS
+from simulators.world.parts.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
+from simulators.world.parts.log_disk import (
     DISK_FULL,
     SNAPSHOT_LOST,
     SNAPSHOT_OLD,
@@ -19,7 +19,7 @@ from simulators.world.log_disk import (
     SYNC_FAILED,
     SYNC_FAILED_STORED,
 )
-from simulators.world.trouble import Killed, Trouble
+from simulators.world.parts.trouble import Killed, Trouble
 
 __all__ = ["AT_ONCE", "WORLD_FAULTS", "Mischief", "parse_world_faults"]
 

@@ -12,42 +12,42 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.codec import decode_entry
-from events.commands import AssignDealer
+from events.commands.play import AssignDealer
 from events.errors import LogUnwritable, OurBug
-from events.log import Stored
-from events.topics import Topics
-from shoe_driver.edge.catalogue import profile_text
-from shoe_driver.profile import parse_profile
-from simulators.dealing import DealingShoe
-from simulators.device import Disclosure
-from simulators.faults import FAULTS, FaultPlan
-from simulators.script import Fallen
-from simulators.supervisor import SUPERVISOR
-from simulators.world.audited_coup import Violation
-from simulators.world.auditor import Auditor
-from simulators.world.auditor_rules import RULEBOOKS, Hands
-from simulators.world.clock import MICROSECONDS, WorldClock
-from simulators.world.consumers import CageProcess, DisplayProcess, Ledger
-from simulators.world.courier import Courier
-from simulators.world.desk import Desk, WorldView
-from simulators.world.driver import DriverProcess
-from simulators.world.float_keeper import COUNT_ROOM
-from simulators.world.holding import hold_floats, hold_journals, hold_ledger, hold_replay
-from simulators.world.journal_disk import JournalDisk
-from simulators.world.log_disk import LogDisk
-from simulators.world.port import WorldPort
-from simulators.world.seat import Part, Seat
-from simulators.world.shoe import WorldShoe
-from simulators.world.staff import PlayedCoup, Staff
-from simulators.world.table import PEOPLE, TableProcess, signing_key
-from simulators.world.trouble import Killed, Trouble
+from events.log.store import Stored
+from events.mqtt.topics import Topics
+from events.types.envelope import decode_entry
+from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.profiles.profile import parse_profile
+from simulators.device.reports import Disclosure
+from simulators.device.script import Fallen
+from simulators.faults.plan import FAULTS, FaultPlan
+from simulators.people.supervisor import SUPERVISOR
+from simulators.shoe.dealing import DealingShoe
+from simulators.world.auditor.audited_coup import Violation
+from simulators.world.auditor.auditor import Auditor
+from simulators.world.auditor.publication_witness import Witness
+from simulators.world.auditor.rules import RULEBOOKS, Hands
+from simulators.world.final_checks import hold_floats, hold_journals, hold_ledger, hold_replay
+from simulators.world.parts.broker import Courier
+from simulators.world.parts.clock import MICROSECONDS, WorldClock
+from simulators.world.parts.journal_disk import JournalDisk
+from simulators.world.parts.log_disk import LogDisk
+from simulators.world.parts.port import WorldPort
+from simulators.world.parts.process_slot import Part, Seat
+from simulators.world.parts.shoe import WorldShoe
+from simulators.world.parts.trouble import Killed, Trouble
+from simulators.world.parts.waiting import Person, Waiting
+from simulators.world.people.desk import Desk, WorldView
+from simulators.world.people.float_keeper import COUNT_ROOM
+from simulators.world.people.staff import PlayedCoup, Staff
+from simulators.world.processes.consumers import CageProcess, DisplayProcess, Ledger
+from simulators.world.processes.driver import DriverProcess
+from simulators.world.processes.table import PEOPLE, TableProcess, signing_key
 from simulators.world.troubles import Mischief
-from simulators.world.waiting import Person, Waiting
-from simulators.world.witness import Witness
-from table_core.snapshot import encode_state
-from table_core.state import TableState
-from table_core.stores import load_rulebook
+from table_core.fold.snapshot import encode_state
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.state.table import TableState
 
 __all__ = ["Report", "World"]
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import LOST_MS, Screen, chromium, screen
-from tests.support.waiting import until_blocking
+from tests.support.machine.waiting import until_blocking
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import LOST_MS, Screen, chromium, screen
 
 SILENT_MOST_S = 60  # longer than anybody looks
 

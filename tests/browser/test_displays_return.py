@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.accounts import Account, save_accounts
+from displays.auth.accounts import Account, save_accounts
+from displays.auth.passwords import hash_password
 from displays.live import Live
-from displays.passwords import hash_password
 from events.clock import rfc3339
-from events.presence import Status, encode_status
-from tests.support.black_hole import road_to
-from tests.support.evidence import HandClock
-from tests.support.ports import free_port
-from tests.support.screen_server import Served, served, shown
-from tests.support.screens import LOST_MS, chromium
+from events.mqtt.presence import Status, encode_status
+from tests.support.brokers.black_hole import road_to
+from tests.support.machine.ports import free_port
+from tests.support.service.screen_server import Served, served, shown
+from tests.support.service.screens import LOST_MS, chromium
+from tests.support.table.evidence import HandClock
 
 HOUR_US = 3_600_000_000
 PATIENCE_MS = 15_000  # where how soon is not the question

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from displays.public_view import encode_public, read_public
-from tests.support.files import vector
-from tests.support.roads_oracle import board_of
-from tests.support.screen_server import served, shown
-from tests.support.screens import chromium
+from displays.scoreboard.public_view import encode_public, read_public
+from tests.support.machine.files import vector
+from tests.support.service.screen_server import served, shown
+from tests.support.service.screens import chromium
+from tests.support.table.roads_oracle import board_of
 
 SEED: Final = 20_261_128
 SHOES: Final = 2_000

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.books import book
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
+from tests.support.cage.books import book
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import Screen, chromium, screen
 
 MARKED = book("au-commission", "commission.timing=per_coup")
 SQUEEZED = book("mini-lucky8", "procedure.betting_closes=before_reveal")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import LOST_MS, Screen, chromium, screen
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import LOST_MS, Screen, chromium, screen
 
 
 @pytest.fixture(scope="module")

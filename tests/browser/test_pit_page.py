@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
-from tests.support.waiting import until_blocking
+from tests.support.machine.waiting import until_blocking
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import Screen, chromium, screen
 
 
 @pytest.fixture(scope="module")

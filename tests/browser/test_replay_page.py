@@ -8,10 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it brings no types
 from playwright.sync_api import Browser, Page, expect
 
-from baccarat.cli import main
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
-from tests.support.waiting import until_blocking
+from baccarat.cli.main import main
+from tests.support.machine.waiting import until_blocking
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import Screen, chromium, screen
 
 ASK = """async () => {
   const { ask } = await import("/static/js/action.js");

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from table_core.roads_view import read_results, view_roads
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.files import vector
-from tests.support.screens import Screen, chromium, screen
+from table_core.roads.document import read_results, view_roads
+from tests.support.machine.files import vector
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import Screen, chromium, screen
 
 VECTORS = msgspec.json.decode(vector("roads.json"))
 ROWS = 6
@@ -28,7 +28,7 @@ LANGUAGES = {
     "zh-Hant": ("請下注", "莊贏", "莊家 0 至 2 點：補牌", "與牌檯失去連線"),  # noqa: RUF001 - the same
 }
 LAY_OUT = """async text => {
-    const { layOut, derivedRoad } = await import("/static/js/roads_grid.js");
+    const { layOut, derivedRoad } = await import("/static/js/roads/grid.js");
     const flat = cells => cells.map(({ column, row }) => [column, row]);
     return JSON.stringify(JSON.parse(text).map(({ heights, roads }) => [
         layOut(heights).map(flat),
@@ -217,8 +217,8 @@ def test_the_grid_of_roads_is_the_oracles(board: Screen) -> None:
 
 def test_the_roads_drawn_on_the_page_are_those_computed_elsewhere(board: Screen) -> None:
     draw = """async marks => {
-        const { DERIVED, drawRoad } = await import("/static/js/roads_draw.js");
-        const { derivedRoad } = await import("/static/js/roads_grid.js");
+        const { DERIVED, drawRoad } = await import("/static/js/roads/draw.js");
+        const { derivedRoad } = await import("/static/js/roads/grid.js");
         return Object.entries(marks).map(([road, text]) => {
             const svg = document.getElementById(road);
             svg.dataset.columns = 100;

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.words import LANGUAGES, load_words
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
+from displays.http.languages import LANGUAGES, load_words
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import Screen, chromium, screen
 
 # A key that a page found no words for stands there as it is.
 KEY = re.compile(

@@ -21,8 +21,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "cage": frozenset({"events"}),
     "property": frozenset({"events"}),
     "simulators": EVERY_ROOM,
-    "benchmarks": EVERY_ROOM - {"simulators"} | {"baccarat"},
-    "baccarat": EVERY_ROOM | {"benchmarks"},
+    "benchmarks": EVERY_ROOM | {"baccarat"},
+    "baccarat": EVERY_ROOM,
 }
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from baccarat.config import load_config
-from events.codec import decode_data, decode_envelope
-from events.commands import Answer
-from events.requests import COMMANDS
-from events.table import Settlement
+from baccarat.config.table import load_config
+from events.commands.play import Answer
+from events.commands.registry import COMMANDS
+from events.types.envelope import decode_data, decode_envelope
+from events.types.table import Settlement
 from tests.house.sources import texts
 
 _EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import packages_distributions
 from itertools import chain
 
+import click
 import pytest
 
-from baccarat import cli
-from tests.house import code, rooms, whole
+from baccarat.cli.main import cli
+from tests.house import code, folders, rooms, whole
 from tests.house.sources import ROOT, Source, our_files, sources, texts
 
 Rule = Callable[[Source], Iterator[str]]
@@ -44,6 +45,16 @@ def test_no_module_breaks_the_rule(rule: Rule) -> None:
 def test_pure_modules_lean_on_pure_modules_only() -> None:
     tree = {source.module: source for source in sources()}
     _none(_over_all(lambda source: rooms.leaning_on_shells(source, tree)))
+
+
+def test_folders_depend_on_one_another_in_one_direction() -> None:
+    _none(folders.cycles(sources()))
+    _none(_over_all(folders.against_the_layers))
+
+
+def test_no_folder_is_crowded_and_each_says_what_it_holds() -> None:
+    _none(folders.crowded(our_files()))
+    _none(_over_all(folders.silent))
 
 
 def test_every_import_is_a_declared_dependency() -> None:
@@ -87,7 +98,7 @@ def test_every_document_is_found_by_links_from_the_readme() -> None:
 
 
 def test_documents_and_makefile_show_commands_that_exist() -> None:
-    commands = cli._COMMANDS  # the table is private to the command line, and this is its shadow
+    commands = cli.list_commands(click.Context(cli))
     _none(whole.unknown_commands(_documents(), texts()["Makefile"], commands))
 
 

@@ -4,10 +4,10 @@ import typing
 
 import pytest
 
-from events.registry import TABLE_EVENTS
-from events.requests import COMMANDS
-from events.shoe import AnyReport
-from table_core.authority import MAY
+from events.commands.registry import COMMANDS
+from events.types.registry import TABLE_EVENTS
+from events.types.shoe_reports import AnyReport
+from table_core.decide.authority import MAY
 from tests.house.sources import texts
 
 KINDS = {kind.__struct_config__.tag for kind in typing.get_args(AnyReport)}

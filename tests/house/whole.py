@@ -9,14 +9,16 @@ from tests.house.sources import MAY_IMPORT, Source
 # Product modules that something outside the product calls.
 ENTRY_POINTS = {
     "baccarat.__main__": "python -m baccarat, and the console command through it",
-    "baccarat.tether": "a script that every child process of ours begins as",
+    "baccarat.processes.tether": "a script that every child process of ours begins as",
+    "benchmarks.casino.command": "`baccarat sim casino`, by an entry point of pyproject.toml",
+    "benchmarks.command": "`baccarat bench`, by an entry point of pyproject.toml",
     "cage.migrations.env": "alembic runs it",
     "cage.migrations.versions.v0001_ledger": "... and this step",
     "cage.migrations.versions.v0002_chips": "... and this step",
     "property.migrations.env": "alembic runs it",
     "property.migrations.versions.v0001_archive": "... and this step",
     "property.migrations.versions.v0002_questions": "... and this step",
-    "table_core.diagram": "draws the diagram of docs/coup.md",
+    "table_core.state.diagram": "draws the diagram of docs/coup.md",
 }
 # Files of a room that are not code and that no module reads by name.
 UNREAD = ("py.typed", "README.md")
@@ -52,8 +54,8 @@ def dead_modules(tree: Iterable[Source]) -> Iterator[str]:
         if module not in reached:
             reached.add(module)
             waiting += _references(known[module], known)
-            parent = module.rpartition(".")[0]
-            waiting += [parent] if parent in known else []
+            parents = [module[:end] for end, sign in enumerate(module) if sign == "."]
+            waiting += [parent for parent in parents if parent in known]
     for name, source in sorted(known.items()):
         if source.is_product and name not in reached:
             yield source.at(1, "no entry point leads here: dead, or missing in ENTRY_POINTS")

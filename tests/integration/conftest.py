@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.brokers import Broker, running
-from tests.support.shoe_line import ShoePort
-from tests.support.table_service import Table1, connected
+from tests.support.brokers.brokers import Broker, running
+from tests.support.service.table_service import Table1, connected
+from tests.support.shoe.shoe_line import ShoePort
 
 
 @pytest.fixture

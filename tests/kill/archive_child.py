@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from baccarat.services import configure_logging
-from property.nats_link import HubSettings
-from property.worker import run_worker
+from baccarat.services.registry import configure_logging
+from property.archive.worker import run_worker
+from property.hub.connection import HubSettings
 from tests.kill.child import Trap
 
 

@@ -14,8 +14,8 @@ import signal
 import sys
 from pathlib import Path
 
-from baccarat.config import load_config
-from baccarat.services import configure_logging, run_service
+from baccarat.config.table import load_config
+from baccarat.services.registry import configure_logging, run_service
 
 READY_TO_BE_TOLD = b"waiting\n"
 

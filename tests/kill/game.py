@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from baccarat.config import load_config
-from baccarat.config_form import TableConfig
+from baccarat.config.form import TableConfig
+from baccarat.config.table import load_config
 from events.cards import Card
-from events.codec import decode_data, decode_envelope
-from events.log import EventLog
-from events.table import (
+from events.log.store import EventLog
+from events.log.verify import verify
+from events.types.envelope import decode_data, decode_envelope
+from events.types.table import (
     BettingOpened,
     CardDealt,
     CardDisclosed,
@@ -24,16 +25,15 @@ from events.table import (
     SettlementLine,
     TableEvent,
 )
-from events.verify import verify
-from simulators.cage import Cage
-from simulators.console import Waits
-from simulators.croupier import Croupier, PlayedCoup
-from simulators.dealing import DealingShoe
-from simulators.pty_port import PtyPort
-from simulators.shoe import ShoeSimulator
-from simulators.supervisor import Tally
+from simulators.cage.service import Cage
+from simulators.device.pty_port import PtyPort
+from simulators.people.console import Waits
+from simulators.people.crew import Croupier, PlayedCoup
+from simulators.people.supervisor import Tally
+from simulators.shoe.dealing import DealingShoe
+from simulators.shoe.player import ShoeSimulator
 from tests.kill.child import READY_TO_BE_TOLD
-from tests.support.brokers import Broker
+from tests.support.brokers.brokers import Broker
 
 ROOT = Path(__file__).parents[2]
 SEED = 7

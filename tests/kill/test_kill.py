@@ -10,9 +10,9 @@ from typing import Literal
 
 import pytest
 
-from events.table import SettlementLine
+from events.types.table import SettlementLine
 from tests.kill.game import Coup, Game, Kill, Record
-from tests.support.brokers import Broker, running
+from tests.support.brokers.brokers import Broker, running
 
 # A coup makes some fifteen appends: counted from one kill to the next, these numbers walk the
 # point of death over all of them.

@@ -16,13 +16,13 @@ from typing import Final
 import msgspec
 import pytest
 
-from baccarat.children import Child
-from property.subjects import EVENTS
-from property.uplink import UplinkLog
-from tests.support.namespace import Namespace, namespace
-from tests.support.nats_hub import Hub, Leaf, made_streams
-from tests.support.property_feeds import TableLogs, until_held
-from tests.support.waiting import until
+from baccarat.processes.children import Child
+from property.hub.subjects import EVENTS
+from property.uplink.service import UplinkLog
+from tests.support.brokers.namespace import Namespace, namespace
+from tests.support.machine.waiting import until
+from tests.support.property.feeds import TableLogs, until_held
+from tests.support.property.nats_hub import Hub, Leaf, made_streams
 
 pytestmark = [pytest.mark.timeout(240)]
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from events.clock import SystemClock
-from property.uplink import UplinkLog, feeds_of, run_uplink
+from property.uplink.service import UplinkLog, feeds_of, run_uplink
 
 
 def _path(kind: type, value: Any) -> Any:

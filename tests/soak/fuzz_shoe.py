@@ -14,7 +14,7 @@ import sys
 atheris = importlib.import_module("atheris")
 
 with atheris.instrument_imports(include=["shoe_driver"]):
-    from tests.support.fuzzing import check
+    from tests.support.shoe.fuzzing import check
 
 
 def main() -> None:

@@ -14,26 +14,26 @@ from pathlib import Path
 import pytest
 
 from baccarat.demo.ledger import audit
-from cage.database import parse_ledger_url
-from cage.reading import reading as reading_ledger
-from cage.reconcile import reconcile
-from events.codec import decode_data, decode_envelope
-from events.log_read import reading as reading_log
-from events.note import parse_verifier_key
-from events.shoe import ShoeEvent
-from events.table import BettingOpened, CoupMisaligned, CoupSettled, ShoeReported, TableEvent
-from events.verify import verify
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.reading import reading as reading_ledger
+from cage.reports.reconcile import reconcile
+from events.log.reader import reading as reading_log
+from events.log.verify import verify
+from events.proof.note import parse_verifier_key
+from events.types.envelope import decode_data, decode_envelope
+from events.types.shoe_reports import ShoeEvent
+from events.types.table import BettingOpened, CoupMisaligned, CoupSettled, ShoeReported, TableEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.edge.catalogue import load_profile
-from shoe_driver.edge.folder import JournalFolder
-from shoe_driver.edge.journal import read_records
+from shoe_driver.journal.files import read_records
+from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.records import parse_header
-from simulators.croupier import PlayedCoup
-from simulators.device import Disclosure
-from simulators.world.auditor import Auditor
-from simulators.world.auditor_rules import RULEBOOKS, Hands
-from table_core.shell.books import inspect
-from tests.support.killed_table import KilledTable, play_and_kill
+from simulators.device.reports import Disclosure
+from simulators.people.crew import PlayedCoup
+from simulators.world.auditor.auditor import Auditor
+from simulators.world.auditor.rules import RULEBOOKS, Hands
+from table_core.service.snapshot_anchor import inspect
+from tests.support.service.killed_table import KilledTable, play_and_kill
 
 SECONDS = float(os.environ.get("KILL_SECONDS", "3600"))
 A_WHILE = 300

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.support.processes import environment
+from tests.support.machine.processes import environment
 
 
 @pytest.fixture

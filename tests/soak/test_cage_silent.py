@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.brokers import Broker
-from tests.support.silent_cage import play_beside_a_silent_cage
+from tests.support.brokers.brokers import Broker
+from tests.support.cage.silent_cage import play_beside_a_silent_cage
 
 
 @pytest.mark.soak

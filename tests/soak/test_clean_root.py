@@ -13,10 +13,10 @@ from typing import Final
 
 import pytest
 
-from baccarat.children import Child
-from tests.support.clean_root import CleanRoot, clean_root, guide
-from tests.support.shoe_line import ShoePort
-from tests.support.units import Unit, in_root
+from baccarat.processes.children import Child
+from tests.support.machine.clean_root import CleanRoot, clean_root, guide
+from tests.support.machine.units import Unit, in_root
+from tests.support.shoe.shoe_line import ShoePort
 
 pytestmark = [
     pytest.mark.soak,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fault_games import play_faults
-from tests.support.fault_mixtures import KINDS, mixtures
+from tests.support.shoe.fault_games import play_faults
+from tests.support.shoe.fault_mixtures import KINDS, mixtures
 
 COUPS = 3
 BLOCK = 20

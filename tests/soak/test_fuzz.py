@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.fuzzing import check
-from tests.support.ref_bytes import beat, drawn, ref_frame
-from tests.support.shoe_bytes import stream
+from tests.support.shoe.fuzzing import check
+from tests.support.shoe.ref_bytes import beat, drawn, ref_frame
+from tests.support.shoe.shoe_bytes import stream
 
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "600"))
 SEEDS = (

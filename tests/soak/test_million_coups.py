@@ -9,8 +9,8 @@ from multiprocessing import get_context
 
 import pytest
 
-from table_core.stores import shipped
-from tests.support.frequencies import Tally, implausible, odds_of, play_shoes
+from table_core.rulebooks.shipped import shipped
+from tests.support.table.frequencies import Tally, implausible, odds_of, play_shoes
 
 COUPS = 1_000_000
 SEEDS = ("million/1", "million/2")  # one for each process; other seeds are another million

@@ -2,12 +2,12 @@
 
 Folders of earlier versions get the state that their logs fold to now, where the fold's version was
 raised since. Exit code 1: something does not go together, or a type of event is in no scene of
-`tests/support/corpus_game.py`.
+`tests/support/log/corpus_game.py`.
 """
 
 import sys
 
-from tests.support.corpus import (
+from tests.support.log.corpus import (
     CORPUS,
     CorpusError,
     folders,

@@ -32,16 +32,16 @@ CATCHERS: Final[dict[str, tuple[str, ...]]] = {
     "world with full disks": (*_WORLD, "--seeds", "1..4", "--faults", "log_disk_full"),
     "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
     "world with bad lines": (*_WORLD, "--seeds", "1..6", "--faults", "missing_report,unplug"),
-    "test_publisher_cursor": (*_PYTEST, "tests/unit/test_publisher_cursor.py"),
-    "test_snapshot_trust": (*_PYTEST, "tests/unit/test_snapshot_trust.py"),
-    "test_roads": (*_PYTEST, "tests/unit/test_roads.py"),
+    "test_publisher_cursor": (*_PYTEST, "tests/unit/table_core/service/test_publisher_cursor.py"),
+    "test_snapshot_trust": (*_PYTEST, "tests/unit/table_core/fold/test_snapshot_trust.py"),
+    "test_roads": (*_PYTEST, "tests/unit/table_core/roads/test_columns.py"),
 }
 """Name to Python's arguments; each passes on the build as it is."""
 
 DEFECTS: Final = (
     Defect(
         "a wrong cell of the draw table",
-        "table_core/draw.py",
+        "table_core/rules/draw.py",
         """\
     _row(_B, True, "banker_3_draws_unless_8", banker=_points("3"), third=_points("012345679")),
     _row(_B, False, "banker_3_stands_on_8", banker=_points("3"), third=_points("8")),
@@ -54,7 +54,7 @@ DEFECTS: Final = (
     ),
     Defect(
         "acknowledgement before the append",
-        "table_core/shell/table.py",
+        "table_core/service/table_writer.py",
         """\
         self._probe("append.before")
         self._log.append(self.state.position, pending, request)
@@ -71,21 +71,21 @@ DEFECTS: Final = (
     ),
     Defect(
         "a carried card that is lost",
-        "table_core/hear.py",
+        "table_core/decide/shoe_reports.py",
         "        _take_card(draft, Place(report.hand, report.number), report.face, context)\n",
         "        return\n",
         "world with cards too many",
     ),
     Defect(
         "commission rounded the other way",
-        "table_core/settlement.py",
+        "table_core/rules/settlement.py",
         "    rounding = rulebook.rounding.commission\n",
         "    rounding = rulebook.rounding.payout\n",
         "world without faults",
     ),
     Defect(
         "a cursor moved before its publish",
-        "table_core/shell/publishers.py",
+        "table_core/service/publishers.py",
         """\
                 if self._wanted(stored):
                     await self._offer(public_bytes(stored))
@@ -100,7 +100,7 @@ DEFECTS: Final = (
     ),
     Defect(
         "a card dropped because its face came before",
-        "table_core/hear.py",
+        "table_core/decide/shoe_reports.py",
         """\
     place = Place(report.hand, report.number) if report.hand and report.number else None
     if not _carried_card_missing(draft, context, f"card drawn to {place}"):
@@ -116,28 +116,28 @@ DEFECTS: Final = (
     ),
     Defect(
         "a stale snapshot that is believed",
-        "table_core/shell/books.py",
+        "table_core/service/snapshot_anchor.py",
         "        if state_hash(data) != books.state:\n",
         "        if not data:\n",
         "test_snapshot_trust",
     ),
     Defect(
         "a settlement while misaligned",
-        "table_core/coup.py",
+        "table_core/state/coup.py",
         "    (Phase.MISALIGNED, _ENTERED): Phase.MISALIGNED,\n",
         "    (Phase.MISALIGNED, _ENTERED): Phase.DEALING,\n",
         "world with bad lines",
     ),
     Defect(
         "a revision applied twice",
-        "cage/posting.py",
+        "cage/ledger/posting.py",
         "        postings=tuple(sorted(reversed_postings(before))),\n",
         "        postings=_merged((*reversed_postings(before), *reversed_postings(before))),\n",
         "world",
     ),
     Defect(
         "a derived road from the clipped grid",
-        "table_core/roads.py",
+        "table_core/roads/columns.py",
         "    heights = [column.ties.length for column in last]\n",
         "    heights = [min(column.ties.length, 6) for column in last]\n",
         "test_roads",

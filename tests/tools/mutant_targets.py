@@ -46,12 +46,16 @@ _CARDS: Final = (
 )
 
 TARGETS: Final = (
-    Target("draw table", ("table_core/draw.py",), ("draw", "settlement", "hear_coups", "table")),
-    Target("outcome", ("table_core/outcome.py",), ("settlement", "wagers", "draw")),
-    Target("wagers", ("table_core/wagers.py",), ("wagers", "settlement", "rulebook", "placement")),
+    Target(
+        "draw table", ("table_core/rules/draw.py",), ("draw", "settlement", "hear_coups", "table")
+    ),
+    Target("outcome", ("table_core/rules/outcome.py",), ("settlement", "wagers", "draw")),
+    Target(
+        "wagers", ("table_core/rules/wagers.py",), ("wagers", "settlement", "rulebook", "placement")
+    ),
     Target(
         "settlement",
-        ("table_core/settlement.py",),
+        ("table_core/rules/settlement.py",),
         ("settlement", "commission", "two_phases", "wagering", "corrections_commission"),
     ),
     Target(
@@ -76,10 +80,10 @@ TARGETS: Final = (
         ("rulebook", "settlement", "wagers", "placement", "sign", "rules_page", "odds"),
         swept=False,
     ),
-    Target("chain", ("events/chain.py",), ("chain", "log", "verify_checkpoints", "books")),
+    Target("chain", ("events/proof/chain.py",), ("chain", "log", "verify_checkpoints", "books")),
     Target(
         "tree",
-        ("events/tree.py",),
+        ("events/proof/merkle.py",),
         ("tree", "chain", "log", "verify_checkpoints", "books"),
     ),
     Target(
@@ -107,12 +111,12 @@ TARGETS: Final = (
     ),
     Target(
         "coup",
-        ("table_core/coup.py",),
+        ("table_core/state/coup.py",),
         ("coup", "decide", "hear", "table", "hear_coups", "corrections"),
     ),
     Target(
         "fold",
-        ("table_core/fold.py", "table_core/fold_tools.py"),
+        ("table_core/fold/dispatch.py", "table_core/fold/parts.py"),
         (
             "fold",
             "fold_parts",
@@ -128,11 +132,11 @@ TARGETS: Final = (
             "chips",
         ),
     ),
-    Target("fold of cards", ("table_core/fold_cards.py",), ("fold", "folded", *_CARDS)),
-    Target("fold of chips", ("table_core/fold_chips.py",), ("fold", "chips")),
+    Target("fold of cards", ("table_core/fold/cards.py",), ("fold", "folded", *_CARDS)),
+    Target("fold of chips", ("table_core/fold/chips.py",), ("fold", "chips")),
     Target(
         "fold of corrections",
-        ("table_core/fold_correction.py",),
+        ("table_core/fold/corrections.py",),
         (
             "fold_correction",
             "corrections",
@@ -147,17 +151,17 @@ TARGETS: Final = (
     ),
     Target(
         "fold of shoes",
-        ("table_core/fold_shoes.py",),
+        ("table_core/fold/shoe.py",),
         ("fold_shoes", "fold", "folded", *_CARDS),
     ),
     Target(
         "judging",
-        ("table_core/judging.py", "table_core/dealing.py"),
+        ("table_core/decide/coup_resolution.py", "table_core/state/dealing.py"),
         ("judging", "dealing", *_CARDS),
     ),
     Target(
         "decide",
-        ("table_core/decide.py",),
+        ("table_core/decide/dispatch.py",),
         (
             "decide_play",
             "decide",
@@ -174,7 +178,7 @@ TARGETS: Final = (
     ),
     Target(
         "sums of wagers",
-        ("table_core/standing.py",),
+        ("table_core/rules/wager_totals.py",),
         ("standing", "fold", "bounds", "placement", "wagering"),
     ),
 )

@@ -14,11 +14,11 @@ from typing import Final
 from playwright.sync_api import Browser, expect
 
 from events.cards import Card
-from simulators.dealer import next_place, outcome
-from simulators.deck import Deck, shuffled
-from tests.support.console_table import ConsoleTable, console_table
-from tests.support.screens import Screen, chromium, screen
-from tests.support.waiting import until_blocking
+from simulators.device.deck import Deck, shuffled
+from simulators.device.printed_rules import next_place, outcome
+from tests.support.machine.waiting import until_blocking
+from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.screens import Screen, chromium, screen
 
 __all__ = ["main"]
 

@@ -2,8 +2,8 @@
 
 import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
-import { bead, big, drawRoad } from "./roads_draw.js";
-import { beadPlate, bigRoad, newest } from "./roads_grid.js";
+import { bead, big, drawRoad } from "./roads/draw.js";
+import { beadPlate, bigRoad, newest } from "./roads/grid.js";
 
 const BEADS = 9;
 const BIG = 18;

@@ -2,8 +2,8 @@
 
 import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
 import { watch } from "./live.js";
-import { DERIVED, bead, big, drawRoad, loneMark } from "./roads_draw.js";
-import { beadPlate, bigRoad, derivedRoad, newest } from "./roads_grid.js";
+import { DERIVED, bead, big, drawRoad, loneMark } from "./roads/draw.js";
+import { beadPlate, bigRoad, derivedRoad, newest } from "./roads/grid.js";
 import { language, loadWords } from "./words.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };

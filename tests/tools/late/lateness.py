@@ -150,6 +150,6 @@ def make_disk_late() -> None:
 
 PATCHES: Final[dict[str, Callable[[ModuleType], None]]] = {
     "paho.mqtt.client": _late_connections,
-    "shoe_driver.edge.inflow": _late_line,
-    "events.log": _late_log,
+    "shoe_driver.service.port_reader": _late_line,
+    "events.log.store": _late_log,
 }

@@ -1,0 +1,41 @@
+"""The options that the ledger's readers share: which ledger, and which of its entries."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from cage.ledger.reading import Filter
+
+__all__ = ["chosen_of", "filtered", "ledger_option"]
+
+_LEDGER: Final = "cage.sqlite"
+_OPTIONS: Final = (
+    click.option("--table", metavar="SITE/TABLE", help="This table's book only."),
+    click.option("--shoe", metavar="ID", help="This shoe only, such as 20261127-01."),
+    click.option("--day", metavar="YYYY-MM-DD", help="This business day only."),
+    click.option("--coup", metavar="ID", help="This coup only, such as 20261127-01/31."),
+    click.option("--seat", type=click.IntRange(0, 99), help="This seat's postings only."),
+    click.option("--bet", metavar="BET", help="This bet's postings only."),
+)
+
+ledger_option: Final = click.option(
+    "--ledger",
+    metavar="FILE|URL",
+    default=_LEDGER,
+    show_default=True,
+    help="A SQLite file or postgresql://host/database.",
+)
+"""Which ledger."""
+
+
+def filtered(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that choose entries."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen_of(options: dict[str, Any]) -> Filter:
+    """What those options chose."""
+    return Filter(**options)

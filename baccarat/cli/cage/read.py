@@ -1,0 +1,100 @@
+"""`baccarat cage balance | statement | export`: the ledger as people and programs read it."""
+
+import csv
+import sys
+from typing import Any, Final
+
+import click
+import msgspec
+
+from baccarat.cli.cage.options import chosen_of, filtered, ledger_option
+from cage.ledger.accounts import ACCOUNTS
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.reading import BY, Balance, Booked, reading
+
+__all__ = ["balance", "export", "statement"]
+
+_COLUMNS: Final = (
+    "table", "position", "part", "ref", "kind", "day", "at", "shoe", "coup", "phase", "rulebook",
+    "reverses", "detail", "account", "seat", "bet", "result", "amount", "patron",
+)  # fmt: skip
+
+
+@click.command("balance")
+@ledger_option
+@click.option("--by", type=click.Choice(sorted(BY)), help="A balance for each.")
+@filtered
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each.")
+def balance(ledger: str, by: str | None, as_json: bool, **options: Any) -> None:
+    """What stands on each account, in minor units; a debit is positive.
+
+    By shoe, a correction belongs to its coup's; by day, to the business day on which it was made.
+    """
+    with reading(parse_ledger_url(ledger)) as opened:
+        found = opened.balances(chosen_of(options), by)
+    for each in found:
+        if as_json:
+            _line(
+                {"table": each.table, **({by: each.key} if by else {}), "accounts": each.accounts}
+            )
+        else:
+            _print_balance(each, by)
+
+
+def _print_balance(each: Balance, by: str | None) -> None:
+    click.echo(f"{each.table}{f', {by} {each.key}' if by else ''}:")
+    for name, account in ACCOUNTS.items():
+        if name in each.accounts:
+            click.echo(f"  {name:<12} {each.accounts[name]:>16,}  {account.holds}")
+
+
+@click.command("statement")
+@ledger_option
+@filtered
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each entry.")
+def statement(ledger: str, as_json: bool, **options: Any) -> None:
+    """Entries in the order in which they were booked, with their postings."""
+    with reading(parse_ledger_url(ledger)) as opened:
+        for entry in opened.entries(chosen_of(options)):
+            if as_json:
+                _line(entry)
+            else:
+                _print_entry(entry)
+
+
+def _print_entry(entry: Booked) -> None:
+    back = f" takes back {entry.reverses}" if entry.reverses else ""
+    where = entry.coup or entry.shoe
+    click.echo(f"{entry.position:>8} {entry.at[:19]}Z {entry.kind:<22} {where}{back}  {entry.ref}")
+    for each in entry.postings:
+        what = " ".join(filter(None, (each.bet, each.result)))
+        seat = f"seat {each.seat}" if each.seat else ""
+        click.echo(f"{'':9}{each.account:<12} {seat:<8} {what:<28} {each.amount:>14,}")
+
+
+@click.command("export")
+@ledger_option
+@filtered
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated, with a head line (RFC 4180).")
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each posting.")
+def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
+    """Every posting with its entry, a line each."""
+    if as_csv == as_json:
+        raise click.UsageError("say --csv or --json")
+    with reading(parse_ledger_url(ledger)) as opened:
+        writer = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\r\n")
+        if as_csv:
+            writer.writeheader()
+        for entry in opened.entries(chosen_of(options)):
+            head = {name: getattr(entry, name) for name in entry.__struct_fields__}
+            del head["postings"]
+            for posting in entry.postings:
+                row = head | msgspec.structs.asdict(posting)
+                if as_csv:
+                    writer.writerow(row)
+                else:
+                    _line(row)
+
+
+def _line(what: Any) -> None:
+    sys.stdout.write(msgspec.json.encode(what).decode() + "\n")

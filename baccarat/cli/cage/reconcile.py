@@ -1,0 +1,64 @@
+"""`baccarat cage reconcile LOG`: the ledger against the log, to the unit."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from baccarat.cli.cage.options import ledger_option
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.reading import reading
+from cage.reports.reconcile import Reconciled, reconcile
+from events.errors import LogError
+from events.log.reader import reading as reading_log
+
+__all__ = ["reconcile_command"]
+
+
+@click.command("reconcile")
+@click.argument("log", type=click.Path(path_type=Path))
+@ledger_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
+    """Hold the ledger against LOG (table.sqlite), coup by coup; both may be in use.
+
+    Exit code 0: they agree to the unit; 1: they do not, or the ledger has not booked everything:
+    the first difference is named; 2: one of them cannot be read at all.
+    """
+    # The ledger first: it only ever follows the log, so what it has read the log has.
+    with reading(parse_ledger_url(ledger)) as opened:
+        opened.tables()  # from here on its snapshot stands
+        try:
+            with reading_log(log) as reader:
+                found = reconcile(reader, opened)
+        except LogError as error:
+            click.echo(f"baccarat: {' '.join(str(error).split())}", err=True)
+            return EXIT_NO
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(_document(found)).decode() + "\n")
+    else:
+        click.echo(_told(found))
+    return EXIT_DONE if found.agrees else EXIT_NO
+
+
+def _document(found: Reconciled) -> dict[str, object]:
+    return {"agrees": found.agrees, **msgspec.structs.asdict(found)}
+
+
+def _told(found: Reconciled) -> str:
+    compared = (
+        f"{found.entries:,} entries of {found.settlements:,} settlements "
+        f"in {found.coups:,} coups, up to event {found.read:,} of {found.log_end:,}"
+    )
+    first = found.difference
+    if first is not None:
+        where = f"event {first.position}" if first.position else "at the end"
+        coup = f", coup {first.coup}" if first.coup else ""
+        return f"{found.table}: they differ first at {where}{coup}: {first.text}"
+    if found.unbooked:
+        return (
+            f"{found.table}: {found.unbooked:,} settlements are not booked yet; before: {compared}"
+        )
+    return f"{found.table}: the ledger agrees with the log to the unit: {compared}"

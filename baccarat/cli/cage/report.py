@@ -1,0 +1,126 @@
+"""`baccarat cage report`: what a shoe or a day came to, and what it would on average."""
+
+import csv
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+import msgspec
+
+from baccarat.cli.cage.options import chosen_of, filtered, ledger_option
+from baccarat.cli.written import write_whole
+from baccarat.pages.report_page import report_page
+from baccarat.pages.report_text import CSV_TABLES, csv_rows, report_lines
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.reading import Filter, Ledger, reading
+from cage.reports.patrons import Edges
+from cage.reports.summary import Report, report
+from events.errors import InputError
+from table_core.odds.exact import exact_odds
+from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rules.composition import full_shoe
+
+__all__ = ["report_command"]
+
+
+@click.command("report")
+@ledger_option
+@click.option("--by", type=click.Choice(["shoe", "day"]), default="shoe", show_default=True)
+@filtered
+@click.option(
+    "--odds",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="For a site's own rulebook: what `baccarat odds --rulebook R.toml --json` says.",
+)
+@click.option("--currency", metavar="CODE", help="Of the page's amounts, where a site's own rules.")
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each.")
+@click.option("--csv", "table_of", type=click.Choice(CSV_TABLES), help="One table of them as CSV.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page that can be printed and signed.",
+)
+def report_command(
+    ledger: str,
+    by: Literal["shoe", "day"],
+    files: tuple[Path, ...],
+    *,
+    currency: str | None,
+    as_json: bool,
+    table_of: str | None,
+    html: Path | None,
+    **options: Any,
+) -> None:
+    """Handle, win, theoretical win, hands an hour, commission, patrons and chips.
+
+    The theoretical win takes each rulebook's exact odds from a full shoe; those of shipped
+    rulebooks are counted here. The chip inventory, drop and hold are of a day.
+    """
+    if as_json and table_of:
+        raise click.UsageError("say --json or --csv")
+    chosen = chosen_of(options)
+    with reading(parse_ledger_url(ledger)) as opened:
+        edges = _edges(opened, chosen, files)
+        found = report(opened, by, chosen, edges)
+    if html is not None:
+        page = report_page(found, by, _currencies(found, currency))
+        write_whole(html, page.encode(), "--html")
+    if table_of:
+        head, rows = csv_rows(found, table_of)
+        writer = csv.DictWriter(sys.stdout, head, lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return
+    for each in found:
+        if as_json:
+            sys.stdout.write(msgspec.json.encode(each).decode() + "\n")
+        elif html is None:
+            click.echo("\n".join(report_lines(each, by)))
+
+
+def _currencies(reports: Sequence[Report], asked: str | None) -> dict[tuple[str, str], str]:
+    """The one currency of each report; empty where there are several, or none is known."""
+    found: dict[tuple[str, str], str] = {}
+    for each in reports:
+        named = {float_.currency for float_ in each.floats}
+        named |= {load_rulebook(name).currency for name in each.rulebooks if name in shipped()}
+        found[each.table, each.key] = asked or (named.pop() if len(named) == 1 else "")
+    return found
+
+
+def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
+    edges: dict[tuple[str, str], Fraction] = {}
+    for file in files:
+        said = _edges_in(file)
+        # Versions of one rulebook: of which of them an edge is, the ledger does not know.
+        twice = [key for key in said.keys() & edges.keys() if said[key] != edges[key]]
+        if twice:
+            name, bet = min(twice)
+            raise InputError(f"--odds {file}: {name}, {bet}: another file has said otherwise")
+        edges |= said
+    known = {rulebook for rulebook, _ in edges}
+    for name in ledger.rulebooks(chosen):
+        if name in shipped() and name not in known:
+            book = load_rulebook(name)
+            found = exact_odds(book, full_shoe(book.decks))
+            edges |= {(name, bet): row.edge for bet, row in found.items()}
+    return edges
+
+
+def _edges_in(file: Path) -> Edges:
+    try:
+        document = msgspec.json.decode(file.read_bytes())
+        bets = document["bets"].items()
+        return {(document["rulebook"], bet): Fraction(row["edge"]) for bet, row in bets}
+    except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, ValueError,
+            AttributeError) as error:  # fmt: skip
+        raise InputError(
+            f"--odds {file}: not what `baccarat odds --json` writes: {error!r}"
+        ) from error

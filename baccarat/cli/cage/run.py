@@ -1,0 +1,42 @@
+"""`baccarat cage run [CONFIG] [--url URL]`: book a table's settlements as they come."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from baccarat.config.table import load_config
+from baccarat.services.ledger import place_at, place_of, serve
+from baccarat.services.registry import configure_logging, run_here
+from events.errors import InputError
+
+__all__ = ["run"]
+
+_LEDGER: Final = "cage.sqlite"
+
+
+@click.command("run")
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--url",
+    metavar="URL",
+    help="mqtt://[user[:password]@]host[:port]/<site>/<table>, instead of CONFIG.",
+)
+@click.option(
+    "--ledger",
+    metavar="FILE|URL",
+    help=f"A SQLite file or postgresql://...; else CONFIG's, or {_LEDGER}.",
+)
+@click.option("--patient", is_flag=True, help="Wait for a database that is not there yet.")
+def run(config: Path | None, *, url: str | None, ledger: str | None, patient: bool) -> None:
+    """Book what the table of CONFIG settles, once each, until SIGTERM or Ctrl-C.
+
+    What it missed while it was away it asks for. Nothing is acknowledged before it is committed.
+    """
+    if (config is None) == (url is None):
+        raise InputError("cage run: name the table's CONFIG, or its broker by --url")
+    configure_logging("cage")
+    place = (
+        place_of(load_config(config), ledger) if config else place_at(str(url), ledger or _LEDGER)
+    )
+    run_here(lambda stop: serve(place, stop, lambda _: None, patient=patient))

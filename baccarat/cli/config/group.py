@@ -1,0 +1,113 @@
+"""`baccarat config init|check|show`: a table's configuration begun, judged and read back."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from baccarat.cli.config.broker import broker
+from baccarat.config.faults import ConfigFaults, Fault
+from baccarat.config.form import DEFAULT_USERS
+from baccarat.config.keys import KEYS, TABLES
+from baccarat.config.table import load_config
+from events.errors import ConfigError, InputError
+
+__all__ = ["check", "config", "init", "show", "template"]
+
+_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+@click.group()
+def config() -> None:
+    """Begin, judge or read back the TOML file of a table."""
+
+
+config.add_command(broker)
+
+
+@config.command()
+@_FILE
+def init(file: Path) -> None:
+    """Write FILE, a configuration with every key explained; `-` writes it to stdout."""
+    text = template()
+    if str(file) == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError as error:
+        raise InputError(f"{file}: is there already; choose another name") from error
+    click.echo(f"{file} is written: change site, table and shoe.url, then check it", err=True)
+
+
+@config.command()
+@_FILE
+@_JSON
+def check(file: Path, *, as_json: bool) -> int:
+    """Say everything that is wrong with FILE, a line each; exit code 2 where something is."""
+    if not as_json:
+        load_config(file)
+        click.echo(f"{file}: in order")
+        return 0
+    try:
+        load_config(file)
+    except ConfigFaults as error:
+        faults = list(error.faults)
+    except ConfigError as error:
+        faults = [Fault(key="", reason=str(error))]
+    else:
+        faults = []
+    click.echo(msgspec.json.encode({"ok": not faults, "errors": faults}))
+    return 2 if faults else 0
+
+
+@config.command()
+@_FILE
+@_JSON
+def show(file: Path, *, as_json: bool) -> None:
+    """Print what holds, defaults included. Secrets stand in files, and are not read."""
+    found = msgspec.to_builtins(load_config(file))
+    found.pop("base")
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+        return
+    for line in _toml(found, ""):
+        click.echo(line)
+
+
+def template() -> str:
+    """A new configuration: every key with what it is, those that have a default as comments."""
+    lines = ["# A table of baccarat-table. Paths count from this file's folder.", ""]
+    table = ""
+    for name, key in KEYS.items():
+        inside, _, last = name.rpartition(".")
+        if name == "users":
+            lines += _head("users")
+            lines += [f'{user} = ["{role}"]' for user, (role,) in DEFAULT_USERS.items()]
+            continue
+        if inside != table:
+            table = inside
+            lines += _head(table)
+        hidden = "" if key.given else "# "
+        lines += [f"# {key.says}", f"{hidden}{last} = {key.example}"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(table: str) -> list[str]:
+    says, given = TABLES[table]
+    return ["", f"# {says}", f"[{table}]" if given else f"# [{table}]"]
+
+
+def _toml(table: dict[str, Any], name: str) -> list[str]:
+    """A table of plain values and tables as TOML; what is None is not there."""
+    plain = {k: v for k, v in table.items() if v is not None and not isinstance(v, dict)}
+    lines = [f"{key} = {msgspec.json.encode(value).decode()}" for key, value in plain.items()]
+    if name and (lines or not table):
+        lines = ["", f"[{name}]", *lines]
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _toml(value, f"{name}.{key}" if name else key)
+    return lines

@@ -1,0 +1,65 @@
+"""`baccarat doctor CONFIG`: what is wrong with a table's machine, a line each, and what to do."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.config.faults import ConfigFaults
+from baccarat.config.table import load_config
+from baccarat.services.registry import configure_logging
+from baccarat.site.credentials import with_sources
+from baccarat.site.doctor import examine, examine_port
+from baccarat.site.doctor_bus import examine_broker
+from baccarat.site.findings import Finding, fails, passes
+
+__all__ = ["doctor"]
+
+_SIGN: Final = {"ok": "ok   ", "warn": "warn ", "fail": "FAIL "}
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--backups", type=click.Path(path_type=Path), default="/var/backups/baccarat",
+              show_default=True, help="Folder of the log's copies.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def doctor(config: Path, backups: Path, *, as_json: bool) -> int:
+    """Examine the table that CONFIG describes, running or not; nothing is changed.
+
+    Exit code 0: it can go on as it is; 1: something fails, and what to do stands beside it.
+    """
+    configure_logging("doctor", quiet=True)
+    found = list(_findings(config, backups))
+    failed = any(each.verdict == "fail" for each in found)
+    if as_json:
+        document = {"ok": not failed, "checks": [each._asdict() for each in found]}
+        click.echo(msgspec.json.encode(document))
+    else:
+        for each in found:
+            remedy = f" -> {each.remedy}" if each.remedy else ""
+            click.echo(f"{_SIGN[each.verdict]}{each.check}: {each.says}{remedy}")
+    return EXIT_NO if failed else EXIT_DONE
+
+
+def _findings(path: Path, backups: Path) -> list[Finding]:
+    try:
+        config = load_config(path)
+    except ConfigFaults as error:
+        return [
+            fails(
+                f"configuration: {fault.key}",
+                fault.reason,
+                f"for example {fault.example}" if fault.example else "change it",
+            )
+            for fault in error.faults
+        ]
+    config = with_sources(config)
+    found = [passes("configuration", f"{path} is in order"), *examine(config, backups)]
+    of_broker, has_driver = asyncio.run(examine_broker(config))
+    found += of_broker
+    if not has_driver:
+        found.append(examine_port(config))
+    return found

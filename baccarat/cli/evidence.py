@@ -1,0 +1,116 @@
+"""`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify FILE --key PUB`."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.written import write_whole
+from baccarat.history.evidence import NoEvidence, build_name, gather
+from events.cards import Card
+from events.errors import InputError, LogError
+from events.proof.keys import given_key
+from table_core.evidence.bundle import EvidenceVerdict, verify_evidence
+
+__all__ = ["evidence"]
+
+_MAKE: Final = "make"
+# The largest event has 4 MiB, and a coup has some tens of events.
+_MAX_FILE: Final = 256 * 1024 * 1024
+
+
+class _MakeByDefault(click.Group):
+    """A group whose first argument may be a log: then it is `make` that is meant."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = not args or args[0] in {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, args if named else [_MAKE, *args])
+
+
+@click.group(cls=_MakeByDefault)
+def evidence() -> None:
+    """Make evidence for one coup, or verify it.
+
+    `baccarat evidence LOG --coup ID -o FILE` makes it.
+    """
+
+
+@evidence.command(_MAKE)
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--coup", required=True, metavar="ID", help="<shoe>/<number>: 20261127-01/31.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--rulebook", "rulebooks", type=click.Path(path_type=Path), multiple=True,
+              metavar="FILE", help="One that this build does not ship.")  # fmt: skip
+def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> int:
+    """Write the evidence for coup ID of LOG to FILE.
+
+    LOG stays as it is, and may be in use. Exit code 1: the coup cannot be proved; 2: there is no
+    such log or coup.
+    """
+    progress = _progress if sys.stderr.isatty() else None
+    try:
+        data = gather(log, coup, build=build_name(), rulebooks=rulebooks, progress=progress)
+    except (NoEvidence, LogError) as no:
+        reason = str(no).removeprefix(f"{log}: ")
+        click.echo(f"{log}: {reason}", err=True)
+        return EXIT_NO
+    write_whole(output, data, "-o")
+    click.echo(f"{output}: coup {coup}, {len(data):,} bytes", err=True)
+    return EXIT_DONE
+
+
+@evidence.command("verify")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--key", "keys", required=True, multiple=True, metavar="PUB",
+              help="The log's public key, or a file that holds it.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
+    """Verify FILE with the log's public key and nothing else.
+
+    Exit code 1: it does not verify, and the part that is wrong is named; 2: it is no evidence.
+    """
+    given = frozenset(map(given_key, keys))
+    try:
+        verdict = verify_evidence(_read(file), given)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    click.echo(msgspec.json.encode(verdict._asdict()) if as_json else _told(file, verdict))
+    return EXIT_DONE if verdict.ok else EXIT_NO
+
+
+def _told(file: Path, verdict: EvidenceVerdict) -> str:
+    expected = verdict.expected
+    if expected is None:
+        return f"{file}: NOT ok: {verdict.part}: {verdict.reason}"
+    lines = [
+        f"{file}: ok, coup {verdict.coup} of {verdict.origin}, {verdict.events} events proved",
+        f"signed  {verdict.key}, for {verdict.size:,} events",
+        f"Player  {_faces(expected.player)} = {expected.player_total}",
+        f"Banker  {_faces(expected.banker)} = {expected.banker_total}",
+        f"Result  {'void' if expected.void else expected.winner and expected.winner.value}",
+        f"Amounts in minor units, by {expected.rulebook}: staked {expected.staked}",
+        f"paid {expected.paid}, commission {expected.commission}",
+    ]
+    return "\n".join(lines)
+
+
+def _faces(cards: tuple[Card, ...]) -> str:
+    return " ".join(card.value for card in cards)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{error.strerror}; name a file of evidence") from error
+    if len(data) > _MAX_FILE:
+        raise InputError(f"more than {_MAX_FILE:,} bytes are no evidence")
+    return data
+
+
+def _progress(done: int, events: int) -> None:
+    click.echo(f"\r{done:,} of {events:,} events", nl=done >= events, err=True)

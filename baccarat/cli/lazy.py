@@ -1,0 +1,62 @@
+"""A group whose commands are imported when they are called, so that none pays for another."""
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import click
+
+__all__ = ["LazyGroup"]
+
+
+class LazyGroup(click.Group):
+    """See the module.
+
+    Args:
+        lazy: name to (`module:attribute`, one line).
+        plugins: the entry point group by which other packages add commands of their own.
+        options: what `click.Group` takes.
+    """
+
+    def __init__(
+        self, *, lazy: Mapping[str, tuple[str, str]], plugins: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._lazy = lazy
+        self._plugins = plugins
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names, sorted."""
+        return sorted({*self._lazy, *self._added()})
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import the command of a name, and return it."""
+        if cmd_name in self._lazy:
+            module, _, attribute = self._lazy[cmd_name][0].partition(":")
+            command = getattr(importlib.import_module(module), attribute)
+        elif added := self._added().get(cmd_name):
+            command = added.load()
+        else:
+            return None
+        assert isinstance(command, click.Command)  # noqa: S101 - the tables are ours
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write names and lines; only the commands of other packages are imported for theirs."""
+        lines = {name: line for name, (_, line) in self._lazy.items()}
+        for name in self._added():
+            command = self.get_command(ctx, name)
+            lines[name] = command.get_short_help_str() if command else ""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(lines.items()))
+
+    def _added(self) -> dict[str, EntryPoint]:
+        """Return the commands of other packages by name."""
+        if self._plugins is None:
+            return {}
+        return {each.name: each for each in entry_points(group=self._plugins)}

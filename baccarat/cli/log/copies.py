@@ -1,0 +1,63 @@
+"""`baccarat log backup` and `restore`: copies that were verified, or none."""
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from baccarat.cli.log.progress import told_events, watched
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from events.errors import LogError
+from events.log.backup import Inspect, back_up, restore
+from table_core.service.snapshot_anchor import inspect
+
+__all__ = ["backup_command", "restore_command"]
+
+
+@click.command("backup")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+def backup_command(log: Path, file: Path) -> int:
+    """Copy LOG (table.sqlite), which may be in use, to a new FILE, and prove the copy.
+
+    The copy is re-hashed and folded again before it gets its name. Exit code 0: it is there; 1: it
+    is not, because the log is not sound or the disk refuses; 2: there is no such log, or there is
+    such a file already.
+    """
+    try:
+        back_up(log, file, _inspection())
+    except LogError as error:
+        return _no("no backup", error)
+    click.echo(f"{file}: a verified copy of {log}, {file.stat().st_size:,} bytes")
+    return EXIT_DONE
+
+
+@click.command("restore")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--replace", is_flag=True, help="Move the log that is there out of the way.")
+def restore_command(file: Path, log: Path, replace: bool) -> int:
+    """Put FILE, a backup, in place as LOG (table.sqlite), once it is proved.
+
+    A log that is there stays there, unless --replace says to move it out of the way; it is never
+    deleted. Stop the table first. Exit code 0: done; 1: FILE is torn or not this table's, or a
+    table has the log, or the disk refuses; 2: bad usage.
+    """
+    try:
+        replaced = restore(file, log, _inspection(), replace=replace)
+    except LogError as error:
+        return _no("nothing restored", error)
+    if replaced is not None:
+        click.echo(f"{replaced}: the log that was there")
+    click.echo(f"{log}: restored from {file} and verified")
+    return EXIT_DONE
+
+
+def _inspection() -> Inspect:
+    """With a line on its progress for a person who waits."""
+    return partial(inspect, progress=told_events) if watched() else inspect
+
+
+def _no(what: str, error: LogError) -> int:
+    click.echo(f"baccarat: {what}: {' '.join(str(error).split())}", err=True)
+    return EXIT_NO

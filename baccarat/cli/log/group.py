@@ -1,0 +1,128 @@
+"""`baccarat log`: look after event logs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from baccarat.cli.log.copies import backup_command, restore_command
+from baccarat.cli.log.progress import told_events, watched
+from baccarat.cli.log.show import show
+from baccarat.cli.log.stats import stats
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from events.errors import InputError
+from events.log.verify import Verdict, held_elsewhere, verify
+from events.proof.checkpoint_check import Held
+from events.proof.keys import given_key
+from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
+
+__all__ = ["log"]
+
+# A checkpoint has some two hundred bytes: this is years of them, and no log given by mistake.
+_MAX_FILE: Final = 64 * 1024 * 1024
+_CONTRACT: Final = ("ok", "events", "root", "first_bad", "reason")
+
+
+@click.group()
+def log() -> None:
+    """Look after event logs."""
+
+
+@log.command("verify")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--checkpoint", "files", type=click.Path(path_type=Path), multiple=True,
+              metavar="FILE", help="Checkpoints kept elsewhere, one or several.")  # fmt: skip
+@click.option("--key", "keys", multiple=True, metavar="PUB",
+              help="A public key that is believed, or its file; else those in LOG.")  # fmt: skip
+@click.option("--witness", metavar="KEY",
+              help="A witness's public key, or its file: it must have cosigned.")  # fmt: skip
+@click.option("--archive", type=click.Path(path_type=Path), metavar="DIR",
+              help="The closed files, where they are not in `archive` beside LOG.")  # fmt: skip
+@click.option("--alone", is_flag=True, help="LOG without its closed files, on its own word.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def _verify(
+    log: Path,
+    files: tuple[Path, ...],
+    keys: tuple[str, ...],
+    witness: str | None,
+    archive: Path | None,
+    alone: bool,
+    as_json: bool,
+) -> int:
+    """Prove that nobody edited LOG, a table's log file (table.sqlite).
+
+    A log that goes on from closed files is verified with all of them: from its first event on.
+    The file stays as it is, and may be in use. Only a checkpoint from elsewhere can tell that LOG
+    was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
+    all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
+    """
+    held = [held for file in files for held in _held(file)]
+    if witness is not None and not held:
+        raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
+    verdict = verify(
+        log,
+        told_events if watched() and not as_json else None,
+        held=held,
+        keys=frozenset(map(given_key, keys)),
+        archive=archive,
+        alone=alone,
+    )
+    if witness is not None and verdict.ok:
+        verdict = _witnessed(verdict, held, _witness(witness))
+    if as_json:
+        told = verdict._asdict()
+        click.echo(msgspec.json.encode({name: told[name] for name in _CONTRACT}))
+    else:
+        click.echo(_told(log, verdict, keyed=bool(keys)))
+    return EXIT_DONE if verdict.ok else EXIT_NO
+
+
+def _witness(given: str) -> WitnessKey:
+    """A witness's public key as a person gives it: the line itself, or a file that holds it."""
+    path = Path(given)
+    try:
+        line = path.read_text("utf-8", "replace") if path.is_file() else given
+        return parse_witness_key(line)
+    except (OSError, InputError) as error:
+        raise InputError(f"--witness {given[:80]}: {error}") from error
+
+
+def _witnessed(verdict: Verdict, held: Sequence[Held], key: WitnessKey) -> Verdict:
+    """A log that is well, as far as its checkpoints have been cosigned."""
+    bare = [each.where for each in held if cosigned_at(each.note, key) is None]
+    if not bare:
+        return verdict
+    return verdict._replace(ok=False, reason=f"{bare[0]} is not cosigned by {key.name}")
+
+
+def _held(file: Path) -> tuple[Held, ...]:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise InputError(f"--checkpoint {file}: {error.strerror}") from error
+    if len(data) > _MAX_FILE:
+        raise InputError(f"--checkpoint {file}: more than {_MAX_FILE:,} bytes are no checkpoints")
+    return held_elsewhere(str(file), data)
+
+
+def _told(log: Path, verdict: Verdict, *, keyed: bool) -> str:
+    if verdict.ok:
+        by = "" if keyed else ", by the keys that the log itself names"
+        signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
+        signed = (
+            signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
+        )
+        whole = f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
+        if verdict.base == 1:
+            return whole
+        told = "alone, from its own word for what is before; the closed files were not looked at"
+        return f"{whole}\nverified from position {verdict.base:,}, {told}"
+    where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
+    return f"{log}: NOT ok{where}: {verdict.reason}"
+
+
+for _command in (backup_command, restore_command, show, stats):
+    log.add_command(_command)

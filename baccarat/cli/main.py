@@ -1,0 +1,130 @@
+"""The command line: names, options and exit codes are a contract with scripts outside.
+
+Exit codes: 0 done; 1 the answer is no; 2 bad usage or input, with one line on stderr that says
+what is wrong, where, and what would be right. Results go to stdout, everything else to stderr.
+"""
+
+import errno
+import os
+import sqlite3
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from baccarat.cli.lazy import LazyGroup
+from events.errors import TableError
+
+__all__ = ["EXIT_BAD_INPUT", "EXIT_DONE", "EXIT_INTERRUPTED", "EXIT_NO", "cli", "main"]
+
+EXIT_DONE: Final = 0
+EXIT_NO: Final = 1
+EXIT_BAD_INPUT: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+# Name -> (module:attribute, one line). Imported when called, so that `settle` never pays for MQTT.
+_COMMANDS: Final = {
+    "cage": ("baccarat.cli.cage.group:cage", "the reference ledger: run, read, reconcile it"),
+    "config": ("baccarat.cli.config.group:config", "a table's TOML file: begin, check, read it"),
+    "demo": ("baccarat.cli.demo:demo", "a whole table on this machine"),
+    "doctor": ("baccarat.cli.doctor:doctor", "what is wrong with a table, and what to do"),
+    "evidence": ("baccarat.cli.evidence:evidence", "prove one coup, or verify its proof"),
+    "keys": ("baccarat.cli.keys:keys", "make and show the keys of checkpoints"),
+    "log": ("baccarat.cli.log.group:log", "verify, show, count, back up and restore event logs"),
+    "odds": ("baccarat.cli.odds:odds", "exact odds of a rulebook's wagers"),
+    "pki": ("baccarat.cli.pki:pki", "a small certificate authority for one site"),
+    "property": (
+        "baccarat.cli.property.group:property_command",
+        "many tables: uplinks, archive, witness, page, questions",
+    ),
+    "replay": (
+        "baccarat.cli.replay:replay_command",
+        "the table at any moment, a coup step by step, what if",
+    ),
+    "roads": ("baccarat.cli.roads:roads", "the roads of a row of results"),
+    "rulebook": ("baccarat.cli.rulebook:rulebook", "list, show or check rulebooks"),
+    "run": ("baccarat.cli.run:run", "a controller's services from its TOML file"),
+    "schema": ("baccarat.cli.schema:schema", "the contract of the bus, for other programs"),
+    "settle": ("baccarat.cli.settle:settle", "judge coups without a table"),
+    "shoe": ("baccarat.cli.shoe.group:shoe", "find, record, watch, decode what a shoe says"),
+    "sim": ("baccarat.cli.sim.group:sim", "simulate a shoe for another program"),
+    "user": ("baccarat.cli.user:user", "who may log in at the consoles"),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=_COMMANDS,
+    plugins="baccarat.commands",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="baccarat-table", prog_name="baccarat")
+def cli() -> None:
+    """A live baccarat table: shoe driver, event-sourced core, settlements that can be proved."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns:
+        The exit code.
+    """
+    _open_streams()
+    try:
+        result = cli.main(args=args, prog_name="baccarat", standalone_mode=False)
+        sys.stdout.flush()
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()  # the reader of our output has gone: there is nobody to tell
+        return EXIT_NO
+    except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
+        return _complain(*_lines(error))
+    return result if isinstance(result, int) else EXIT_DONE
+
+
+def _lines(error: Exception) -> tuple[str, ...]:
+    """What is wrong, and where: a line, or one for each fault of a file."""
+    return getattr(error, "lines", None) or (_in_one_line(error),)
+
+
+def _in_one_line(error: Exception) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError):
+        _silence_stdout()
+        if error.errno == errno.EBADF and error.filename is None:
+            return "standard output is closed; what is said needs somewhere to go"
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, sqlite3.Error):
+        return f"a database file of this run: {error}"
+    return str(error)
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from complaining at exit about what it could not write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Where a standard stream was closed before we began, put one in its place.
+
+    Its number would go to the next file that is opened, a log perhaps, and what is meant for the
+    stream would be written there. As with the GNU tools, results then meet an error, not silence.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def _complain(*messages: str) -> int:
+    for message in messages:
+        print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
+    return EXIT_BAD_INPUT

@@ -1,0 +1,50 @@
+"""`baccarat property ...`: many tables: uplinks, the archive, the witness, the page, questions."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from baccarat.cli.lazy import LazyGroup
+from baccarat.config.property_keys import template
+from events.errors import InputError
+
+__all__ = ["init", "property_command"]
+
+_COMMANDS: Final = {
+    "check": ("baccarat.cli.property.run:check", "everything that is wrong with a TOML file"),
+    "checkpoint": (
+        "baccarat.cli.property.checkpoint:checkpoint",
+        "a table's newest cosigned checkpoint",
+    ),
+    "edges": ("baccarat.cli.property.run:edges", "tell the archive the rulebooks' exact odds"),
+    "hub": ("baccarat.cli.property.hub:hub", "write the files of the hub's nodes and leaves"),
+    "init": ("baccarat.cli.property.group:init", "begin a TOML file, every key explained"),
+    "query": ("baccarat.cli.property.query:query", "ask the archive a question by name"),
+    "refill": ("baccarat.cli.property.hub:refill", "have a table's feed filled in anew"),
+    "release": ("baccarat.cli.property.run:release", "let a stopped table's feed go on"),
+    "retire": ("baccarat.cli.property.hub:retire", "say that a table is given up"),
+    "run": ("baccarat.cli.property.run:run", "run what a TOML file says, supervised"),
+    "status": ("baccarat.cli.property.status:status", "how far everything is, what stands"),
+    "streams": ("baccarat.cli.property.hub:streams", "make the hub's streams"),
+}
+
+
+@click.group("property", cls=LazyGroup, lazy=_COMMANDS)
+def property_command() -> None:
+    """A property of many tables: each log goes to a hub, from there to an archive and a witness."""
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def init(file: Path) -> None:
+    """Write FILE, a property's configuration with every key explained; `-` writes it to stdout."""
+    if str(file) == "-":
+        click.echo(template(), nl=False)
+        return
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(template())
+    except FileExistsError as error:
+        raise InputError(f"{file}: is there already; choose another name") from error
+    click.echo(f"{file} is written: give it the sections of this machine, then check it", err=True)

@@ -1,0 +1,81 @@
+"""`baccarat property query CONFIG NAME`: a question to the archive, by name."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.table import Table
+
+from baccarat.cli.property.run import archive_of
+from baccarat.cli.whole_table import print_whole
+from baccarat.config.property import load_property
+from property.archive.client import Answer, Asker
+from property.archive.database import require_current
+from property.archive.questions import QUESTIONS, Question, given_of
+
+__all__ = ["query"]
+
+_OPTIONS = {option.name: option for each in QUESTIONS.values() for option in each.options}
+
+
+def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS.values()):
+        of = [name for name, each in QUESTIONS.items() if option.name in _names(each)]
+        command = click.option(
+            f"--{option.name}",
+            option.name,
+            metavar=option.kind.upper(),
+            help=f"Of {', '.join(of)}: {option.says}.",
+        )(command)
+    return command
+
+
+def _names(question: Question) -> set[str]:
+    return {option.name for option in question.options}
+
+
+@click.command(epilog=" ".join(f"{name}: {each.says}." for name, each in QUESTIONS.items()))
+@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("name", type=click.Choice(list(QUESTIONS)), metavar="NAME")
+@_with_options
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")
+def query(config: Path, name: str, *, as_json: bool, **given: str | None) -> None:
+    """Ask the archive of CONFIG a question: NAME is alarms, commission, coups, runs, tables,
+    two-tables or win.
+
+    Times are RFC 3339, in UTC unless they say otherwise. Amounts are in minor units.
+    """  # noqa: D205 - the first paragraph is what --help shows
+    question = QUESTIONS[name]
+    wanted = given_of(question, {key: text for key, text in given.items() if text is not None})
+    url = archive_of(load_property(config))
+    require_current(url)
+    answer = asyncio.run(_ask(url, question, wanted))
+    if as_json:
+        for row in answer.rows:
+            click.echo(msgspec.json.encode(dict(zip(answer.columns, row, strict=True))))
+        return
+    _print(answer)
+
+
+async def _ask(url: str, question: Question, wanted: dict[str, Any]) -> Answer:
+    async with await Asker.open(url) as asker:
+        return await asker.ask(question, wanted)
+
+
+def _print(answer: Answer) -> None:
+    table = Table(*answer.columns)
+    for row in answer.rows:
+        table.add_row(*map(_shown, row))
+    print_whole(table)
+    click.echo(f"{len(answer.rows)} rows", err=True)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,74 @@
+"""`baccarat property status CONFIG`: how far every table is, and what stands."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.table import Table
+
+from baccarat.cli.whole_table import print_whole
+from baccarat.config.property import load_property
+from baccarat.property.standing import PropertyStanding, TableStanding, property_standing
+from events.clock import SystemClock
+
+__all__ = ["status"]
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def status(config: Path, *, as_json: bool) -> int:
+    """Tell how far every table is archived, held by the hub and cosigned, and what stands.
+
+    Exit code 1: an alarm stands, or one of archive, hub and witness could not be asked.
+    """
+    found = asyncio.run(property_standing(load_property(config), SystemClock()))
+    if as_json:
+        click.echo(msgspec.json.encode(_document(found)))
+    else:
+        _print(found)
+    return 0 if found.well else 1
+
+
+def _document(found: PropertyStanding) -> dict[str, Any]:
+    return {
+        "well": found.well,
+        "archive": found.archive or "ok",
+        "hub": found.hub or "ok",
+        "witness": found.witness or "ok",
+        "tables": [
+            msgspec.to_builtins(table, builtin_types=(datetime,)) | {"lag": table.lag}
+            for table in found.tables
+        ],
+    }
+
+
+def _print(found: PropertyStanding) -> None:
+    for name in ("archive", "hub", "witness"):
+        click.echo(f"{name}: {getattr(found, name) or 'ok'}")
+    names = ("table", "archived", "lag", "uplink", "feed", "newest event", "link", "cosigned")
+    table = Table(*names, "stands")
+    for each in found.tables:
+        table.add_row(*_row(each))
+    print_whole(table)
+    for each in found.tables:
+        if each.uplink_reason:
+            click.echo(f"{each.table}: its uplink has stopped: {each.uplink_reason}")
+
+
+def _row(each: TableStanding) -> tuple[str, ...]:
+    newest = each.last_event_at
+    return (
+        each.table,
+        "" if each.position is None else f"{each.position:,}",
+        "" if each.lag is None else f"{each.lag:,}",
+        each.uplink or "",
+        each.feed,
+        newest.astimezone(UTC).isoformat(" ", "seconds") if newest else "",
+        each.link or "",
+        "" if each.cosigned is None else f"{each.cosigned:,}",
+        ", ".join(each.standing),
+    )

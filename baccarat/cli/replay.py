@@ -1,0 +1,153 @@
+"""`baccarat replay LOG`: the table at any moment, a coup step by step, and what if."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import msgspec
+
+from baccarat.cli.written import write_whole
+from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
+from baccarat.pages.coup_page import coup_page
+from baccarat.pages.story_text import list_text, state_text, story_text, what_if_text
+from baccarat.rulebooks.library import known_rulebooks
+from events.cards import Card
+from events.errors import InputError
+from events.log.reader import LogReader, reading
+from table_core.history.what_if import parse_change, what_if
+from table_core.narrative.coup import tell_coup
+from table_core.projections.table import encode_view
+from table_core.replay.coup_events import CoupCollector, CoupRecord
+from table_core.replay.coup_list import CoupList
+from table_core.rules.rulebook import Rulebook
+
+__all__ = ["replay_command"]
+
+_SHOWN = 12  # so many coups are named to somebody who asked for one that there is not
+
+
+@click.command("replay")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--coup", metavar="ID", help="One coup as a timeline, such as 20261127-01/31.")
+@click.option("--at", metavar="POSITION|TIME", help="The table as of a position or a time.")
+@click.option("--what-if", "changes", multiple=True, metavar="POSITION=FACE",
+              help="The same coup with another card at that position; repeatable.")  # fmt: skip
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the coup as a page that can be printed.")  # fmt: skip
+@click.option("--rulebook", "files", multiple=True, metavar="FILE.toml",
+              help="A site's own rulebook that the log was played by; repeatable.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def replay_command(
+    log: Path,
+    coup: str | None,
+    at: str | None,
+    changes: tuple[str, ...],
+    html: Path | None,
+    files: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Read a table's LOG (table.sqlite) again: what happened, and why.
+
+    Without an option: the list of its coups. The log stays as it is, and may be in use; every event
+    is held against the hash chain on the way. What-if reckons beside the log and changes nothing.
+    """
+    asked = _changes(changes)
+    if at is not None and (coup is not None or asked or html is not None):
+        raise InputError("--at shows the table, and --coup, --what-if and --html a coup: not both")
+    if html is not None and coup is None:
+        raise InputError("--html prints one coup: name it with --coup ID")
+    books = known_rulebooks(files)
+    with reading(log) as source:
+        if at is not None:
+            found = view_of(state_at(source, parse_at(at)), source, books)
+            _say(encode_view(found) if as_json else state_text(found))
+        elif coup is None and not asked:
+            _list(source, as_json=as_json)
+        else:
+            record = _record(source, coup or _coup_at(source, min(asked)))
+            _tell(record, source, books, asked, html, as_json=as_json)
+
+
+def _tell(
+    record: CoupRecord,
+    source: LogReader,
+    books: Mapping[str, Rulebook],
+    asked: Mapping[int, Card],
+    html: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    name, digest = record.rules
+    book = books.get(digest)
+    found = None
+    if asked:
+        if book is None:
+            raise InputError(missing_rulebook(name, digest))
+        found = what_if(record, asked, book)
+    story = tell_coup(record, origin=source.origin, rulebooks=books)
+    if html is not None:
+        write_whole(html, coup_page(story, found).encode(), "--html")
+    if as_json:
+        _say(msgspec.json.encode(found or story))
+    elif found is not None:
+        _say(what_if_text(found, story.currency))
+    elif html is None:
+        _say(story_text(story))
+
+
+def _list(source: LogReader, *, as_json: bool) -> None:
+    found, head = CoupList(), ""
+    for moment in replay(source):
+        found.take(moment)
+        head = moment.fact.digest
+    if as_json:
+        document = {
+            "origin": source.origin,
+            "events": source.end,
+            "head": head,
+            "coups": found.lines,
+        }
+        _say(msgspec.json.encode(document))
+    else:
+        _say(list_text(found.lines, source.end, head))
+
+
+def _record(source: LogReader, coup: str) -> CoupRecord:
+    collector, coups = CoupCollector(coup), CoupList()
+    for moment in replay(source):
+        collector.take(moment)
+        coups.take(moment)
+    record = collector.record()
+    if record is None:
+        names = [line.coup for line in coups.lines]
+        there = ", ".join([*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]) or "none"
+        raise InputError(
+            f"--coup {coup}: no such coup in this log; there are {len(names)}: {there}"
+        )
+    return record
+
+
+def _coup_at(source: LogReader, position: int) -> str:
+    """The coup that a position belongs to."""
+    for moment in replay(source):
+        if moment.fact.position == position:
+            coup = moment.after.coup
+            own = moment.fact.correlation or (coup.id if coup and moment.after.in_progress else "")
+            if own:
+                return own
+            raise InputError(f"--what-if {position}: that position belongs to no coup")
+    raise InputError(f"--what-if {position}: the log ends at position {source.end}")
+
+
+def _changes(texts: tuple[str, ...]) -> dict[int, Card]:
+    found: dict[int, Card] = {}
+    for text in texts:
+        position, card = parse_change(text)
+        if position in found:
+            raise InputError(f"--what-if {text}: position {position} is given twice")
+        found[position] = card
+    return found
+
+
+def _say(text: str | bytes) -> None:
+    click.echo(text)

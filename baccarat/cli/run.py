@@ -1,0 +1,70 @@
+"""`baccarat run CONFIG... [--only NAME]`: the services of one table or more, from their TOML files.
+
+One process a service, each hosting all the tables it is given.
+
+Started by a person, a shoe port that cannot be opened is bad input, and said at once. Started with
+`--patient`, as a service manager does after a power cut, the driver waits for a reader that is not
+there yet, as it does for one that is lost later.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import click
+
+from baccarat.config.form import TableConfig
+from baccarat.config.table import load_config
+from baccarat.processes.supervision import supervise
+from baccarat.services.hosting import check_apart, run_hosted
+from baccarat.services.registry import (
+    SERVICES,
+    check_service,
+    configure_logging,
+    run_service,
+    service_command,
+)
+
+__all__ = ["run"]
+
+# They may be left out of a configuration; where they are in it, the table does not wait for them.
+_BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--only", type=click.Choice(sorted(SERVICES)), help="This service alone.")
+@click.option("--patient", is_flag=True, help="Wait for a shoe port that is not there yet.")
+def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
+    """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
+    # A service by itself reads the rulebooks where it needs them: the table does.
+    loaded = {path: load_config(path, rules=only is None) for path in config}
+    check_apart(loaded)
+    for name in [only] if only else sorted(SERVICES):
+        for each in loaded.values():
+            if not (patient and name == "shoe"):
+                check_service(name, each)
+    if only is not None:
+        configure_logging(only)
+        # What no table has is told by the service itself.
+        hosted = [each for each in loaded.values() if _has(each, only)] or [*loaded.values()][:1]
+        if len(hosted) == 1:
+            run_service(hosted[0], only)
+        else:
+            run_hosted(hosted, only)
+        return 0
+    wanted = [
+        name for name in sorted(SERVICES) if any(_has(each, name) for each in loaded.values())
+    ]
+    commands = {name: service_command(config[0], name, *config[1:]) for name in wanted}
+    ended_as_told = asyncio.run(supervise(commands, _tell, beside=_BESIDE))
+    return 0 if ended_as_told else 1
+
+
+def _has(config: TableConfig, service: str) -> bool:
+    """Whether a table wants the service."""
+    return service not in _BESIDE or getattr(config, service) is not None
+
+
+def _tell(line: str) -> None:
+    click.echo(f"baccarat: {line}", err=True)

@@ -1,0 +1,22 @@
+"""`baccarat shoe ...`: what is said on a shoe's line, seen without a table."""
+
+from typing import Final
+
+from baccarat.cli.lazy import LazyGroup
+
+__all__ = ["shoe"]
+
+_COMMANDS: Final = {
+    "capture": (
+        "baccarat.cli.shoe.capture:capture",
+        "record what a shoe says, with its times",
+    ),
+    "decode": ("baccarat.cli.shoe.decode:decode", "what captures and journals say"),
+    "list": ("baccarat.cli.shoe.list:list_ports", "serial ports by their stable names"),
+    "monitor": ("baccarat.cli.shoe.monitor:monitor", "watch a line live"),
+    "profiles": ("baccarat.cli.shoe.profiles:profiles", "the wire profiles there are"),
+}
+
+shoe: Final = LazyGroup(
+    name="shoe", help="Find, record, watch and decode what a shoe says.", lazy=_COMMANDS
+)

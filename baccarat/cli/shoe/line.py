@@ -1,0 +1,79 @@
+"""A shoe's line as a command opens it: by URL or plain path, exclusively, until it ends."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final
+
+from events.clock import Clock
+from shoe_driver.records import Record, RecordKind
+from shoe_driver.service.port_reader import Inflow
+from shoe_driver.transports.endpoint import Endpoint, parse_url
+from shoe_driver.transports.port import open_port
+from shoe_driver.transports.port_errors import LinkEnded
+
+__all__ = ["line_of", "line_records", "stopped"]
+
+_LOOK_EVERY_S: Final = 0.2
+
+
+def line_of(port: str, *, baud: int) -> Endpoint:
+    """Where a PORT argument is.
+
+    Args:
+        port: a transport's URL, or the plain path of a serial port.
+        baud: the profile's.
+
+    Raises:
+        InputError: it is neither.
+    """
+    plain = port.startswith("/") or Path(port).exists()
+    return parse_url(f"serial://{Path(port).absolute()}" if plain else port, baud=baud)
+
+
+async def line_records(
+    endpoint: Endpoint, clock: Clock, stop: asyncio.Event
+) -> AsyncIterator[list[Record]]:
+    """What happens on the line, as a driver would store it: first that it is open.
+
+    Yields often, also when nothing came; ends when `stop` is set or a replay is over. The line is
+    only read.
+
+    Raises:
+        LinkError: it cannot be opened, or was lost.
+    """
+    port = await open_port(endpoint)
+    with contextlib.closing(port):
+        inflow = Inflow(port, clock)
+        try:
+            if port.settle_s:
+                yield await inflow.stale(port.settle_s)
+            name = str(endpoint).encode()
+            yield [Record(RecordKind.OPEN, clock.mono_us(), clock.utc_ns(), name)]
+            while not stop.is_set():
+                records = await inflow.take(_LOOK_EVERY_S)
+                if not records and inflow.lost is not None:
+                    if isinstance(inflow.lost, LinkEnded):
+                        return
+                    raise inflow.lost
+                yield records
+        finally:
+            inflow.close()
+
+
+@contextlib.contextmanager
+def stopped(seconds: float | None = None) -> Iterator[asyncio.Event]:
+    """An event that Ctrl-C or SIGTERM sets, or that so many seconds do."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    timer = loop.call_later(seconds, stop.set) if seconds is not None else None
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        if timer is not None:
+            timer.cancel()

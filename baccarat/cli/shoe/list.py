@@ -1,0 +1,84 @@
+"""`baccarat shoe list`: the serial ports of this machine, by the names that stay the same."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+from msgspec import Struct
+from rich.console import Console
+from rich.table import Table
+from serial.tools import list_ports as pyserial_ports
+
+from shoe_driver.transports.serial_port import holder
+
+__all__ = ["FoundPort", "found_ports", "list_ports"]
+
+_BY_ID: Final = Path("/dev/serial/by-id")
+
+
+class FoundPort(Struct, frozen=True, kw_only=True):
+    """A serial port.
+
+    Args:
+        device: its name today.
+        stable: its stable name under `/dev/serial/by-id`, or None.
+        description: what it says of itself.
+        serial_number: the adapter's, or None.
+        usb: vendor and product, hex, or None.
+        held_by: which process has it open, or None.
+        url: what to write in a table's file.
+    """
+
+    device: str
+    stable: str | None
+    description: str
+    serial_number: str | None
+    usb: str | None
+    held_by: str | None
+    url: str
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="one JSON document a line")
+def list_ports(as_json: bool) -> None:
+    """List the serial ports, their stable names, and who has them open."""
+    ports = found_ports()
+    if as_json:
+        for port in ports:
+            click.echo(msgspec.json.encode(port))
+        return
+    if not ports:
+        click.echo("no serial ports: look at cable and adapter", err=True)
+        return
+    table = Table("port", "what it is", "held by", "shoe.url in the table's file")
+    for port in ports:
+        table.add_row(port.device, port.description, port.held_by or "", port.url)
+    Console().print(table)
+
+
+def found_ports(by_id: Path = _BY_ID) -> list[FoundPort]:
+    """The serial ports of this machine.
+
+    Args:
+        by_id: the folder of stable names.
+    """
+    stable = {os.path.realpath(link): str(link) for link in sorted(by_id.glob("*"))}
+    known = {str(info.device): info for info in pyserial_ports.comports()}
+    found = []
+    for device in sorted({*known, *stable}):
+        info = known.get(device)
+        usb = f"{info.vid:04x}:{info.pid:04x}" if info is not None and info.vid else None
+        found.append(
+            FoundPort(
+                device=device,
+                stable=stable.get(device),
+                description=info.description if info is not None else Path(device).name,
+                serial_number=info.serial_number if info is not None else None,
+                usb=usb,
+                held_by=holder(device),
+                url=f"serial://{stable.get(device, device)}",
+            )
+        )
+    return found

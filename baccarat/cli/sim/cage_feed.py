@@ -1,0 +1,130 @@
+"""`baccarat sim cage-feed`: does this consumer keep a right book? The cage's conformance kit."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.rulebooks.library import named_rulebook
+from baccarat.services.registry import configure_logging
+from events.clock import SystemClock
+from events.errors import InputError
+from events.mqtt.bus import BusSettings
+from events.mqtt.topics import SEGMENT, Topics
+from simulators.conformance.book import Book, read_book
+from simulators.conformance.log import FEWEST, made_feed
+from simulators.conformance.server import CageFeed, Verdict
+
+__all__ = ["cage_feed"]
+
+_MOST: Final = 10_000
+_PORTS: Final = range(1, 2**16)
+
+
+@click.command("cage-feed")
+@click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on.")
+@click.option("--site", default="lab", show_default=True, help="The site that is played.")
+@click.option("--table", default="t1", show_default=True, help="The table that is played.")
+@click.option("--user", default="cage", show_default=True, help="The consumer's login.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Repeats a run.")
+@click.option(
+    "--settlements",
+    type=click.IntRange(FEWEST, _MOST),
+    default=200,
+    show_default=True,
+    help="How many at least, revisions included.",
+)
+@click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game.")
+@click.option(
+    "--book",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help='The consumer\'s book, read until it is right: {"seats": {"3": {"staked": ...}}}.',
+)
+@click.option("--wait", "wait_s", type=float, default=60.0, help="Seconds for it to come (60).")
+@click.option(
+    "--patience", "patience_s", type=float, default=30.0, help="Seconds for its book (30)."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def cage_feed(  # noqa: PLR0913 - each is an option
+    *,
+    bus: str,
+    site: str,
+    table: str,
+    user: str,
+    seed: int,
+    settlements: int,
+    rulebook: str,
+    book: Path | None,
+    wait_s: float,
+    patience_s: float,
+    as_json: bool,
+) -> int:
+    """Play a table to a consumer, with all that may go wrong on the way, and look at its book.
+
+    Start the consumer on bac/v1/lab/t1 with the login `cage` before or after. It asks for what was
+    before it, books each settlement once, acknowledges, and tells its book: on
+    request/<user>/book, or in FILE. Exit code 0 when the book is right, 1 when it is not.
+    """
+    topics = Topics(site, table)
+    topics.validate()
+    if not SEGMENT.match(user):
+        raise InputError(f"user {user!r}: use lower-case letters, digits, - and _")
+    host, port = _address(bus)
+    feed = made_feed(seed, settlements, topics, named_rulebook(rulebook))
+
+    async def look() -> Book | None:
+        return await asyncio.to_thread(_read, book) if book else None
+
+    configure_logging("cage-feed")
+    made = CageFeed(
+        BusSettings(host, port, f"cage-feed-{os.getpid()}"),
+        topics,
+        user,
+        feed,
+        seed=seed,
+        clock=SystemClock(),
+        book=look,
+    )
+    if not as_json:
+        click.echo(
+            f"{len(feed.settlements)} settlements in {len(feed.events)} events on {topics.root}; "
+            f"waiting for {user} ...",
+            err=True,
+        )
+    verdict = asyncio.run(made.run(wait_s=wait_s, patience_s=patience_s))
+    click.echo(msgspec.json.encode(verdict) if as_json else _text(verdict))
+    return EXIT_DONE if verdict.ok else EXIT_NO
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) in _PORTS):
+        raise InputError(f"--bus {text!r}: write HOST:PORT, such as 127.0.0.1:1883")
+    return host.strip("[]"), int(port)
+
+
+def _read(path: Path) -> Book | None:
+    """The book in a file; None while there is none, or while it is being written."""
+    try:
+        return read_book(path.read_bytes())
+    except (FileNotFoundError, InputError):
+        return None
+
+
+def _text(verdict: Verdict) -> str:
+    faults = ", ".join(f"{count} {kind}" for kind, count in sorted(verdict.faults.items()))
+    first = (
+        f"{verdict.settlements} settlements in {verdict.events} events, {verdict.sent} messages; "
+        f"{verdict.replays} replays; on the way: {faults or 'nothing'}"
+    )
+    if verdict.ok:
+        return f"{first}\nThe book is right, and so are the acknowledgements."
+    wrong = f"The consumer is WRONG: {verdict.first_difference}"
+    return "\n".join(
+        [first, wrong, *([f"Most likely {verdict.likely}."] if verdict.likely else [])]
+    )

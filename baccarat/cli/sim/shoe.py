@@ -1,0 +1,104 @@
+"""`baccarat sim shoe`: a dealing shoe on a pseudo-terminal, for any program that reads one.
+
+It deals by itself, as a dealer would who looks at nothing but the draw table, and says on stdout
+what really happened, so that the reader's log can be held against it.
+"""
+
+import asyncio
+import secrets
+import sys
+from pathlib import Path
+from typing import Final, cast
+
+import click
+import msgspec
+
+from baccarat.cli.pace import Measured
+from baccarat.cli.shoe.line import stopped
+from baccarat.cli.written import require_stdout
+from events.errors import InputError
+from simulators.device.profiles import PROFILES, simulated_profile
+from simulators.device.reports import Disclosure
+from simulators.faults.plan import FAULTS, OF_A_TABLE, parse_faults
+from simulators.shoe.standalone import Said, StandaloneShoe
+
+__all__ = ["shoe"]
+
+_LIST: Final = "list"
+
+
+@click.command()
+@click.option("--link", type=click.Path(path_type=Path), metavar="PATH",
+              help="Where the reader finds the port; made, and removed at the end.")  # fmt: skip
+@click.option("--profile", default="enq-bcc", show_default=True,
+              help=f"What it speaks: {', '.join(PROFILES)}.")  # fmt: skip
+@click.option("--seed", type=int, help="Of cards and whims; else one is drawn and told.")
+@click.option("--coups", type=click.IntRange(min=1), metavar="N",
+              help="Deal so many coups; else until Ctrl-C.")  # fmt: skip
+@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
+              help="1 is a live table's pace, 0 as fast as the line takes it.")  # fmt: skip
+@click.option("--disclosure", type=click.Choice(["immediate", "deferred"]), default="immediate",
+              show_default=True, help="When it tells the faces.")  # fmt: skip
+@click.option("--faults", default="", metavar="LIST",
+              help="What goes wrong: all, or names with commas; `list` tells them.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="A JSON document a line, on stdout.")
+def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None:
+    """Deal from a simulated shoe until Ctrl-C, or for N coups, once a reader has opened PATH."""
+    form = simulated_profile(str(given["profile"]))
+    if faults == _LIST:
+        click.echo(_table(form.unfit), nl=False)
+        return
+    if link is None:
+        raise InputError("--link PATH is missing; name the path where the reader finds the port")
+    require_stdout("what is dealt")
+    seed = given["seed"]
+    made = StandaloneShoe(
+        link.absolute(),
+        profile=form.id,
+        disclosure=cast(Disclosure, given["disclosure"]),
+        seed=secrets.randbelow(10**6) if seed is None else cast(int, seed),
+        speed=cast(float, given["speed"]),
+        faults=parse_faults(faults, form.unfit | OF_A_TABLE) if faults else (),
+        tell=_tell_json if as_json else _tell,
+    )
+    asyncio.run(_deal(made, cast("int | None", given["coups"])))
+
+
+async def _deal(made: StandaloneShoe, coups: int | None) -> None:
+    with stopped() as stop:
+        dealing = asyncio.ensure_future(made.run(coups))
+        stopping = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({dealing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            dealing.cancel()
+            await asyncio.wait({dealing})
+        if not dealing.cancelled():
+            dealing.result()
+
+
+def _table(unfit: frozenset[str]) -> str:
+    width = max(map(len, FAULTS))
+    return "".join(
+        f"{name:{width}}  {meaning}{' (of a whole table only)' if name in OF_A_TABLE else ''}\n"
+        for name, meaning in FAULTS.items()
+        if name not in unfit
+    )
+
+
+def _tell_json(said: Said) -> None:
+    sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _tell(said: Said) -> None:
+    words = {key: value for key, value in said.items() if key not in {"what", "shoe", "coup"}}
+    where = f"{said.get('shoe', '')}/{said['coup']}" if "coup" in said else said.get("shoe", "")
+    rest = " ".join(f"{key}={_word(value)}" for key, value in words.items())
+    sys.stdout.write(f"{where:14} {said['what']:10} {rest}".rstrip() + "\n")
+    sys.stdout.flush()
+
+
+def _word(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

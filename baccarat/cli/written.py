@@ -1,0 +1,76 @@
+"""Where a command writes: a file that somebody named, whole or not at all; or standard output.
+
+A name is mistyped easily, and beside evidence lie the log and its key. So a file that is there is
+replaced only by another of its kind. A device or a pipe is written to and never replaced.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+from events.errors import InputError
+
+__all__ = ["require_stdout", "write_whole"]
+
+# As far as all files of one kind begin alike: evidence, and pages.
+_ALIKE: Final = 8
+_STDOUT: Final = 1
+
+
+def require_stdout(what: str) -> None:
+    """Refuse to begin where nothing can be written; `baccarat.cli.main` put a stream in its place.
+
+    For a command that may take long before its first line, or that waits for input.
+
+    Args:
+        what: needs somewhere to go: `the events`.
+
+    Raises:
+        InputError: standard output was closed before the start.
+    """
+    if fcntl.fcntl(_STDOUT, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise InputError(f"standard output is closed; {what} needs somewhere to go")
+
+
+def write_whole(path: Path, data: bytes, option: str) -> None:
+    """Write data to path.
+
+    Args:
+        path: where to. A link is followed.
+        data: all of it. Its beginning says of which kind it is.
+        option: by which the path was named, for the message: `-o`.
+
+    Raises:
+        InputError: there is a file of another kind, or it cannot be written; it is as it was.
+    """
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return
+        if target.is_file() and not _is_another(target, data):
+            raise InputError(f"{option} {path}: holds something else, and that is not overwritten")
+        _replace(target, data)
+    except OSError as error:
+        raise InputError(f"{option} {path}: {error.strerror}") from error
+    except RuntimeError as error:  # what a circle of links is to python 3.11 and 3.12
+        raise InputError(f"{option} {path}: {error}") from error
+
+
+def _is_another(target: Path, data: bytes) -> bool:
+    with target.open("rb") as file:
+        return file.read(_ALIKE) in {b"", data[:_ALIKE]}
+
+
+def _replace(target: Path, data: bytes) -> None:
+    # Two processes at once have a file each: the last to end is the one that stays.
+    new = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with new.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)

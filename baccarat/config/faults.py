@@ -1,0 +1,67 @@
+"""What is wrong with a configuration: every fault at once, each with key, reason and an example."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from events.errors import ConfigError
+from events.toml_form import read_tree
+
+__all__ = ["ConfigFaults", "Fault", "read_toml"]
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong.
+
+    Args:
+        key: where, such as `bus.port`; empty for the file as a whole.
+        reason: what is wrong with it.
+        example: a line of TOML that would be right; empty where a line cannot show it.
+    """
+
+    key: str
+    reason: str
+    example: str = ""
+
+    def __str__(self) -> str:
+        said = f"{self.key}: {self.reason}" if self.key else self.reason
+        return f"{said}; for example {self.example}" if self.example else said
+
+
+class ConfigFaults(ConfigError):  # noqa: N818 - one error that holds many faults
+    """A configuration that cannot be used.
+
+    Args:
+        file: its name.
+        faults: all that is wrong with it, in the order of its keys.
+    """
+
+    def __init__(self, file: str, faults: Sequence[Fault]) -> None:
+        super().__init__("; ".join(f"{file}: {fault}" for fault in faults))
+        self.file = file
+        self.faults = tuple(faults)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """One line a fault."""
+        return tuple(f"{self.file}: {fault}" for fault in self.faults)
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """A configuration's file as a tree, before anything in it is judged.
+
+    Args:
+        path: the file.
+        what: whose it is, as in "give `the table's` TOML file".
+
+    Raises:
+        ConfigError: it is missing or no TOML.
+    """
+    try:
+        return read_tree(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; give {what} TOML file") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: no TOML: {error}") from error

@@ -1,0 +1,276 @@
+"""Gather the evidence for one coup from a log, which stays as it is and may be in use.
+
+What is gathered is verified before it is given out, by the code that will verify it elsewhere, with
+the key that the log itself announces.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from events.errors import InputError
+from events.log.reader import LogReader, reading
+from events.proof.checkpoint import parse_checkpoint
+from events.proof.merkle import inclusion_proofs, leaf_hash
+from events.proof.note import VerifierKey, parse_verifier_key
+from events.types.envelope import Envelope, decode_data, decode_envelope
+from events.types.integrity import CheckpointKeyChanged
+from events.types.table import BettingOpened
+from table_core.evidence.bundle import (
+    FORM,
+    Evidence,
+    Proved,
+    ends_coup,
+    expected_result,
+    parsed_rulebooks,
+    sealed,
+    verify_evidence,
+    written,
+)
+from table_core.evidence.judge import Fault, Recorded
+from table_core.rulebooks.shipped import shipped, shipped_source
+
+__all__ = [
+    "Collector",
+    "NoEvidence",
+    "Progress",
+    "Proofs",
+    "Prove",
+    "Source",
+    "assembled",
+    "build_name",
+    "covering_checkpoint",
+    "gather",
+]
+
+Progress = Callable[[int, int], None]
+_PROGRESS_EVERY: Final = 10_000
+_DISTRIBUTION: Final = "baccarat-table"
+
+
+Proofs = Sequence[Sequence[bytes]]
+Prove = Callable[[Sequence[int], int], Proofs]
+"""Inclusion proofs of leaves, counted from 0, in the tree of so many events."""
+
+
+class Source(NamedTuple):
+    """What evidence is made of.
+
+    Args:
+        origin: of the log.
+        coup: the coup's id.
+        build: what to say made it.
+        records: the coup's events, each with its stored bytes.
+        checkpoint: covers them.
+        keys: those that the log announced.
+    """
+
+    origin: str
+    coup: str
+    build: str
+    records: tuple[tuple[Recorded, bytes], ...]
+    checkpoint: bytes
+    keys: frozenset[VerifierKey]
+
+
+class NoEvidence(Exception):  # noqa: N818 - the answer is no
+    """The coup is in the log, but cannot be proved from it now."""
+
+
+def gather(
+    path: Path,
+    coup: str,
+    *,
+    build: str,
+    rulebooks: Sequence[Path] = (),
+    progress: Progress | None = None,
+) -> bytes:
+    """The evidence for a coup, as the bytes of its file.
+
+    Args:
+        path: the log.
+        coup: the coup's id.
+        build: what to say made it.
+        rulebooks: files of rulebooks that this build does not ship.
+        progress: called with the events read and the events in all.
+
+    Raises:
+        InputError: there is no such log, coup or rulebook.
+        LogRefused: the log is damaged; names the position.
+        NoEvidence: the coup is not over, no checkpoint covers it, or its record contradicts itself.
+    """
+    with reading(path) as log:
+        collector = Collector(coup)
+        for stored in log.read():
+            collector.take(stored.position, stored.stored)
+            if progress and (stored.position % _PROGRESS_EVERY == 0 or stored.position == log.end):
+                progress(stored.position, log.end)
+        records = collector.finished(path)
+        checkpoint = covering_checkpoint(log, records[-1][0].position)
+
+    def prove(indices: Sequence[int], size: int) -> Proofs:
+        return inclusion_proofs(collector.leaves[:size], indices)
+
+    source = Source(log.origin, coup, build, tuple(records), checkpoint, frozenset(collector.keys))
+    return assembled(source, prove, rulebooks)
+
+
+def assembled(source: Source, prove: Prove, rulebooks: Sequence[Path] = ()) -> bytes:
+    """The evidence for a coup whose records are gathered, as the bytes of its file.
+
+    Args:
+        source: what was gathered.
+        prove: makes the proofs.
+        rulebooks: files of rulebooks that this build does not ship.
+
+    Raises:
+        InputError: a rulebook is missing.
+        NoEvidence: its record contradicts itself.
+    """
+    coup, records = source.coup, source.records
+    texts = _rulebooks(records, rulebooks)
+    size = parse_checkpoint(source.checkpoint)[0].size
+    proofs = prove([record.position - 1 for record, _ in records], size)
+    try:
+        expected = expected_result(source.origin, coup, [record for record, _ in records], texts)
+    except Fault as fault:
+        raise NoEvidence(f"coup {coup} contradicts itself: {fault}") from fault
+    evidence = Evidence(
+        form=FORM,
+        build=source.build,
+        origin=source.origin,
+        coup=coup,
+        expected=expected,
+        checkpoint=source.checkpoint.decode(),
+        rulebooks=texts,
+        events=tuple(
+            Proved(
+                position=record.position,
+                stored=stored.decode(),
+                proof=tuple(each.hex() for each in proof),
+            )
+            for (record, stored), proof in zip(records, proofs, strict=True)
+        ),
+    )
+    data = written(sealed(evidence))
+    verdict = verify_evidence(data, source.keys)
+    if not verdict.ok:
+        raise NoEvidence(f"coup {coup} cannot be proved: {verdict.part}: {verdict.reason}")
+    return data
+
+
+class Collector:
+    """Takes the events of a log one by one, and keeps those of one coup.
+
+    Args:
+        coup: the coup's id.
+
+    Attributes:
+        leaves: the leaf hash of every event that was taken.
+        keys: those that the log announced.
+    """
+
+    def __init__(self, coup: str) -> None:
+        self._coup = coup
+        self._commit: list[tuple[int, Envelope, bytes]] = []
+        self._kept: list[tuple[Recorded, bytes]] = []
+        self._begun = False
+        self._over = False
+        self.leaves: list[bytes] = []
+        self.keys: list[VerifierKey] = []
+
+    def take(self, position: int, stored: bytes) -> None:
+        """The next event."""
+        self.leaves.append(leaf_hash(stored))
+        envelope = decode_envelope(stored)
+        if envelope.type == CheckpointKeyChanged.TYPE:
+            announced = decode_data(envelope)
+            assert isinstance(announced, CheckpointKeyChanged)  # noqa: S101 - its type says so
+            self.keys.append(parse_verifier_key(announced.key))
+        if self._commit and self._commit[-1][1].cause != envelope.cause:
+            self._commit = []
+        self._commit.append((position, envelope, stored))
+        mine = envelope.correlation == self._coup
+        if mine and envelope.type == BettingOpened.TYPE:
+            self._begun = True
+            for each in self._commit:  # with the shoe's report that began it, if one did
+                self._keep(*each)
+        elif self._begun and (mine or not self._over):
+            self._keep(position, envelope, stored)
+
+    def _keep(self, position: int, envelope: Envelope, stored: bytes) -> None:
+        record = Recorded(position, envelope, decode_data(envelope))
+        self._kept.append((record, stored))
+        self._over = self._over or ends_coup(record, self._coup)
+
+    def finished(self, path: Path) -> list[tuple[Recorded, bytes]]:
+        """What was kept.
+
+        Raises:
+            InputError: the coup never began; `path` is the log, for the message.
+            NoEvidence: it is not over.
+        """
+        if not self._begun:
+            raise InputError(f"--coup {self._coup}: no such coup in {path}; one is <shoe>/<number>")
+        if not self._over:
+            raise NoEvidence(f"coup {self._coup} is not over yet")
+        return self._kept
+
+
+def covering_checkpoint(log: LogReader, last: int) -> bytes:
+    """The first checkpoint that covers a coup and all that was said of it later.
+
+    Raises:
+        NoEvidence: there is none that covers position `last`.
+    """
+    newest = 0
+    for size, note in log.checkpoints():
+        if size >= last:
+            return note
+        newest = size
+    told = f"the newest covers {newest} events" if newest else "the log has none"
+    raise NoEvidence(
+        f"no checkpoint covers the coup's last event, at {last}; {told}: "
+        "a table with a signing key makes one behind every settlement"
+    )
+
+
+def build_name() -> str:
+    """What evidence that is made here says made it."""
+    try:
+        return f"{_DISTRIBUTION} {version(_DISTRIBUTION)}"
+    except PackageNotFoundError:
+        return f"{_DISTRIBUTION}, run from its source"
+
+
+def _rulebooks(records: Iterable[tuple[Recorded, bytes]], files: Sequence[Path]) -> tuple[str, ...]:
+    """The files of the rulebooks that the coup was played and judged by."""
+    wanted = {
+        digest: str(getattr(record.event, "rulebook", ""))
+        for record, _ in records
+        if (digest := getattr(record.event, "rulebook_hash", None))
+    }
+    known: dict[str, str] = {}
+    for source in (*map(shipped_source, shipped()), *map(_read, files)):
+        text = source.decode("utf-8", "replace")
+        try:
+            known |= dict.fromkeys(parsed_rulebooks((text,)), text)
+        except Fault as fault:
+            raise InputError(f"--rulebook: {fault.reason}") from fault
+    missing = [
+        f"{name} (SHA-256 {digest})" for digest, name in wanted.items() if digest not in known
+    ]
+    if missing:
+        raise InputError(
+            f"the coup was judged by {' and '.join(missing)}, which this build does not ship; "
+            "give its file with --rulebook"
+        )
+    return tuple(known[digest] for digest in wanted)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"--rulebook {path}: {error.strerror}") from error

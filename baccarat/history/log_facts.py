@@ -1,0 +1,122 @@
+"""A log file as the facts that a replay is made of, streamed: one event is held at a time."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Final
+
+from events.clock import rfc3339
+from events.errors import InputError
+from events.log.reader import LogReader
+from table_core.fold.dispatch import fold_all
+from table_core.projections.table import StateView, view
+from table_core.replay.coup_events import Fact, Moment, entry_of, fact_of, moments
+from table_core.rules.rulebook import Rulebook
+from table_core.state.table import TableState
+
+__all__ = [
+    "At",
+    "facts",
+    "missing_rulebook",
+    "parse_at",
+    "replay",
+    "state_at",
+    "view_of",
+]
+
+_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\Z"
+)
+_NANOSECONDS: Final = 9
+_BILLION: Final = 10**9
+
+At = int | str
+"""A position, or a time in the form in which the log has its own."""
+
+
+def facts(log: LogReader) -> Iterator[Fact]:
+    """Every event of the log, decoded, in order.
+
+    Raises:
+        LogRefused: an event is missing, is not what was hashed, or cannot be read by this build.
+    """
+    return map(fact_of, log.bare())
+
+
+def replay(log: LogReader) -> Iterator[Moment]:
+    """The table before and after every event of the log: the live table's own fold, no effects."""
+    return moments(facts(log))
+
+
+def parse_at(text: str) -> At:
+    """Read a position, or a time by RFC 3339.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if text.isascii() and text.isdigit():
+        if int(text) < 1:
+            raise InputError("--at 0: positions begin at 1")
+        return int(text)
+    match = _TIME.match(text)
+    if match is None:
+        raise InputError(
+            f"--at {text!r}: write a position such as 120, or a time with its zone such as "
+            "2026-11-27T21:40:07Z or 2026-11-27T21:40:07.5+11:00"
+        )
+    day, clock, fraction, zone = match.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}{zone.upper().replace('Z', '+00:00')}")
+        seconds = int(moment.astimezone(UTC).timestamp())
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"--at {text!r}: no such time: {error}") from error
+    return rfc3339(seconds * _BILLION + int((fraction or "0").ljust(_NANOSECONDS, "0")))
+
+
+def state_at(log: LogReader, at: At) -> TableState:
+    """The table as of a position, or of the newest event that is not later than a time.
+
+    Raises:
+        InputError: the log does not reach there.
+        LogRefused: as `facts`.
+    """
+    if isinstance(at, int):
+        if at > log.end:
+            raise InputError(f"--at {at}: the log ends at position {log.end}")
+        rows = islice(log.bare(), at)
+        return fold_all(
+            TableState(), (entry_of(position, stored).data for position, stored, _ in rows)
+        )
+    state, first = None, ""
+    for moment in replay(log):
+        first = first or moment.fact.at
+        if (
+            moment.fact.at <= at
+        ):  # one form with a fixed length: the order of texts is that of times
+            state = moment.after
+    if state is None:
+        begins = f"its first event is of {first}" if first else "it has no events"
+        raise InputError(f"--at {at}: the log is younger: {begins}")
+    return state
+
+
+def view_of(state: TableState, log: LogReader, books: Mapping[str, Rulebook]) -> StateView:
+    """The `state` message that the live table publishes there.
+
+    Raises:
+        InputError: the rulebook in force is not at hand.
+    """
+    book = books.get(state.rulebook_hash)
+    if book is None:
+        raise InputError(missing_rulebook(state.rulebook, state.rulebook_hash))
+    table = log.origin.partition("/")[2]
+    return view(state, table=table, rulebook=book, catching_up=False)
+
+
+def missing_rulebook(name: str, digest: str) -> str:
+    """What to say of a rulebook that is needed and not at hand."""
+    return (
+        f"rulebook {name or '(none)'} with hash {digest or '(none)'} is not shipped with this "
+        "build; name the site's own file with --rulebook FILE.toml"
+    )

@@ -1,0 +1,177 @@
+"""The reader of a table's past: a process beside the table, which asks it one question at a time.
+
+`python -m baccarat.history.process LOG [RULEBOOK.toml ...]` takes questions on its standard input
+and answers on its standard output, as `table_core.service.history_process` writes and reads them,
+until the input ends. It opens the log for reading only, for as long as a question takes: while it
+waits it holds nothing open, so that the table can close its file. What it has read once it keeps an
+index of.
+"""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from baccarat.history.proof import prove
+from baccarat.rulebooks.library import known_rulebooks
+from events.commands.play import Refusal
+from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
+from events.commands.registry import COMMANDS
+from events.errors import InputError, LogRefused
+from events.log.reader import LogReader, reading
+from table_core.fold.snapshot import encode_state
+from table_core.history.index import PastIndex
+from table_core.history.queries import find, show_table, tell, think, withheld
+from table_core.refusals import refuse
+from table_core.replay.coup_events import Row
+from table_core.rules.rulebook import Rulebook
+from table_core.service.coup_recall import recall_indexed
+from table_core.service.history_client import RECALL
+from table_core.service.history_process import ANSWER_BYTES, HEAD_BYTES, REFUSED, SHOWN, Question
+
+__all__ = ["Past"]
+
+# The table and the shoe go first.
+_NICENESS: Final = 10
+# A question that comes while a long log is still read waits for so long; then it is told so.
+_CATCH_UP_S: Final = 1.5
+# What is read at a time while nobody asks.
+_SLICE_S: Final = 0.2
+_LOOK_EVERY: Final = 256
+_INPUT: Final = 0
+_OUTPUT: Final = 1
+
+
+class Past:
+    """Answers questions about one log.
+
+    Args:
+        path: the log's file.
+        books: the rulebooks at hand, by hash.
+        files: where those of them lie that are not shipped.
+    """
+
+    def __init__(self, path: Path, books: dict[str, Rulebook], files: Sequence[Path] = ()) -> None:
+        self._path, self._files = path, files
+        self._books = books
+        self._index: PastIndex | None = None
+
+    def answer(self, question: Question) -> bytes:
+        """What is shown, or why nothing is; begins with its kind."""
+        said = self._answer(question)
+        if isinstance(said, bytes) and len(said) > ANSWER_BYTES:
+            said = refuse("too_large", f"{len(said):,} bytes; at most {ANSWER_BYTES:,} are sent")
+        return SHOWN + said if isinstance(said, bytes) else REFUSED + msgspec.json.encode(said)
+
+    def catch_up(self, to: int, budget_s: float) -> bool:
+        """Read on; whether everything up to a position was read within so many seconds.
+
+        Raises:
+            InputError, LogRefused: the log cannot be read.
+        """
+        if self._index is not None and self._index.newest.position >= to:
+            return True
+        until = time.monotonic() + budget_s
+        with reading(self._path) as log:
+            index = self._index = self._index or PastIndex(log.origin)
+            for row in log.bare_after(index.newest.position, index.newest.head):
+                index.take(row)
+                if row[0] % _LOOK_EVERY == 0 and time.monotonic() > until:
+                    break
+        return index.newest.position >= to
+
+    def read_on(self, to: int, budget_s: float) -> bool:
+        """As `catch_up`; a log that cannot be read is not read on: whoever asks is told."""
+        try:
+            return self.catch_up(to, budget_s)
+        except (InputError, LogRefused):
+            return True
+
+    def _answer(self, question: Question) -> bytes | Refusal:
+        try:
+            if not self.catch_up(question.to, _CATCH_UP_S):
+                done = self._index.newest.position if self._index else 0
+                text = f"the log is being read: {done:,} of {question.to:,} events; ask again"
+                return refuse("past_loading", text)
+            with reading(self._path) as log:
+                return self._look(log, question)
+        except (InputError, LogRefused) as error:
+            return refuse("past_unavailable", str(error))
+
+    def _look(self, log: LogReader, question: Question) -> bytes | Refusal:
+        index = self._index
+        assert index is not None  # noqa: S101 - it has caught up
+
+        def read(position: int, head: bytes) -> Iterator[Row]:
+            return log.bare_after(position, head)
+
+        if question.name == RECALL:
+            state = recall_indexed(index, read, str(question.body))
+            return b"null" if state is None else encode_state(state)
+        found: Any
+        match msgspec.convert(question.body, COMMANDS[question.name]):
+            case FindCoups() as asked:
+                found = find(index, asked)
+            case TellCoup() as asked:
+                found = tell(index, read, log.origin, self._books, asked)
+            case ShowTable() as asked:
+                found = show_table(index, read, log.origin, self._books, asked)
+            case WhatIfCard() as asked:
+                found = think(index, read, self._books, asked)
+            case ProveCoup() as asked:
+                found = withheld(index, asked.coup) or prove(
+                    index, read, log, asked.coup, self._files
+                )
+            case Query() as asked:
+                found = refuse("unknown_command", f"{type(asked).__name__} is not read here")
+        return found if isinstance(found, Refusal) else msgspec.json.encode(found)
+
+
+def _serve(past: Past) -> None:
+    """Answer until the input ends; a log that is long is read on between the questions."""
+    owed = 0
+    while True:
+        if owed and not select.select([_INPUT], [], [], 0)[0]:
+            owed = 0 if past.read_on(owed, _SLICE_S) else owed
+            continue
+        head = _read(HEAD_BYTES)
+        message = _read(int.from_bytes(head, "big")) if head else b""
+        if not message:
+            return
+        question = msgspec.json.decode(message, type=Question)
+        answer = past.answer(question)
+        _write(len(answer).to_bytes(HEAD_BYTES, "big") + answer)
+        owed = question.to
+
+
+def _read(length: int) -> bytes:
+    """So many bytes of the input; none when it ended."""
+    got = b""
+    while len(got) < length:
+        more = os.read(_INPUT, length - len(got))
+        if not more:
+            return b""
+        got += more
+    return got
+
+
+def _write(message: bytes) -> None:
+    left = memoryview(message)
+    while left:
+        left = left[os.write(_OUTPUT, left) :]
+
+
+def _main(path: str, *files: str) -> None:
+    os.nice(_NICENESS)
+    with suppress(BrokenPipeError):  # the table is gone
+        _serve(Past(Path(path), known_rulebooks(files), tuple(map(Path, files))))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

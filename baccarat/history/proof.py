@@ -1,0 +1,102 @@
+"""The evidence for a coup from an index of the log; the file is `baccarat.history.evidence`'s.
+
+A proof needs the hashes beside its way to the root. The index has the roots of the whole blocks of
+leaves; the leaves of the few blocks that matter are hashed again.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from baccarat.history.evidence import (
+    Collector,
+    NoEvidence,
+    Source,
+    assembled,
+    build_name,
+    covering_checkpoint,
+)
+from events.commands.play import Refusal
+from events.errors import InputError
+from events.log.reader import LogReader
+from events.proof.merkle import inclusion_proofs, leaf_hash
+from events.proof.note import parse_verifier_key
+from table_core.history.index import BLOCK, PastIndex, Read, root_above
+from table_core.refusals import refuse
+
+__all__ = ["CoupProved", "proofs", "prove"]
+
+
+class CoupProved(Struct, frozen=True, kw_only=True):
+    """What `prove_coup` shows.
+
+    Args:
+        coup: the coup's id.
+        file: a name for the file.
+        evidence: the file's text; `baccarat evidence verify` takes it as it is.
+    """
+
+    coup: str
+    file: str
+    evidence: str
+
+
+def prove(
+    index: PastIndex, read: Read, log: LogReader, coup: str, rulebooks: Sequence[Path] = ()
+) -> CoupProved | Refusal:
+    """The evidence for a coup of the index.
+
+    Args:
+        index: of the log.
+        read: reads its rows.
+        log: the log.
+        coup: the coup's id.
+        rulebooks: files of rulebooks that this build does not ship.
+    """
+    collector = Collector(coup)
+    for (position, stored, _), _ in index.course(coup, read):
+        collector.take(position, stored)
+    try:
+        records = collector.finished(Path(log.origin))
+        source = Source(
+            origin=log.origin,
+            coup=coup,
+            build=build_name(),
+            records=tuple(records),
+            checkpoint=covering_checkpoint(log, records[-1][0].position),
+            keys=frozenset(map(parse_verifier_key, index.keys)),
+        )
+        data = assembled(
+            source, lambda indices, size: proofs(index, read, indices, size), rulebooks
+        )
+    except NoEvidence as error:
+        return refuse("no_evidence", str(error))
+    except InputError as error:
+        return refuse("unknown_rulebook", str(error))
+    name = f"coup-{log.origin.replace('/', '-')}-{coup.replace('/', '-')}.json"
+    return CoupProved(coup=coup, file=name, evidence=data.decode())
+
+
+def proofs(
+    index: PastIndex, read: Read, indices: Sequence[int], size: int
+) -> tuple[tuple[bytes, ...], ...]:
+    """An inclusion proof for each leaf, counted from 0, in the tree of the first `size` events."""
+    whole, rest = divmod(size, BLOCK)
+    blocks = index.blocks[:whole]
+    if rest:
+        blocks = [*blocks, root_above(list(_leaves(index, read, whole, rest)))]
+    made: dict[int, tuple[bytes, ...]] = {}
+    for block in sorted({each // BLOCK for each in indices}):
+        leaves = list(_leaves(index, read, block, rest if block == whole else BLOCK))
+        own = [each for each in indices if each // BLOCK == block]
+        (above,) = inclusion_proofs(blocks, [block])
+        below = inclusion_proofs(leaves, [each - block * BLOCK for each in own])
+        made |= {each: (*proof, *above) for each, proof in zip(own, below, strict=True)}
+    return tuple(made[each] for each in indices)
+
+
+def _leaves(index: PastIndex, read: Read, block: int, count: int) -> Iterator[bytes]:
+    rows = read(block * BLOCK, index.heads[block])
+    return (leaf_hash(stored) for _, stored, _ in islice(rows, count))

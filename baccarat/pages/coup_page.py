@@ -1,0 +1,117 @@
+"""One coup as a page that can be printed and read by somebody who does not know the software.
+
+The template holds no script and asks the network for nothing. Every value is escaped by jinja2:
+reasons and references are typed by people.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from msgspec import Struct
+
+from baccarat.pages.printed import page_template
+from table_core.history.what_if import WhatIf
+from table_core.narrative.coup import Story
+from table_core.narrative.timeline import StoryLine
+from table_core.narrative.wagers import DOCUMENTS
+from table_core.narrative.words import amount, card_name, face
+from table_core.rules.rulebook import LAST_PHASE
+
+__all__ = ["coup_page"]
+
+_TEMPLATE: Final = "coup.html"
+_DAY: Final = len("2026-11-27")
+_CLOCK: Final = slice(len("2026-11-27T"), len("2026-11-27T21:40:07.123"))
+_RED: Final = frozenset("HD")
+_MARKS: Final = {"trouble": "went wrong", "decision": "decided"}
+
+
+class _Step(Struct, frozen=True, kw_only=True):
+    """The lines of one cause: what the shoe said and what it led to, or what a person asked for."""
+
+    clock: str
+    who: str
+    lines: tuple[StoryLine, ...]
+    mark: str
+
+
+def coup_page(story: Story, what_if: WhatIf | None = None) -> str:
+    """The page of a coup, HTML that stands alone.
+
+    Args:
+        story: the coup.
+        what_if: put beside it, where somebody asked.
+    """
+    return page_template(_TEMPLATE, _filters()).render(
+        story=story,
+        lead=_lead(story),
+        settlements=sorted(story.settlements, key=lambda each: not each.in_force),
+        steps=tuple(_steps(story.lines)),
+        marks=_MARKS,
+        documents=_documents(story),
+        journals=tuple(_journals(story.lines)),
+        what_if=what_if,
+    )
+
+
+def _filters() -> dict[str, Callable[..., Any]]:
+    return {
+        "money": amount,
+        "face": face,
+        "card_name": card_name,
+        "red": lambda card: card is not None and card.suit in _RED,
+        "day": lambda at: at[:_DAY],
+        "clock": lambda at: at[_CLOCK],
+        "bytes": lambda raw: " ".join(raw[at : at + 2] for at in range(0, len(raw), 2)),
+        "signed": _signed,
+        "outcome": lambda winner: "a tie" if winner == "tie" else winner.capitalize(),
+    }
+
+
+def _signed(minor: int, currency: str) -> str:
+    """A difference, with its sign in either direction."""
+    return f"{'+' if minor > 0 else ''}{amount(minor, currency)}"
+
+
+def _lead(story: Story) -> str:
+    """The coup in a sentence or two."""
+    last = [change for change in story.changes if change.phase == LAST_PHASE]
+    again = ""
+    if last:
+        again = f" It was first settled with another record ({last[0].was}), and corrected since."
+    return f"{_came(story)}{again}"
+
+
+def _came(story: Story) -> str:
+    points = sorted((story.player.total or 0, story.banker.total or 0), reverse=True)
+    if story.phase == "voided":
+        return f"This coup does not count. Reason: {story.reason}."
+    if story.phase != "settled":
+        return f"This coup is not over: it is {story.phase}. Nothing is paid while it is so."
+    if story.result == "tie":
+        return f"The coup was a tie, {points[0]} to {points[1]}."
+    return f"{(story.result or '').capitalize()} won, {points[0]} to {points[1]}."
+
+
+def _steps(lines: Sequence[StoryLine]) -> Iterator[_Step]:
+    for _, group in groupby(lines, key=lambda line: line.cause):
+        own = tuple(group)
+        tones = [line.tone for line in own]
+        tone = next((tone for tone in ("decision", "trouble") if tone in tones), "plain")
+        yield _Step(clock=own[0].at[_CLOCK], who=own[0].who, lines=own, mark=tone)
+
+
+def _documents(story: Story) -> tuple[tuple[str, str], ...]:
+    """The documents that the sources of this coup's wagers name, and what they are."""
+    named = " ".join(w.source for each in story.settlements for w in each.wagers)
+    return tuple((name, what) for name, what in DOCUMENTS.items() if name in named)
+
+
+def _journals(lines: Sequence[StoryLine]) -> Iterator[tuple[str, int, int]]:
+    """Each raw journal that the coup's bytes are in, from which offset, to which byte."""
+    raws = [line.raw for line in lines if line.raw is not None and line.raw.hex]
+    for journal in dict.fromkeys(raw.journal for raw in raws):
+        own = [raw for raw in raws if raw.journal == journal]
+        end = max(raw.offset + len(raw.hex) // 2 for raw in own)
+        yield journal, min(raw.offset for raw in own), end

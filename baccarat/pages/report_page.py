@@ -1,0 +1,96 @@
+"""A shoe's or a day's report as a page that can be printed and signed.
+
+The template holds no script and asks the network for nothing. Every value is escaped by jinja2:
+references, occasions and reasons are typed by people.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from baccarat.pages.printed import page_template
+from cage.reports.floats import FloatReport
+from cage.reports.summary import Report
+from table_core.narrative.words import amount
+
+__all__ = ["report_page"]
+
+_TEMPLATE: Final = "report.html"
+_MINUTE: Final = len("2026-11-27T21:40")
+_UNKNOWN: Final = "unknown"
+
+
+def report_page(
+    reports: Sequence[Report], by: str, currencies: Mapping[tuple[str, str], str]
+) -> str:
+    """The reports one after the other, each from the top of a sheet; HTML that stands alone.
+
+    Args:
+        reports: in the order in which they are printed.
+        by: `shoe` or `day`.
+        currencies: (table, key) to an ISO 4217 code; empty where it is not known.
+    """
+    return page_template(_TEMPLATE, _filters()).render(
+        reports=reports, by=by, currencies=currencies, lead=_lead, notes=_notes
+    )
+
+
+def _filters() -> dict[str, Callable[..., Any]]:
+    return {
+        "money": _money,
+        "signed": _signed,
+        "percent": lambda ratio: _UNKNOWN if ratio is None else f"{ratio * 100:.2f} %",
+        "when": lambda at: at[:_MINUTE].replace("T", " ") if at else "-",
+        "count": lambda number: f"{number:,}",
+        "minutes": lambda spent: f"{spent // 60}:{spent % 60:02}",
+    }
+
+
+def _money(minor: int | None, currency: str) -> str:
+    return _UNKNOWN if minor is None else amount(minor, currency)
+
+
+def _signed(minor: int | None, currency: str) -> str:
+    """A difference, with its sign in either direction."""
+    return f"{'+' if minor and minor > 0 else ''}{_money(minor, currency)}"
+
+
+def _lead(each: Report, currency: str) -> str:
+    """What it came to, in a sentence or two."""
+    if not each.coups:
+        return "No coup was settled."
+    unit = f" {currency}" if currency else ""
+    won = f"won {amount(each.house, currency)}" if each.house >= 0 else (
+        f"lost {amount(-each.house, currency)}"
+    )  # fmt: skip
+    said = (
+        f"The house {won}{unit}, commission counted, on wagers of {amount(each.handle, currency)}."
+    )
+    if each.theoretical is None:
+        return f"{said} What it wins of these on average is unknown: a rulebook's odds are missing."
+    return f"{said} On average it wins {amount(each.theoretical, currency)} of such wagers."
+
+
+def _notes(each: FloatReport) -> Iterator[str]:
+    """What somebody must look at, in words."""
+
+    def money(minor: int | None) -> str:
+        return amount(abs(minor or 0), each.currency)
+
+    if not each.closed:
+        yield "The float is still open: the figures are as of its last count."
+    elif each.drop is None:
+        yield "No drop box was counted yet: drop and hold are those that the wagers ask for."
+    if each.difference:
+        more = "more" if each.difference > 0 else "less"
+        yield (
+            f"The boxes held {money(each.drop)}, {money(each.difference)} {more} than the "
+            f"{money(each.drop_due)} that they must hold by the wagers."
+        )
+    if each.opening_difference:
+        more = "more" if each.opening_difference > 0 else "less"
+        yield (
+            f"The tray was opened with {money(each.opening)}, {money(each.opening_difference)} "
+            f"{more} than the float before it was closed with."
+        )
+    if each.repeated:
+        yield f"Slips whose number another float has as well: {', '.join(each.repeated)}."

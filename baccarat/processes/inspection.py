@@ -1,0 +1,71 @@
+"""Look at all of a log beside the table that writes it: a process of its own, and a polite one.
+
+Opening a log checks what stands behind its newest closed books. What stands before them is looked
+at here, for as long as it takes, at the lowest priority: re-hashed, and folded again.
+
+`python -m baccarat.processes.inspection LOG` prints one line where something is wrong, and ends
+with 0, or with 3 if it is. It is what `inspect_behind` starts.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from baccarat.processes.children import Child
+from table_core.service.snapshot_anchor import inspect
+
+__all__ = ["inspect_behind"]
+
+_SOUND: Final = 0
+_UNSOUND: Final = 3  # not 1: Python itself ends with that
+_NICENESS: Final = 19
+# How long to wait before an inspection that came to no end is begun again, seconds.
+_AGAIN_S: Final = 60.0
+
+_log: Final = structlog.get_logger()
+
+
+async def inspect_behind(path: Path) -> str | None:
+    """Run `table_core.service.snapshot_anchor.inspect` on the log, in a process of its own.
+
+    An inspection that does not come to an end, because somebody ended it or there was no memory,
+    says nothing of the log, and is begun again after a minute.
+    """
+    while True:
+        code, said = await _run(path)
+        if code == _SOUND:
+            _log.info("log.inspected", path=str(path))
+            return None
+        if code == _UNSOUND and said:
+            return said
+        _log.error("inspection.failed", code=code, said=said)
+        await asyncio.sleep(_AGAIN_S)
+
+
+async def _run(path: Path) -> tuple[int, str]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="baccarat-inspection-"))
+        output = Path(folder) / "said"
+        command: list[str | Path] = [sys.executable, "-m", "baccarat.processes.inspection", path]
+        child = stack.enter_context(Child.start(command, name="inspection", output=output))
+        code = await child.ended()
+        return code, output.read_text(errors="replace").strip()
+
+
+def _main(path: Path) -> int:
+    os.nice(_NICENESS)
+    said = inspect(path)
+    if said is None:
+        return _SOUND
+    sys.stdout.write(f"{said}\n")
+    return _UNSOUND
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1])))

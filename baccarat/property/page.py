@@ -1,0 +1,94 @@
+"""The property's page put together: the archive's board and questions, and the web server."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+import structlog
+
+from baccarat.config.property_form import PropertyConfig
+from displays.http.server import WebServer
+from displays.property_board.board import make_board_app
+from events.clock import SystemClock
+from events.errors import ConfigError, InputError
+from property.archive.client import Asker
+from property.archive.questions import QUESTIONS, given_of
+from property.board.feed import BoardFeed
+
+__all__ = ["serve"]
+
+_log: Final = structlog.get_logger()
+
+
+class _Source:
+    """The board, as the page wants it."""
+
+    def __init__(self, feed: BoardFeed) -> None:
+        self._feed = feed
+
+    @property
+    def live(self) -> bool:
+        return self._feed.live
+
+    @property
+    def change(self) -> int:
+        return self._feed.board.change
+
+    def news(self, since: int) -> bytes:
+        return self._feed.board.news(since)
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        return self._feed.subscribe(wake)
+
+
+class _Asked:
+    """The archive's questions; each is asked over a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    @property
+    def questions(self) -> Sequence[Mapping[str, object]]:
+        return [
+            {
+                "name": name,
+                "says": question.says,
+                "options": [
+                    {"name": each.name, "kind": each.kind, "says": each.says}
+                    for each in question.options
+                ],
+            }
+            for name, question in QUESTIONS.items()
+        ]
+
+    async def ask(self, name: str, given: Mapping[str, str]) -> bytes:
+        question = QUESTIONS.get(name)
+        if question is None:
+            raise InputError(f"{name[:40]!r}: no such question; there are {', '.join(QUESTIONS)}")
+        wanted = given_of(question, given)
+        async with await Asker.open(self._url) as asker:
+            answer = await asker.ask(question, wanted)
+        return msgspec.json.encode({"columns": answer.columns, "rows": answer.rows})
+
+
+async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
+    """Serve the page until `stop` is set; an archive that is away is waited for.
+
+    Raises:
+        ConfigError: there is no page or no archive in the configuration, or the address is taken.
+    """
+    page, archive = config.page, config.archive
+    if page is None or archive is None:
+        raise ConfigError("page: the configuration has no [page], or no [archive] to show")
+    feed = BoardFeed(archive.database, SystemClock())
+    app = make_board_app(_Source(feed), _Asked(archive.database), stop, page.names)
+    server = WebServer(app, section="page", host=page.host, port=page.port)
+    _log.info("page.listening", address=server.address)
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(server.serve())
+        filling = group.create_task(feed.run())
+        await stop.wait()
+        filling.cancel()
+        server.stop()
+        await serving

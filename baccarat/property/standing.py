@@ -1,0 +1,296 @@
+"""How a property stands: each table in the archive, on the hub and before the witness."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.api import RawStreamMsg
+
+from baccarat.config.property_form import PropertyConfig
+from events.clock import Clock
+from events.errors import ArchiveError, BusError, InputError, LogRefused
+from property.archive.client import Asker
+from property.archive.database import require_current
+from property.archive.questions import QUESTIONS, given_of
+from property.hub.connection import connect
+from property.hub.replicated_event import carried_of
+from property.hub.subjects import (
+    EVENTS,
+    FEEDS,
+    feed_subject,
+    origin_of,
+    split_origin,
+    stored_subject,
+)
+from property.hub.uplink_status import SILENT_S, UplinkWord, parse_word
+from property.witness.book import Refusal, read_book
+
+__all__ = ["PropertyStanding", "TableStanding", "property_standing"]
+
+# The hub's answers that are waited for at a time.
+_AT_ONCE: Final = 64
+_Read = TypeVar("_Read")
+
+
+class TableStanding(Struct, frozen=True, kw_only=True):
+    """One table.
+
+    Args:
+        table: `<site>/<table>`.
+        position: up to where it is archived; None where the archive could not be asked.
+        hub: up to where the hub has it; None where that was not asked, or it has nothing.
+        feed: how its feed into the archive stands: `running`, `gap`, `stopped` or `released`.
+        last_event_at: of the newest archived event.
+        link: its shoe's link, by the newest report of it.
+        alarms: that stand by its own log.
+        feed_alarms: that stand by the archive.
+        witnessed: up to where the witness has heard it.
+        cosigned: the size of its newest cosigned checkpoint.
+        cosigned_at: when that was, seconds since 1970.
+        refused: what the witness has refused and nothing has set right since.
+        uplink: what its uplink says on the hub: `running`, `stopped`, `ended` in order, or `silent`
+            where nothing was heard of it for a while; None where the hub was not asked.
+        uplink_reason: why it has stopped.
+    """
+
+    table: str
+    position: int | None = None
+    hub: int | None = None
+    feed: str = ""
+    last_event_at: Any = None
+    link: str | None = None
+    alarms: tuple[str, ...] = ()
+    feed_alarms: tuple[str, ...] = ()
+    witnessed: int | None = None
+    cosigned: int | None = None
+    cosigned_at: int | None = None
+    refused: tuple[str, ...] = ()
+    uplink: str | None = None
+    uplink_reason: str = ""
+
+    @property
+    def lag(self) -> int | None:
+        """Events that the hub has and the archive has not."""
+        if self.hub is None or self.position is None:
+            return None
+        return max(0, self.hub - self.position)
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """All that stands against it."""
+        witness = (f"witness: {code}" for code in self.refused)
+        feed = (f"feed: {kind}" for kind in self.feed_alarms)
+        uplink = (f"uplink: {self.uplink}",) if self.uplink in {"stopped", "silent"} else ()
+        return (*self.alarms, *feed, *uplink, *witness)
+
+
+class PropertyStanding(Struct, frozen=True, kw_only=True):
+    """All of it.
+
+    Args:
+        archive: why the archive could not be asked, empty where it was.
+        hub: the same of the hub; `not asked` where the configuration has no login for it.
+        witness: the same of the witness.
+        tables: by name.
+    """
+
+    archive: str
+    hub: str
+    witness: str
+    tables: tuple[TableStanding, ...]
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing stands, and everything that is configured could be asked."""
+        away = {self.archive, self.hub, self.witness} - {"", _NOT_ASKED}
+        return not away and not any(table.standing for table in self.tables)
+
+
+_NOT_ASKED: Final = "not asked"
+_NO_LEADER: Final = "takes nothing: too few of its nodes are there to choose a leader"
+
+
+async def property_standing(config: PropertyConfig, clock: Clock) -> PropertyStanding:
+    """Ask everybody whom the configuration names; who is away is said, and no error.
+
+    Args:
+        config: whom to ask.
+        clock: tells who has been silent for too long.
+    """
+    tables, archive = await _archived(config)
+    tables, hub = await _on_the_hub(config, tables, clock.utc_ns())
+    tables, witness = _witnessed(config, tables)
+    if not archive:  # what it has not named it has nothing of
+        tables = {name: replace(each, position=each.position or 0) for name, each in tables.items()}
+    return PropertyStanding(
+        archive=archive,
+        hub=hub,
+        witness=witness,
+        tables=tuple(tables[name] for name in sorted(tables)),
+    )
+
+
+_Tables = dict[str, TableStanding]
+
+
+async def _archived(config: PropertyConfig) -> tuple[_Tables, str]:
+    if config.archive is None:
+        return {}, _NOT_ASKED
+    question = QUESTIONS["tables"]
+    try:
+        await asyncio.to_thread(require_current, config.archive.database)
+        async with await Asker.open(config.archive.database) as asker:
+            answer = await asker.ask(question, given_of(question, {}))
+    except ArchiveError as error:
+        return {}, str(error)
+    found = {}
+    for row in answer.rows:
+        told = dict(zip(answer.columns, row, strict=True))
+        name = f"{told['site']}/{told['table']}"
+        found[name] = TableStanding(
+            table=name,
+            position=told["position"],
+            feed=told["feed"],
+            last_event_at=told["last_event_at"],
+            link=told["link"],
+            alarms=tuple(told["alarms"]),
+            feed_alarms=tuple(told["feed_alarms"]),
+        )
+    return found, ""
+
+
+async def _on_the_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> tuple[_Tables, str]:
+    if config.archive is None or config.archive.password_file is None:
+        return tables, _NOT_ASKED
+    try:
+        settings = config.hub_settings("archive", config.archive.password_file)
+        client = await _connected(settings.servers, lambda n: connect(settings, n))
+        try:
+            held, leads = await _held(client, tables)
+            found = {
+                name: replace(tables.get(name, TableStanding(table=name)), hub=held.get(name))
+                for name in tables.keys() | held.keys()
+            }
+            trouble = "" if leads else _NO_LEADER
+            try:
+                words = await _words(client, found, now_ns)
+            except (BusError, NatsError, OSError) as error:
+                # An older hub has neither the stream nor the right to ask for it.
+                said = str(error) or type(error).__name__
+                return found, trouble or f"does not tell how uplinks stand, stream {FEEDS}: {said}"
+        finally:
+            await client.close()
+    except (BusError, NatsError, OSError) as error:
+        return tables, " ".join((str(error) or type(error).__name__).split())
+    told = {name: found.get(name, TableStanding(table=name)) for name in words}
+    return {name: _told(each, words[name]) for name, each in told.items()}, trouble
+
+
+def _told(table: TableStanding, word: UplinkWord | None) -> TableStanding:
+    if word is None:
+        return replace(table, uplink="silent")
+    reason = f"{word.code}: {word.reason}" if word.state == "stopped" else ""
+    return replace(table, uplink=word.state, uplink_reason=reason)
+
+
+async def _connected(servers: Iterable[str], attempt: Any) -> Client:
+    """The first server that takes us."""
+    error = BusError("no server is named")
+    for number, _ in enumerate(servers):
+        try:
+            client: Client = await attempt(number)
+        except BusError as failed:
+            error = failed
+        else:
+            return client
+    raise error
+
+
+async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[dict[str, int], bool]:
+    """The newest position that the hub has of each table, and whether it takes more.
+
+    A node that is left alone still tells what it has.
+    """
+    info = await client.jetstream().stream_info(EVENTS, subjects_filter=">")
+    names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
+    subjects = {name: stored_subject(*split_origin(name)) for name in names}
+    cluster = info.cluster
+    leads = not (cluster and cluster.replicas and not cluster.leader)
+    return await _newest(client, EVENTS, subjects, _position), leads
+
+
+def _position(message: RawStreamMsg) -> int:
+    return carried_of(message.subject or "", message.headers, message.data or b"").position
+
+
+async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
+    """What each table's uplink says of itself; None for one that is silent."""
+    info = await client.jetstream().stream_info(FEEDS, subjects_filter=">")
+    told = {origin_of(subject) for subject in info.state.subjects or {}}
+    subjects = {name: feed_subject(*split_origin(name)) for name in told}
+    since_s = now_ns / 1e9 - SILENT_S
+
+    def word_of(message: RawStreamMsg) -> UplinkWord | None:
+        word = parse_word(message.data or b"")
+        silent = word.state == "running" and message.time and message.time.timestamp() < since_s
+        return None if silent else word
+
+    found = await _newest(client, FEEDS, subjects, word_of)
+    return {name: found.get(name) for name in told.union(names)}
+
+
+async def _newest(
+    client: Client,
+    stream: str,
+    subjects: Mapping[str, str],
+    read: Callable[[RawStreamMsg], _Read | None],
+) -> dict[str, _Read]:
+    """What the hub has newest of each name's subject; without those of which it has none of ours.
+
+    Whatever a table's login has put into its own place, it hides no other table.
+    """
+    js, turn = client.jetstream(), asyncio.Semaphore(_AT_ONCE)
+
+    async def newest(subject: str) -> _Read | None:
+        try:
+            async with turn:
+                return read(await js.get_last_msg(stream, subject, direct=True))
+        except (NatsError, InputError):
+            if client.is_closed:
+                raise
+            return None
+
+    found = await asyncio.gather(*map(newest, subjects.values()))
+    return {name: each for name, each in zip(subjects, found, strict=True) if each is not None}
+
+
+def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
+    if config.witness is None:
+        return tables, _NOT_ASKED
+    try:
+        kept, refused = read_book(config.beside(config.witness.book))
+    except (InputError, LogRefused) as error:
+        return tables, str(error)
+    found = dict(tables)
+    for each in kept:
+        found[each.origin] = replace(
+            found.get(each.origin, TableStanding(table=each.origin)),
+            witnessed=each.position,
+            cosigned=each.size,
+            cosigned_at=each.at_s,
+        )
+    for name, codes in _standing(refused).items():
+        found[name] = replace(found.get(name, TableStanding(table=name)), refused=codes)
+    return found, ""
+
+
+def _standing(refused: Iterable[Refusal]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for each in refused:
+        if each.standing:
+            found[each.origin] = (*found.get(each.origin, ()), each.code)
+    return found

@@ -1,0 +1,113 @@
+"""Rulebooks by name: those that are shipped, and a site's own by path."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from baccarat.small_files import read_file
+from events.errors import ConfigError
+from events.types.wagers import LimitsSet
+from table_core.rulebooks.shipped import load_rulebook, shipped, shipped_source
+from table_core.rules.limits import limit_faults
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
+
+__all__ = [
+    "is_file",
+    "known_rulebooks",
+    "lacking_in",
+    "named_rulebook",
+    "site_rulebook",
+    "source_of",
+]
+
+_SUFFIX: Final = ".toml"
+_LONGEST_ID: Final = 64
+_LONGEST_LINE: Final = 400
+_MOST_LINES: Final = 50
+_MAIN_WAGERS: Final = ("player", "banker", "tie")  # of every game of the seeds
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is the path of a site's own rulebook, and not the id of a shipped one."""
+    return name.endswith(_SUFFIX)
+
+
+def named_rulebook(name: str) -> Rulebook:
+    """The rulebook that a person asks for.
+
+    Args:
+        name: the id of a shipped one, or the path of a site's own, which ends in `.toml`.
+
+    Raises:
+        InputError: there is none, or it is faulty; one line that names file, key and reason.
+    """
+    return parse_rulebook(name if is_file(name) else f"{name}{_SUFFIX}", source_of(name))
+
+
+def source_of(name: str) -> bytes:
+    """The bytes of its file.
+
+    Raises:
+        InputError: there is none.
+    """
+    return read_file(name) if is_file(name) else shipped_source(name)
+
+
+def site_rulebook(name: str) -> Rulebook:
+    """A rulebook that a table may play by: as `named_rulebook`, and it lacks nothing.
+
+    Its id is its own: ledgers and reports name a rulebook by its id, and would take another than
+    the shipped one by the same name for that.
+
+    Raises:
+        InputError: as there; or it lacks what a table needs.
+    """
+    book = named_rulebook(name)
+    if lacking := "; ".join(lacking_in(book)):
+        raise ConfigError(f"{name}: {lacking}")
+    return book
+
+
+def known_rulebooks(names: Iterable[str]) -> dict[str, Rulebook]:
+    """By hash: the rulebooks that are shipped, and those that a person names.
+
+    Raises:
+        InputError: one that is named cannot be read.
+    """
+    books = [load_rulebook(name) for name in shipped()] + [named_rulebook(name) for name in names]
+    return {book.hash: book for book in books}
+
+
+def lacking_in(book: Rulebook) -> Iterator[str]:
+    """What a rulebook that can be judged by still lacks for a table with patrons at it.
+
+    Evidence and logs are judged by whatever a coup was played by, so none of this is asked there.
+    """
+    if book.id in shipped() and book.hash != load_rulebook(book.id).hash:
+        yield (
+            f"id: {book.id!r} is that of a shipped rulebook, of which this is no exact copy; give "
+            'it an id of its own, such as `id = "harbour-house"`'
+        )
+    for bet in _MAIN_WAGERS:
+        if bet not in book.bets:
+            yield f"bets.{bet}: missing; write offered = false where the table does not take it"
+    if not book.sign.game.strip():
+        yield "sign.game: write what the sign calls the game"
+    if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
+        yield "sign.lines: write what the sign must say, such as the site's own help line"
+    yield from _unshowable(book)
+    yield from limit_faults(book, LimitsSet())
+
+
+def _unshowable(book: Rulebook) -> Iterator[str]:
+    """Texts that a screen or a message has no room for."""
+    for key, text, most in (
+        ("id", book.id, _LONGEST_ID),
+        ("title", book.title, _LONGEST_LINE),
+        ("sign.game", book.sign.game, _LONGEST_LINE),
+        *(("sign.lines", line, _LONGEST_LINE) for line in book.sign.lines),
+    ):
+        if len(text) > most or not text.isprintable():
+            yield f"{key}: at most {most} characters, and each of them to be seen"
+    if len(book.sign.lines) > _MOST_LINES:
+        yield f"sign.lines: at most {_MOST_LINES}"

@@ -1,0 +1,19 @@
+"""The cage's ledger, from a table's configuration."""
+
+import asyncio
+
+from baccarat.config.form import TableConfig
+from baccarat.services.ledger import place_of
+from baccarat.services.ledger import serve as serve_ledger
+from baccarat.services.registry import Probe, no_probe
+
+__all__ = ["serve"]
+
+
+async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
+    """Run the cage's ledger until `stop` is set; a database that is away is waited for.
+
+    Raises:
+        TableError: the ledger or the broker cannot be used; one line says which.
+    """
+    await serve_ledger(place_of(config), stop, probe, patient=True)

@@ -1,0 +1,159 @@
+"""The cage's ledger put together: from a table's configuration, or from a broker's URL alone."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import structlog
+from msgspec import Struct
+from sqlalchemy import URL
+
+from baccarat.config.form import CageConfig, TableConfig
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.store import Store
+from cage.service import CageService
+from events.clock import SystemClock
+from events.errors import ConfigError, InputError, LedgerUnavailable
+from events.mqtt.bus import BusSettings
+from events.mqtt.topics import Topics
+
+__all__ = ["Place", "place_at", "place_of", "serve"]
+
+_PORT: Final = 1883
+# Between two attempts to reach a database that is not there yet, seconds.
+_DATABASE_S: Final = 0.5
+_RELATIVE: Final = re.compile(r"(?![a-z]+://)")
+
+_log: Final = structlog.get_logger()
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Whose settlements are booked, and where.
+
+    Args:
+        topics: the table.
+        bus: the broker and the login there.
+        ledger: the database.
+        user: the name under which the table knows the cage.
+        consumer: under which it remembers what was acknowledged.
+    """
+
+    topics: Topics
+    bus: BusSettings
+    ledger: URL
+    user: str = "cage"
+    consumer: str = "cage"
+
+
+def place_of(config: TableConfig, ledger: str | None = None) -> Place:
+    """By a table's configuration.
+
+    Args:
+        config: the table's.
+        ledger: a path or URL instead of the configuration's.
+
+    Raises:
+        ConfigError: it has no `[cage]`, and no ledger was named.
+        InputError: the ledger's URL is none, or a password's file cannot be read.
+    """
+    cage = config.cage
+    if cage is None and ledger is None:
+        raise ConfigError(
+            "this table keeps no ledger: add a section [cage] to its configuration, or --ledger"
+        )
+    cage = cage or CageConfig()
+    if ledger is None and _RELATIVE.match(cage.ledger):
+        ledger = str(config.beside(cage.ledger))
+    return Place(
+        topics=config.topics,
+        bus=config.cage_bus(),
+        ledger=parse_ledger_url(ledger or cage.ledger),
+        user=cage.user,
+        consumer=cage.consumer,
+    )
+
+
+def place_at(url: str, ledger: str) -> Place:
+    """By `mqtt://[user[:password]@]host[:port]/<site>/<table>`: a cage on another machine.
+
+    Args:
+        url: the broker and the table.
+        ledger: a path or URL.
+
+    Raises:
+        InputError: one of the two is none.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORT
+    except ValueError as error:
+        raise InputError(f"--url: {error}; write mqtt://host:port/site/table") from error
+    site, slash, table = parts.path.strip("/").partition("/")
+    if parts.scheme != "mqtt" or not parts.hostname or not slash:
+        raise InputError("--url: write mqtt://[user[:password]@]host[:port]/<site>/<table>")
+    topics = Topics(site, table)
+    topics.validate()
+    user = unquote(parts.username) if parts.username else None
+    return Place(
+        topics=topics,
+        bus=BusSettings(
+            host=parts.hostname,
+            port=port,
+            # Of the login: two ledgers may read one table, and equal ids would cut each other off.
+            client_id=f"bac-{site}-{table}-{user or 'cage'}",
+            username=user,
+            password=unquote(parts.password) if parts.password else None,
+        ),
+        ledger=parse_ledger_url(ledger),
+        user=user or "cage",
+    )
+
+
+async def serve(
+    place: Place, stop: asyncio.Event, probe: Callable[[str], None], *, patient: bool
+) -> None:
+    """Run the consumer until `stop` is set.
+
+    Args:
+        place: whose settlements, and where.
+        stop: ends it.
+        probe: told of each step.
+        patient: wait for a database that does not answer yet.
+
+    Raises:
+        TableError: the ledger, the broker or the table refuses; one line says which.
+    """
+    clock = SystemClock()
+    open_store = partial(Store.open, place.ledger, f"{place.topics.site}/{place.topics.table}")
+    said = False
+    while not stop.is_set():
+        try:
+            service = CageService(
+                place.bus,
+                place.topics,
+                open_store,
+                clock,
+                user=place.user,
+                consumer=place.consumer,
+                probe=probe,
+            )
+        except LedgerUnavailable as error:
+            if not patient:
+                raise
+            if not said:
+                _log.error("ledger.away", reason=str(error))
+            said = True
+            await _pause(stop)
+        else:
+            await service.run(stop)
+
+
+async def _pause(stop: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(_DATABASE_S):
+            await stop.wait()
+    except TimeoutError:
+        return

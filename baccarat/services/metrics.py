@@ -1,0 +1,30 @@
+"""A table's metrics, from its configuration."""
+
+import asyncio
+
+from baccarat.config.form import TableConfig
+from baccarat.services.registry import Probe, no_probe
+from baccarat.site.metrics import Health
+from baccarat.site.metrics import serve as serve_page
+from events.clock import SystemClock
+from events.errors import ConfigError
+
+__all__ = ["serve"]
+
+
+async def serve(
+    config: TableConfig,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,  # noqa: ARG001 - the same
+) -> None:
+    """Serve the table's metrics until `stop` is set.
+
+    Raises:
+        ConfigError: none are configured, or the port is in use.
+    """
+    given = config.metrics
+    if given is None:
+        raise ConfigError("metrics: the configuration has no [metrics]")
+    disks = {"log": config.log_path.parent, "journal": config.journal_path}
+    health = Health(config.table, disks, SystemClock())
+    await serve_page(health, config.topics, config.metrics_bus(), given.port, stop)

@@ -1,0 +1,74 @@
+"""The screens' web servers, from a table's configuration."""
+
+import asyncio
+
+import msgspec
+
+from baccarat.config.form import ScoreboardConfig, TableConfig
+from baccarat.services.registry import Probe, no_probe
+from displays.service import DisplayService, DisplaySettings
+from events.clock import SystemClock
+from events.errors import ConfigError
+from events.mqtt.bus import BusSettings
+
+__all__ = ["serve_displays", "serve_scoreboard"]
+
+
+async def serve_displays(
+    config: TableConfig,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,  # noqa: ARG001 - a display has no step that matters to a crash test
+) -> None:
+    """Run the screens' web server until `stop` is set.
+
+    Raises:
+        TableError: the users file, the certificate, the address or the broker cannot be used.
+    """
+    given = config.displays
+    if given is None:
+        raise ConfigError("displays: the configuration has no [displays]")
+    settings = msgspec.structs.replace(
+        _screens(config, "displays", given),
+        users=config.beside(given.users),
+        idle_s=given.idle_minutes * 60,
+    )
+    await _serve_screens(config, settings, config.displays_bus(), stop)
+
+
+async def serve_scoreboard(
+    config: TableConfig,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,  # noqa: ARG001 - the same
+) -> None:
+    """Run the web server of the scoreboard alone until `stop` is set.
+
+    Raises:
+        TableError: the certificate, the address or the broker cannot be used.
+    """
+    given = config.scoreboard
+    if given is None:
+        raise ConfigError("scoreboard: the configuration has no [scoreboard]")
+    settings = _screens(config, "scoreboard", given)
+    await _serve_screens(config, settings, config.scoreboard_bus(), stop)
+
+
+def _screens(config: TableConfig, section: str, given: ScoreboardConfig) -> DisplaySettings:
+    return DisplaySettings(
+        section=section,
+        host=given.host,
+        port=given.port,
+        names=given.names,
+        cert=config.beside(given.cert),
+        key=config.beside(given.key),
+        betting_s=given.betting_s,
+    )
+
+
+async def _serve_screens(
+    config: TableConfig, settings: DisplaySettings, bus: BusSettings, stop: asyncio.Event
+) -> None:
+    clock = SystemClock()
+    service = DisplayService(
+        settings, config.topics, bus, clock, session=clock.utc_ns() // 1_000_000
+    )
+    await service.run(stop)

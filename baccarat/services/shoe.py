@@ -1,0 +1,62 @@
+"""The shoe driver, from a table's configuration."""
+
+import asyncio
+import random
+from contextlib import suppress
+from typing import Final
+
+from baccarat.config.form import KeepConfig, TableConfig
+from baccarat.services.registry import Probe, no_probe
+from events.clock import SystemClock
+from shoe_driver.profiles.catalogue import load_profile
+from shoe_driver.service.retention import Keep
+from shoe_driver.service.service import DriverConfig, DriverService
+from shoe_driver.transports.endpoint import parse_url
+from shoe_driver.transports.port import try_port
+
+__all__ = ["check", "serve"]
+
+_MEGABYTE: Final = 1024 * 1024
+
+
+async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
+    """Run the shoe driver until `stop` is set.
+
+    Raises:
+        TableError: the port, the journal or the broker cannot be used; one line says which.
+    """
+    driver = DriverService(
+        DriverConfig(
+            topics=config.topics,
+            url=config.shoe.url,
+            profile=config.profile_name,
+            journal_dir=config.journal_path,
+            keep=_keep(config.shoe.keep),
+        ),
+        config.shoe_bus(),
+        SystemClock(),
+        random.Random(),  # noqa: S311 - spreads attempts in time, guards nothing
+        probe,
+    )
+    running = asyncio.ensure_future(driver.run())
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (stopping, running):
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+def check(config: TableConfig) -> None:
+    """Open the shoe's port once and close it again.
+
+    Raises:
+        TableError: it does not exist, is in use, or may not be used: one line says which.
+    """
+    profile = load_profile(config.profile_name)
+    try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
+
+
+def _keep(given: KeepConfig) -> Keep:
+    size = given.segment_megabytes * _MEGABYTE
+    return Keep(days=given.days, megabytes=given.megabytes, segment_bytes=size)

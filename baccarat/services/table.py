@@ -1,0 +1,100 @@
+"""The table core, from a table's configuration."""
+
+import asyncio
+import sys
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
+
+import structlog
+
+from baccarat.config.faults import ConfigFaults
+from baccarat.config.form import TableConfig
+from baccarat.config.table import rule_faults
+from baccarat.processes.inspection import inspect_behind
+from baccarat.rulebooks.kept import keep_rulebooks
+from baccarat.services.registry import Probe, no_probe
+from events.clock import SystemClock
+from events.errors import ConfigError
+from events.log.store import EventLog
+from events.proof.keys import load_signing_key
+from shoe_driver.profiles.catalogue import load_profile
+from table_core.rules.limits import limit_faults
+from table_core.service.checkpoints import CheckpointKeys, Checkpoints
+from table_core.service.history_process import ReaderProcess
+from table_core.service.service import TableService
+from table_core.service.table_writer import Table
+
+__all__ = ["check", "serve"]
+
+_log: Final = structlog.get_logger()
+
+
+async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
+    """Run the table core until `stop` is set.
+
+    Raises:
+        TableError: the rulebook, the log or the broker cannot be used; one line says which.
+    """
+    if faults := [*rule_faults(config)]:
+        raise ConfigFaults(config.origin, faults)
+    kept = keep_rulebooks(config.kept_rulebooks, config.rulebook_name, config.library_files)
+    profile = load_profile(config.profile_name)
+    keys, clock = _checkpoint_keys(config), SystemClock()
+    with ExitStack() as stack:
+        log = stack.enter_context(EventLog.open(config.log_path, config.origin))
+        table = Table(
+            log,
+            config.topics,
+            kept.in_force,
+            clock,
+            roles=config.roles(),
+            result_required=profile.result == "required",
+            library=kept.library,
+            probe=probe,
+        )
+        if table.rulebook != kept.in_force:
+            _log.warning("rulebook.waits", until="this table starts between two coups")
+        for fault in limit_faults(table.rulebook, table.state.limits):
+            _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
+        table.close_files(config.data.new_file)
+        table.take_limits(config.limits.as_event() if config.limits else None)
+        service = TableService(
+            table,
+            log,
+            config.topics,
+            config.bus_settings("table"),
+            clock,
+            checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
+            probe=probe,
+            inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
+            consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
+            past=ReaderProcess(
+                [sys.executable, "-m", "baccarat.history.process", log.path, *kept.files]
+            ),
+        )
+        if keys is None:
+            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
+        await service.run(stop)
+
+
+def check(config: TableConfig) -> None:
+    """What cannot be used is said before anything starts.
+
+    Raises:
+        InputError: a key's file, or the users file.
+    """
+    _checkpoint_keys(config)
+    config.roles()
+
+
+def _checkpoint_keys(config: TableConfig) -> CheckpointKeys | None:
+    """What checkpoints are signed with; None where no key is configured."""
+    given = config.checkpoints
+    key, before = config.beside(given.key), config.beside(given.retiring)
+    if key is None:
+        if given.retiring is not None:
+            raise ConfigError("checkpoints.retiring: name the key that follows it in `key`")
+        return None
+    retiring = load_signing_key(before) if before else None
+    return CheckpointKeys(load_signing_key(key), retiring, given.every_s)

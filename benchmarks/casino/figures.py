@@ -1,0 +1,129 @@
+"""What is said of crowds of tables: the latency of each, what a table costs, whether that grows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from benchmarks.casino.tables import Crowd
+from benchmarks.instruments.figures import Figure, alone, beside, unmeasured
+
+__all__ = ["BOUND", "DISK_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
+
+SIZES: Final = (1, 50, 200, 1_000)
+BOUND: Final = 200
+"""So many tables are promised to one machine; more are told of."""
+
+P99_MOST_MS: Final = 100.0
+DISK_MOST_MS: Final = 25.0
+"""A settlement waits for two forced writes, and for those of other tables before it."""
+
+# A table among many may cost so many times what one among few does.
+_GROWTH_MOST: Final = 1.25
+_TABLE_MOST_MB: Final = 1.0
+_MS_PER_S: Final = 1_000.0
+
+
+def casino_figures(found: Mapping[int, Crowd | str]) -> list[Figure]:
+    """The figures `casino_N` of each size, `casino_linear` and `casino_memory`.
+
+    Args:
+        found: number of tables to what was measured, or why it could not be.
+    """
+    crowds = [each for each in found.values() if isinstance(each, Crowd)]
+    least = crowds[0] if crowds else None
+    figures = [_latency(size, each, least) for size, each in found.items()]
+    return [*figures, _linear(crowds), _memory(crowds)]
+
+
+def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
+    name = f"casino_{tables}"
+    if isinstance(found, str) or least is None or math.isnan(found.p50_ms):
+        return unmeasured(name, found if isinstance(found, str) else "nothing was settled")
+    bound = tables <= BOUND
+    goal = f"p99 under {P99_MOST_MS:g} ms, and " if bound else "reported; "
+    void = None
+    if bound and found.disk_most_ms > DISK_MOST_MS:
+        void = (
+            f"a forced write to this disk took up to {found.disk_most_ms:g} ms, with "
+            f"{DISK_MOST_MS:g} at most: something else keeps it busy"
+        )
+    floor = least.p50_ms, least.p99_ms
+    sides = (found.p50_ms, found.p99_ms)
+    return Figure.of(
+        alone(*sides, digits=1) if found is least else beside(sides, floor, digits=1),
+        name=name,
+        unit="ms",
+        samples=found.coups,
+        goal=f"{goal}every settlement seen; beside one table in the same run",
+        met=not found.unseen and void is None and (not bound or found.p99_ms < P99_MOST_MS),
+        void=void,
+        detail={
+            "coups_an_hour": found.coups_an_hour,
+            "seconds": found.seconds,
+            "unseen": float(found.unseen),
+            "disk_p99_ms": found.disk_p99_ms,
+            "disk_most_ms": found.disk_most_ms,
+            "load": found.load,
+            **{f"processor_{name}": value for name, value in found.processor.items()},
+            **{f"mb_{name}": value for name, value in found.memory_mb.items()},
+        },
+    )
+
+
+def _linear(crowds: Sequence[Crowd]) -> Figure:
+    """What a table takes of a processor, milliseconds a second, among many and among few."""
+    name, many = "casino_linear", [each for each in crowds if each.tables > 1]
+    if not many:
+        return unmeasured(name, "there was no crowd to compare")
+    few, most = many[0], max((e for e in many if e.tables <= BOUND), key=_tables, default=many[0])
+    costs = {each.tables: _cost_ms(each) for each in many}
+    here, there = costs[most.tables], costs[few.tables]
+    return Figure.of(
+        beside((here, here), (there, there), digits=3),
+        name=name,
+        unit="ms/s",
+        samples=len(many),
+        goal=f"a table at {most.tables} at most {_GROWTH_MOST:g} times one at {few.tables}",
+        met=here <= _GROWTH_MOST * there,
+        detail={f"at_{tables}": round(cost, 3) for tables, cost in costs.items()},
+    )
+
+
+def _memory(crowds: Sequence[Crowd]) -> Figure:
+    """What a further table takes of the services' memory, between the smallest crowd and each."""
+    name = "casino_memory"
+    if len(crowds) < 2:  # noqa: PLR2004 - a difference
+        return unmeasured(name, "there was no crowd to compare")
+    least, *others = crowds
+    slopes = {
+        each.tables: (_services_mb(each) - _services_mb(least)) / (each.tables - least.tables)
+        for each in others
+    }
+    worst, broker = max(slopes.values()), others[-1].memory_mb["broker"] / others[-1].tables
+    return Figure.of(
+        alone(worst, worst, digits=3),
+        name=name,
+        unit="MB a table",
+        samples=len(slopes),
+        goal=f"under {_TABLE_MOST_MB:g} MB for each further table",
+        met=worst < _TABLE_MOST_MB,
+        detail={
+            **{f"at_{tables}": round(slope, 3) for tables, slope in slopes.items()},
+            "broker": round(broker, 3),
+            "first_mb": round(_services_mb(least), 1),
+        },
+    )
+
+
+def _tables(crowd: Crowd) -> int:
+    return crowd.tables
+
+
+def _services_mb(crowd: Crowd) -> float:
+    return sum(mb for name, mb in crowd.memory_mb.items() if name != "broker")
+
+
+def _cost_ms(crowd: Crowd) -> float:
+    """Of broker and services together: the people are not the product's."""
+    taken = sum(value for name, value in crowd.processor.items() if name != "people")
+    return taken * _MS_PER_S / crowd.tables

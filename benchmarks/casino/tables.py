@@ -1,0 +1,262 @@
+"""Many tables on one machine: how long a settlement takes, and what a table costs.
+
+The latency is counted as for one table: from just before the deciding frame's last byte is handed
+to the line, to the moment at which a subscriber in a process of its own is given the settlement.
+All clocks are `time.monotonic_ns()` of the one machine. Shoes and people of all tables are one
+process, which takes processor time from the services on the same machine: what it took stands
+beside theirs.
+"""
+
+import asyncio
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from msgspec import Struct
+
+from baccarat.processes.children import Child
+from benchmarks.instruments.figures import percentiles
+from benchmarks.instruments.watch import Unseen, Watch
+from events.mqtt.topics import Topics
+
+__all__ = ["Crowd", "Settled", "Tables", "Under", "measure_crowd"]
+
+_NS_PER_MS: Final = 1_000_000
+_BYTES_PER_MB: Final = 1_000_000
+_LOOK_S: Final = 0.1
+_BEGIN_S: Final = 60.0
+_SETTLEMENT: Final = "settlement"
+
+
+class Settled(Struct, frozen=True):
+    """A coup that is settled at a table, and when the deciding frame's last byte went out."""
+
+    topic: str
+    coup: str
+    decided_ns: int
+
+
+class Tables(Protocol):
+    """The tables' people, their shoes and the services."""
+
+    async def run(self) -> None:
+        """Play until cancelled; raises when a service ends."""
+
+    async def all_have_begun(self) -> None:
+        """Wait until every table plays."""
+
+    def taken(self) -> list[Settled]:
+        """The coups that were settled since this was last asked."""
+
+
+class Crowd(Struct, frozen=True, kw_only=True):
+    """What so many tables took and gave.
+
+    Args:
+        tables: how many.
+        coups_an_hour: that each was to play.
+        seconds: for which it was measured.
+        coups: settled in that time.
+        unseen: of them whose settlement did not reach the subscriber.
+        p50_ms: of the latency.
+        p99_ms: the same.
+        most_ms: the same.
+        disk_p99_ms: of a forced write of a few bytes to the same disk meanwhile, ten a second.
+        disk_most_ms: the same.
+        load: of the machine at the end.
+        processor: how many processors each took; `people` is the process of people and shoes.
+        memory_mb: of each process, resident, at the end.
+        table_mb: of the services' memory together a table; the broker's is not theirs.
+    """
+
+    tables: int
+    coups_an_hour: float
+    seconds: float
+    coups: int
+    unseen: int
+    p50_ms: float
+    p99_ms: float
+    most_ms: float
+    disk_p99_ms: float
+    disk_most_ms: float
+    load: float
+    processor: dict[str, float]
+    memory_mb: dict[str, float]
+    table_mb: float
+
+
+class _Everywhere(Watch):
+    """Takes settlements in by table and coup: the same coup's id is every table's."""
+
+    def _name(self, topic: str, payload: bytes) -> str:
+        if topic.endswith(_SETTLEMENT):
+            return f"{topic} {self._decoder.decode(payload).correlation}"
+        return super()._name(topic, payload)
+
+
+class Under(Struct, frozen=True, kw_only=True):
+    """Where and how a crowd is measured.
+
+    Args:
+        topics: of each table.
+        pids: of the broker and the services.
+        broker_port: where the subscriber connects.
+        folder: for the subscriber's log.
+        seconds: for which to measure.
+        coups_an_hour: that each table plays.
+    """
+
+    topics: list[Topics]
+    pids: Mapping[str, int]
+    broker_port: int
+    folder: Path
+    seconds: float
+    coups_an_hour: float
+
+
+async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], object]) -> Crowd:
+    """Let the tables play, and measure once all of them do.
+
+    Args:
+        tables: are played at.
+        under: where and how.
+        advance: told how many seconds have been measured.
+
+    Raises:
+        Unseen: the subscriber did not come up, or not every table came to play.
+        ExceptionGroup: a service has ended, or a table will not be played at.
+    """
+    with _Everywhere(_everywhere(under)) as watch, _watcher(under, watch.port):
+        await watch.ready("watcher")
+        playing = asyncio.ensure_future(tables.run())
+        try:
+            await _either(playing, _begun(tables, under))
+            tables.taken()  # what was before is no sample
+            before, began = _processor_s(under.pids), time.monotonic()
+            disk: list[float] = []
+            while (gone := time.monotonic() - began) < under.seconds:
+                advance(int(gone))
+                disk.append(await _either(playing, asyncio.to_thread(_forced_ms, under.folder)))
+                await _either(playing, asyncio.sleep(min(_LOOK_S, under.seconds - gone)))
+            took = time.monotonic() - began
+            after, settled = _processor_s(under.pids), tables.taken()
+            found = await _either(playing, _latencies(watch, settled))
+        finally:
+            playing.cancel()
+            await asyncio.wait({playing})
+    spent = {name: (value - before[name]) / took for name, value in after.items()}
+    return _crowd(under, took, len(settled), found, spent, disk)
+
+
+async def _begun(tables: Tables, under: Under) -> None:
+    """Wait until every table plays.
+
+    Raises:
+        Unseen: some do not come to it.
+    """
+    # Twice what they take where nothing holds them up, and for services to come up.
+    patience_s = _BEGIN_S + 2 * 3_600 / under.coups_an_hour if under.coups_an_hour else _BEGIN_S
+    try:
+        async with asyncio.timeout(patience_s):
+            await tables.all_have_begun()
+    except TimeoutError as error:
+        raise Unseen(
+            f"not all of {len(under.topics)} tables have played a coup within {patience_s:.0f} s: "
+            f"the machine has no time for them, at a load of {os.getloadavg()[0]:.1f}"
+        ) from error
+
+
+def _everywhere(under: Under) -> str:
+    """The topic of all tables' settlements."""
+    return under.topics[0].settlement.replace(f"/{under.topics[0].table}/", "/+/")
+
+
+def _watcher(under: Under, measurer: int) -> Child:
+    words = [str(under.broker_port), str(measurer), _everywhere(under)]
+    command = [sys.executable, "-m", "benchmarks.instruments.watcher", *words]
+    return Child.start(command, name="watcher", output=under.folder / "watcher.log")
+
+
+def _crowd(
+    under: Under,
+    took: float,
+    coups: int,
+    found: list[float],
+    spent: dict[str, float],
+    disk_ms: list[float],
+) -> Crowd:
+    memory = {name: _resident_mb(pid) for name, pid in under.pids.items()}
+    p50, p99 = percentiles(found) if found else (math.nan, math.nan)
+    services = sum(memory.values()) - memory["broker"]
+    return Crowd(
+        tables=len(under.topics),
+        coups_an_hour=under.coups_an_hour,
+        seconds=round(took, 1),
+        coups=coups,
+        unseen=coups - len(found),
+        p50_ms=round(p50, 1),
+        p99_ms=round(p99, 1),
+        most_ms=round(max(found, default=math.nan), 1),
+        disk_p99_ms=round(percentiles(disk_ms)[1], 1),
+        disk_most_ms=round(max(disk_ms), 1),
+        load=round(os.getloadavg()[0], 2),
+        processor={name: round(value, 4) for name, value in spent.items()},
+        memory_mb={name: round(value, 1) for name, value in memory.items()},
+        table_mb=round(services / len(under.topics), 2),
+    )
+
+
+_Answer = TypeVar("_Answer")
+
+
+async def _either(playing: "asyncio.Future[None]", what: Coroutine[Any, Any, _Answer]) -> _Answer:
+    """What is waited for, unless playing ends first: then why it did."""
+    waiting = asyncio.ensure_future(what)
+    both: set[asyncio.Future[Any]] = {playing, waiting}
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if playing.done():
+            playing.result()
+        return await waiting
+    finally:
+        waiting.cancel()
+
+
+def _forced_ms(folder: Path) -> float:
+    """How long the disk takes for a forced write, milliseconds."""
+    with (folder / "forced").open("ab") as file:
+        began = time.monotonic_ns()
+        file.write(b"a few bytes\n")
+        file.flush()
+        os.fdatasync(file.fileno())
+        return (time.monotonic_ns() - began) / _NS_PER_MS
+
+
+async def _latencies(watch: Watch, settled: Sequence[Settled]) -> list[float]:
+    """Of each settlement that was seen, milliseconds."""
+    found: list[float] = []
+    for coup in settled:
+        with suppress(Unseen):
+            seen = await watch.at(f"{coup.topic} {coup.coup}")
+            found.append((seen - coup.decided_ns) / _NS_PER_MS)
+    return found
+
+
+def _processor_s(pids: Mapping[str, int]) -> dict[str, float]:
+    """What each process, and this one, has taken of a processor so far."""
+    tick = os.sysconf("SC_CLK_TCK")
+    taken = {}
+    for name, pid in {**pids, "people": os.getpid()}.items():
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        taken[name] = (int(fields[11]) + int(fields[12])) / tick
+    return taken
+
+
+def _resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / _BYTES_PER_MB

@@ -1,0 +1,120 @@
+"""How fast the framers cut a burst, beside a bare scan of the same bytes in the same run.
+
+A burst is what comes after a stall: ten megabytes that were waiting, in reads of 4 KB, of every
+card at every place. The floor looks for the byte that begins or ends a frame and does nothing else;
+it is the least that a framer in Python can do. `decode` is the whole way from bytes to numbered
+shoe events.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+from statistics import median
+from typing import Final
+
+from benchmarks.instruments.figures import Figure, beside
+from benchmarks.rows import Options
+from shoe_driver.decode import Decoder
+from shoe_driver.framing.checks import crc_ccitt_false
+from shoe_driver.framing.cobs import cobs_encode
+from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.profiles.catalogue import load_profile
+
+__all__ = ["BURST_BYTES", "framing", "measure"]
+
+BURST_BYTES: Final = 10_000_000
+_READ: Final = 4096
+_ROUNDS: Final = 5
+_MOST_MS_PER_MB: Final = 500.0  # the house's goal: 2 MB/s
+
+_PLACES: Final = tuple(hand << 4 | number for hand in (1, 2) for number in (1, 2, 3))
+_CARDS: Final = tuple(suit << 4 | rank for suit in (1, 2, 3, 4) for rank in range(1, 14))
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `framing`."""
+    return framing(min(options.samples, _ROUNDS), options.events or BURST_BYTES)
+
+
+def framing(rounds: int, size: int = BURST_BYTES) -> list[Figure]:
+    """A figure for each framer.
+
+    Args:
+        rounds: how often each burst is cut.
+        size: bytes in a burst.
+    """
+    return [
+        _figure("enq-bcc", b"\x05", _enq_burst(size), rounds),
+        _figure("text-line", rb"[\r\n]", _line_burst(size), rounds),
+        _figure("ref-crc", b"\x00", _cobs_burst(size), rounds),
+    ]
+
+
+def _figure(name: str, mark: bytes, burst: bytes, rounds: int) -> Figure:
+    profile = load_profile(name)
+    reads = [burst[at : at + _READ] for at in range(0, len(burst), _READ)]
+    product, floor, decode = [], [], []
+    for _ in range(rounds):
+        framer = make_framer(
+            profile.framer, profile.check, FramerOptions(data_limit=profile.limits.data_bytes)
+        )
+        floor.append(_cost(reads, re.compile(mark).findall))
+        product.append(_cost(reads, framer.feed))
+        decode.append(_cost(reads, Decoder(profile).feed_bare))
+    p50, floor_p50 = median(product), median(floor)
+    return Figure.of(
+        beside((p50, max(product)), (floor_p50, max(floor)), digits=3),
+        name=f"framing-{profile.framer}",
+        unit="ms/MB",
+        samples=rounds,
+        goal=f"p50 <= {_MOST_MS_PER_MB:g} ms/MB, which is 2 MB/s; p99 is the slowest round",
+        met=p50 <= _MOST_MS_PER_MB,
+        detail={
+            "MB/s": round(1000 / p50, 1),
+            "MB/s, bytes to events": round(1000 / median(decode), 1),
+        },
+    )
+
+
+def _cost(reads: list[bytes], take: Callable[[bytes], object]) -> float:
+    """Milliseconds for each megabyte."""
+    began = time.perf_counter_ns()
+    for read in reads:
+        take(read)
+    return (time.perf_counter_ns() - began) / sum(map(len, reads))
+
+
+def _filled(frames: list[bytes], size: int) -> bytes:
+    least = min(map(len, frames))
+    return b"".join(islice(cycle(frames), size // least))[:size]
+
+
+def _enq_burst(size: int) -> bytes:
+    """Three copies of each, as a shoe sends them."""
+    bodies = [bytes((0x44, 0x70 + place, 0x80 + card)) for place in _PLACES for card in _CARDS]
+    frames = []
+    for seq, body in islice(zip(cycle(b"123456789"), cycle(bodies), strict=False), 9 * len(bodies)):
+        check = seq ^ 3
+        for byte in body:
+            check ^= byte
+        frames.append(b"\x05%c%b\x03%02X" % (seq, body, check) * 3)
+    return _filled(frames, size)
+
+
+def _line_burst(size: int) -> bytes:
+    faces = [rank + suit for suit in "SHDC" for rank in "A23456789TJQK"]
+    return _filled([f"[Game]<Card:{face}>\r\n".encode() for face in faces], size)
+
+
+def _cobs_burst(size: int) -> bytes:
+    frames = []
+    drawn = cycle((place, card) for place in _PLACES for card in _CARDS)
+    for seq, (place, card) in zip(range(1, 1 << 16), drawn, strict=False):
+        head = b"\x01\x10\x02\xa7%b%b\x02" % (
+            seq.to_bytes(2, "big"),
+            (seq * 700).to_bytes(4, "big"),
+        )
+        body = head + bytes((place, card))
+        frames.append(b"\0%b\0" % cobs_encode(body + crc_ccitt_false(body).to_bytes(2, "big")))
+    return _filled(frames, size)

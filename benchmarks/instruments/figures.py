@@ -1,0 +1,204 @@
+"""What is said of the samples: percentiles, ratios to the floor, and whether the goal is met."""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from statistics import quantiles
+from typing import Final, NamedTuple, Self
+
+from msgspec import Struct
+
+from benchmarks.instruments.measure import Samples
+
+__all__ = [
+    "FIGURES",
+    "FLOOR_P50_MOST_MS",
+    "Figure",
+    "Sides",
+    "alone",
+    "beside",
+    "latency",
+    "memory",
+    "percentiles",
+    "unmeasured",
+]
+
+# The house's goals.
+RATIO_P50_MOST: Final = 1.5
+RATIO_P99_MOST: Final = 3.0
+MEMORY_MOST_MB: Final = 150.0
+# Above it a TCP_NODELAY is missing somewhere, or the machine has no time for us.
+FLOOR_P50_MOST_MS: Final = 6.0
+
+
+class Sides(NamedTuple):
+    """The numbers of a figure; what they are says `Figure`. NaN is none, and null in JSON."""
+
+    p50: float
+    p99: float
+    floor_p50: float
+    floor_p99: float
+    ratio_p50: float
+    ratio_p99: float
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """One line of `baccarat bench --json`.
+
+    Args:
+        name: of the figure.
+        unit: of all numbers that are no ratios.
+        samples: how many of product and floor each.
+        p50: the product's median.
+        p99: of a hundred of the product's samples one is above it.
+        floor_p50: the same of the floor.
+        floor_p99: the same of the floor.
+        ratio_p50: product to floor.
+        ratio_p99: product to floor.
+        goal: what is to hold, in words.
+        met: whether it does; a void figure meets nothing.
+        void: why the figure says nothing, or None.
+        detail: whatever helps to read it.
+    """
+
+    name: str
+    unit: str
+    samples: int
+    p50: float
+    p99: float
+    floor_p50: float
+    floor_p99: float
+    ratio_p50: float
+    ratio_p99: float
+    goal: str
+    met: bool
+    void: str | None
+    detail: dict[str, float]
+
+    @classmethod
+    def of(
+        cls,
+        sides: Sides,
+        *,
+        name: str,
+        unit: str,
+        samples: int,
+        goal: str,
+        met: bool,
+        detail: dict[str, float],
+        void: str | None = None,
+    ) -> Self:
+        """The figure that says this of product and floor."""
+        return cls(
+            name=name,
+            unit=unit,
+            samples=samples,
+            **sides._asdict(),
+            goal=goal,
+            met=met,
+            void=void,
+            detail=detail,
+        )
+
+
+def beside(
+    product: tuple[float, float],
+    floor: tuple[float, float],
+    *,
+    digits: int | None,
+    floor_digits: int | None = None,
+    ratio_digits: int = 2,
+) -> Sides:
+    """Product and floor beside one another.
+
+    Args:
+        product: its median, and what one in a hundred of its samples is above.
+        floor: the same of the floor.
+        digits: so many decimals are said; None for a whole number.
+        floor_digits: of the floor, where they are others.
+        ratio_digits: of the ratios, which are taken before anything is rounded.
+    """
+    (p50, p99), (floor_p50, floor_p99) = product, floor
+    of_floor = digits if floor_digits is None else floor_digits
+    return Sides(
+        p50=round(p50, digits),
+        p99=round(p99, digits),
+        floor_p50=round(floor_p50, of_floor),
+        floor_p99=round(floor_p99, of_floor),
+        ratio_p50=round(p50 / floor_p50, ratio_digits),
+        ratio_p99=round(p99 / floor_p99, ratio_digits),
+    )
+
+
+def alone(p50: float, p99: float, *, digits: int) -> Sides:
+    """A product beside which nothing stands."""
+    nothing = [math.nan] * 4
+    return Sides(round(p50, digits), round(p99, digits), *nothing)
+
+
+def latency(samples: Samples) -> Figure:
+    """From the deciding frame's last byte to the settlement at a separate subscriber."""
+    p50, p99 = percentiles(samples.product_ms)
+    floor_p50, floor_p99 = percentiles(samples.floor_ms)
+    void = None
+    if floor_p50 > FLOOR_P50_MOST_MS:
+        void = (
+            f"the floor's p50 is over {FLOOR_P50_MOST_MS:g} ms: "
+            "TCP_NODELAY is missing somewhere, or the machine is busy with something else"
+        )
+    within = p50 <= RATIO_P50_MOST * floor_p50 and p99 <= RATIO_P99_MOST * floor_p99
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=3),
+        name="latency",
+        unit="ms",
+        samples=len(samples.product_ms),
+        goal=(
+            f"ratio_p50 <= {RATIO_P50_MOST:g} and ratio_p99 <= {RATIO_P99_MOST:g}, "
+            f"floor_p50 <= {FLOOR_P50_MOST_MS:g} ms"
+        ),
+        met=void is None and within,
+        void=void,
+        detail={"load": round(os.getloadavg()[0], 2), "processors": float(os.cpu_count() or 0)},
+    )
+
+
+def memory(samples: Samples) -> Figure:
+    """Resident memory of driver, core and broker together, shared pages counted each time."""
+    p50, p99 = percentiles([each.resident for each in samples.product_memory])
+    floor_p50, floor_p99 = percentiles([each.resident for each in samples.floor_memory])
+    proportional, _ = percentiles([each.proportional for each in samples.product_memory])
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=1),
+        name="memory",
+        unit="MB",
+        samples=len(samples.product_memory),
+        goal=f"p99 <= {MEMORY_MOST_MB:g} MB resident (RSS) of driver, core and broker together",
+        met=p99 <= MEMORY_MOST_MB,
+        detail={"pss_p50": round(proportional, 1)}
+        | {name: round(part.resident, 1) for name, part in samples.parts.items()},
+    )
+
+
+def unmeasured(name: str, why: str) -> Figure:
+    """The figure of a row that could not be measured here: void, with no number in it."""
+    return Figure.of(
+        Sides(*[math.nan] * len(Sides._fields)),
+        name=name,
+        unit="",
+        samples=0,
+        goal="",
+        met=False,
+        void=why,
+        detail={},
+    )
+
+
+def percentiles(values: Sequence[float]) -> tuple[float, float]:
+    """The median, and what one in a hundred is above."""
+    if len(values) == 1:
+        return values[0], values[0]
+    cuts = quantiles(values, n=100, method="inclusive")
+    return cuts[49], cuts[98]
+
+
+FIGURES: Final[dict[str, Callable[[Samples], Figure]]] = {"latency": latency, "memory": memory}

@@ -1,0 +1,158 @@
+"""One run: floor and product by turns, so that what disturbs the machine disturbs both."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct, field
+
+from baccarat.demo.machine import Machine
+from baccarat.processes.children import Child
+from benchmarks.instruments.floor import ARRIVED, Floor
+from benchmarks.instruments.watch import Watch
+
+__all__ = ["BLOCK", "Decided", "Memory", "Play", "Samples", "measure"]
+
+# So many of the one, then so many of the other.
+BLOCK: Final = 10
+# Between two frames of the floor: what the shoe takes for a report of three frames at 4800 baud.
+_PAUSE_S: Final = 0.057
+_WARM_UP: Final = 5
+_NS_PER_MS: Final = 1_000_000
+_BYTES_PER_MB: Final = 1_000_000
+_BYTES_PER_KB: Final = 1_024
+
+
+class Decided(NamedTuple):
+    """A coup that was settled, and `time.monotonic_ns()` just before its deciding frame ended."""
+
+    coup: str
+    at_ns: int
+
+
+class Play(Protocol):
+    """The people and the shoe at the product's table."""
+
+    async def run(self) -> None:
+        """Hold the connection for ever, until cancelled."""
+        ...
+
+    async def coup(self) -> Decided | None:
+        """Play one coup with wagers to its end; None where it was not settled."""
+        ...
+
+
+class Memory(NamedTuple):
+    """Of one process or of several, in MB of a million bytes.
+
+    Resident pages count in full in every process that shares them; proportionally they are shared
+    out among those.
+    """
+
+    resident: float
+    proportional: float
+
+
+class Samples(Struct):
+    """What a run measured.
+
+    Args:
+        floor_ms: from a frame's last byte to the watcher, over the bare hops.
+        product_ms: from the deciding frame's last byte to the settlement at the watcher.
+        floor_memory: of the bare processes and the broker together.
+        product_memory: of driver, core and broker together.
+        parts: the newest of each product process.
+    """
+
+    floor_ms: list[float] = field(default_factory=list)
+    product_ms: list[float] = field(default_factory=list)
+    floor_memory: list[Memory] = field(default_factory=list)
+    product_memory: list[Memory] = field(default_factory=list)
+    parts: dict[str, Memory] = field(default_factory=dict)
+
+
+async def measure(
+    machine: Machine, play: Play, samples: int, advance: Callable[[int], object]
+) -> Samples:
+    """Play so many settled coups at the machine's table, and send as many frames over the floor.
+
+    Args:
+        machine: with the broker up and both services started.
+        play: at its table.
+        samples: of each.
+        advance: told how many samples there are.
+
+    Raises:
+        Unseen: something was lost or took for ever.
+        DemoBroken: a service has ended.
+    """
+    topics, port = machine.table.topics, machine.table.bus.port
+    found = Samples()
+    with (
+        Watch(topics.settlement) as watch,
+        _watcher(machine.data, port, watch.port, topics.settlement, ARRIVED),
+        Floor(machine.data / "floor", port, watch.port) as floor,
+    ):
+        await watch.ready("watcher", "reader", "keeper")
+        async with asyncio.TaskGroup() as group:
+            background = [group.create_task(each) for each in (play.run(), machine.watch())]
+            await _over_the_floor(floor, watch, _WARM_UP)
+            await _at_the_table(play, watch, _WARM_UP)
+            while len(found.product_ms) < samples:
+                count = min(BLOCK, samples - len(found.product_ms))
+                found.floor_ms += await _over_the_floor(floor, watch, count)
+                found.product_ms += await _at_the_table(play, watch, count)
+                _weigh(machine.pids, floor.pids, found)
+                advance(len(found.product_ms))
+            for task in background:
+                task.cancel()
+    return found
+
+
+def _watcher(folder: Path, broker: int, measurer: int, *topics: str) -> Child:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.instruments.watcher",
+        str(broker),
+        str(measurer),
+        *topics,
+    ]
+    return Child.start(command, name="watcher", output=folder / "watcher.log")
+
+
+async def _over_the_floor(floor: Floor, watch: Watch, count: int) -> list[float]:
+    took = []
+    for _ in range(count):
+        what, said = floor.say()
+        took.append((await watch.at(what) - said) / _NS_PER_MS)
+        await asyncio.sleep(_PAUSE_S)
+    return took
+
+
+async def _at_the_table(play: Play, watch: Watch, count: int) -> list[float]:
+    took: list[float] = []
+    while len(took) < count:
+        decided = await play.coup()
+        if decided is not None:
+            took.append((await watch.at(decided.coup) - decided.at_ns) / _NS_PER_MS)
+    return took
+
+
+def _weigh(product: Mapping[str, int], floor: list[int], found: Samples) -> None:
+    found.parts = {name: _memory_of(pid) for name, pid in product.items()}
+    found.product_memory.append(_sum(list(found.parts.values())))
+    found.floor_memory.append(_sum([found.parts["broker"], *map(_memory_of, floor)]))
+
+
+def _sum(parts: list[Memory]) -> Memory:
+    return Memory(sum(part.resident for part in parts), sum(part.proportional for part in parts))
+
+
+def _memory_of(pid: int) -> Memory:
+    """As the kernel has it now; Linux only, as is the whole product."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+    kilobytes = {line.split()[0]: int(line.split()[1]) for line in lines[1:]}
+    return Memory(*(kilobytes[key] * _BYTES_PER_KB / _BYTES_PER_MB for key in ("Rss:", "Pss:")))

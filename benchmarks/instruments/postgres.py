@@ -1,0 +1,143 @@
+"""A private PostgreSQL: one cluster in a temporary folder, on a socket there, a database a time."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from baccarat.processes.children import Child
+from benchmarks.rows import Unmeasurable
+
+__all__ = ["Postgres", "postgres_cluster"]
+
+_USER: Final = "postgres"
+# After a kill it forces each file of every database to the disk before it takes anybody.
+_READY_S: Final = 60.0
+_AGAIN_S: Final = 0.05
+_LAST_LINES: Final = 20
+
+
+class Postgres:
+    """A running server that this user's socket leads to.
+
+    Args:
+        folder: short, since a socket's path must be; it becomes the server's own.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._child: Child | None = None
+        self._names = count(1)
+        # The server refuses to run as root: then it runs as the package's own user.
+        self._as = ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"]
+        # Changing the user clears what ends it with us, so that is said again: SIGQUIT, at once.
+        self._as += ["--pdeathsig=QUIT"]
+        if os.geteuid() != 0:
+            self._as = []
+        else:
+            owner = pwd.getpwnam(_USER)
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+
+    def create(self) -> None:
+        """Make the cluster; without forcing it to the disk, since nobody keeps it.
+
+        Raises:
+            Unmeasurable: there is no PostgreSQL here, or it does not like the folder.
+        """
+        made = [*self._as, _program("initdb"), "-D", str(self._folder / "data")]
+        made += ["-U", _USER, "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"]
+        run = subprocess.run(  # noqa: S603 - no shell, and our own words
+            made, check=False, capture_output=True, cwd=self._folder
+        )
+        if run.returncode != 0:
+            raise Unmeasurable(f"initdb: {run.stderr.decode(errors='replace').strip()}")
+
+    def start(self) -> None:
+        """Start the server and wait until it takes connections.
+
+        After a kill its children may still hold its memory for a moment: then it is tried again.
+
+        Raises:
+            Unmeasurable: it does not come up.
+        """
+        command = [*self._as, _program("postgres"), "-D", str(self._folder / "data")]
+        command += ["-k", str(self._folder), "-c", "listen_addresses=", "-c", "shared_buffers=16MB"]
+        log = self._folder / "log"
+        deadline = time.monotonic() + _READY_S
+        while time.monotonic() < deadline:
+            if self._child is None or self._child.code is not None:
+                self._child = Child.start(command, name="postgres", output=log, cwd=self._folder)
+            try:
+                psycopg.connect(self.url(_USER)).close()
+            except psycopg.OperationalError:
+                time.sleep(_AGAIN_S)
+            else:
+                return
+        said = "\n".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
+        raise Unmeasurable(f"postgres does not start: {said}")
+
+    def kill(self) -> None:
+        """SIGKILL: no shutdown, no last words."""
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+    def stop(self) -> None:
+        """At once, since nobody keeps what it has."""
+        if self._child is not None:
+            if self._child.code is None:
+                os.kill(self._child.pid, signal.SIGQUIT)
+            self._child.stop()
+            self._child = None
+
+    def database(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"ledger{next(self._names)}"
+        with psycopg.connect(self.url(_USER), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.url(name)
+
+    def url(self, database: str) -> str:
+        """How a database here is reached."""
+        return f"postgresql://{_USER}@/{database}?host={self._folder}"
+
+
+def _program(name: str) -> str:
+    """A server's program, which distributions keep out of the PATH."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ["PATH"]]))
+    if found is None:
+        raise Unmeasurable("PostgreSQL is not installed: apt-get install postgresql")
+    return found
+
+
+@contextmanager
+def postgres_cluster(data: Path | None = None) -> Iterator[Postgres]:
+    """A server of one's own, gone at the end.
+
+    Args:
+        data: where its folder is to be; None is the temporary folder.
+
+    Raises:
+        Unmeasurable: there is no PostgreSQL here, or it does not come up.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="bac-pg-", dir=data))
+    server = Postgres(folder)
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)

@@ -1,0 +1,128 @@
+"""The measurer's end of the watcher's reports."""
+
+import asyncio
+import socket
+from typing import Final, Generic, Self, TypeVar
+
+import msgspec
+
+from benchmarks.instruments.watcher import READY
+from events.errors import TableError
+from events.types.envelope import Envelope
+
+__all__ = ["PATIENCE_S", "Sightings", "Unseen", "Watch"]
+
+# How long anything that is measured may take before the run is given up.
+PATIENCE_S: Final = 30.0
+_HOST: Final = "127.0.0.1"
+_DATAGRAM: Final = 65_536
+
+_At = TypeVar("_At", int, float)
+
+
+class Unseen(TableError):  # noqa: N818 - named for what happened
+    """What was waited for has not come."""
+
+
+class Sightings(Generic[_At]):
+    """What was seen, and when first; wakes who waits for it.
+
+    Args:
+        unseen: what is said of something that is not seen in time, such as "nobody has seen".
+    """
+
+    def __init__(self, unseen: str) -> None:
+        self._unseen = unseen
+        self._seen: dict[str, _At] = {}
+        self._news = asyncio.Event()
+
+    def note(self, what: str, at: _At) -> None:
+        """It was seen then."""
+        self._seen.setdefault(what, at)
+        self._news.set()
+
+    def forget(self) -> None:
+        """All that was seen until now, of which there may be more in the same words."""
+        self._seen.clear()
+
+    async def at(self, what: str) -> _At:
+        """When it was seen; who asks again waits for it anew.
+
+        Raises:
+            Unseen: it was not, in time.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while what not in self._seen:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError as error:
+            raise Unseen(f"{self._unseen} {what} within {PATIENCE_S:g} s") from error
+        return self._seen.pop(what)
+
+
+class _Published(Envelope, frozen=True, kw_only=True):
+    """An event as it travels."""
+
+    hash: str
+
+
+class Watch:
+    """Takes the reports in; as a context manager it lets go of its port at the end.
+
+    Args:
+        settlements: the topic whose messages are known by their coup; others by their payload.
+    """
+
+    def __init__(self, settlements: str) -> None:
+        self._settlements = settlements
+        self._decoder = msgspec.json.Decoder(_Published)
+        self._seen = Sightings[int]("the watcher has not seen")
+        self._line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._line.bind((_HOST, 0))
+        self._line.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._line, self._take)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._line)
+        self._line.close()
+
+    @property
+    def port(self) -> int:
+        """Where reports are to be sent."""
+        port: int = self._line.getsockname()[1]
+        return port
+
+    async def ready(self, *roles: str) -> None:
+        """Wait until these processes are up.
+
+        Raises:
+            Unseen: one of them is not.
+        """
+        for role in roles:
+            await self.at(f"{READY} {role}")
+
+    async def at(self, what: str) -> int:
+        """Wait for something to be seen: a coup's settlement by the coup's id, else the payload.
+
+        Returns:
+            When the watcher had it, `time.monotonic_ns()`.
+
+        Raises:
+            Unseen: it was not seen in time.
+        """
+        return await self._seen.at(what)
+
+    def _take(self) -> None:
+        report = self._line.recv(_DATAGRAM)
+        head, _, payload = report.partition(b"\n")
+        stamp, _, topic = head.partition(b" ")
+        self._seen.note(self._name(topic.decode(), payload), int(stamp))
+
+    def _name(self, topic: str, payload: bytes) -> str:
+        if topic == self._settlements:
+            return self._decoder.decode(payload).correlation
+        return f"{READY} {payload.decode()}" if topic == READY else payload.decode()

@@ -1,0 +1,228 @@
+"""A whole property on this machine for the bench: a hub of three nodes, PostgreSQL, and services.
+
+Everything is what a site would run: the hub's files are those that `baccarat property hub` writes,
+the services are `baccarat property run`, each a process of its own.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final, NamedTuple, Self
+
+from nats.js import JetStreamContext
+
+from baccarat.config.property import load_property
+from baccarat.local_brokers.nats import LOOPBACK, find_nats_server
+from baccarat.ports import free_port
+from baccarat.processes.children import Child
+from baccarat.site.hub import HubPlan, NodeForm, write_hub
+from baccarat.site.pki import Pki
+from benchmarks.rows import Unmeasurable
+from events.errors import BusError
+from events.proof.keys import make_signing_key
+from property.hub.connection import connect
+from property.hub.streams import StreamLimits, ensure_streams
+
+__all__ = ["NODES", "Costs", "Place", "Process", "property_place", "server_costs"]
+
+NODES: Final = 3
+_READY_S: Final = 60.0
+_LOOK_S: Final = 0.1
+_GIGABYTE: Final = 1024**3
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+# Where things stand in `_stat`.
+_PARENT, _CPU, _CHILDREN_CPU, _RESIDENT = 1, 11, 13, 21
+_COMMAND: Final = ("-m", "baccarat", "property", "run")
+
+
+class Costs(NamedTuple):
+    """What a process has cost so far: seconds of processor, and megabytes resident now."""
+
+    cpu_s: float
+    resident_mb: float
+
+
+class Process(NamedTuple):
+    """A running process and its name."""
+
+    name: str
+    child: Child
+
+    def costs(self) -> Costs:
+        """So far."""
+        return _costs(_stat(self.child.pid))
+
+
+def server_costs(backend: int) -> Costs:
+    """What a PostgreSQL on this machine has cost: its processes together, those ended as well.
+
+    Args:
+        backend: the process of any connection; its parent is the server's first.
+    """
+    first = int(_stat(backend)[_PARENT])
+    found = [stat for pid in _pids() if (stat := _stat(pid)) and stat[_PARENT] == str(first)]
+    fields = _stat(first)
+    ended = (int(fields[_CHILDREN_CPU]) + int(fields[_CHILDREN_CPU + 1])) / _TICKS
+    costs = [_costs(stat) for stat in (fields, *found)]
+    return Costs(ended + sum(each.cpu_s for each in costs), sum(each.resident_mb for each in costs))
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of `/proc/PID/stat` behind the name; none of a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _costs(stat: list[str]) -> Costs:
+    cpu = (int(stat[_CPU]) + int(stat[_CPU + 1])) / _TICKS
+    return Costs(cpu, int(stat[_RESIDENT]) * os.sysconf("SC_PAGE_SIZE") / 1_000_000)
+
+
+class Place:
+    """The property. Use `property_place`.
+
+    Args:
+        folder: for everything but the database.
+        archive: the database's URL.
+        tables: `<site>/<table>` of all; the last one has an uplink of its own, which comes later.
+    """
+
+    def __init__(self, folder: Path, archive: str, tables: Sequence[str]) -> None:
+        self.folder = folder
+        self.archive = archive
+        self.tables = tuple(tables)
+        self.page = free_port()
+        self.processes: list[Process] = []
+        self._stack = ExitStack()
+        make_signing_key(folder / "witness.key", "bench/witness")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def log(self, table: str) -> Path:
+        """A table's log."""
+        return self.folder / "logs" / table.partition("/")[2] / "table.sqlite"
+
+    def hub_folders(self) -> list[Path]:
+        """Where the nodes keep their streams."""
+        return [self.folder / f"hub{number}" / "store" for number in range(1, NODES + 1)]
+
+    def start_hub(self) -> None:
+        """Three nodes, in order and with streams.
+
+        Raises:
+            Unmeasurable: it does not come up.
+        """
+        forms = {folder.parent.name: _node(folder, self.folder) for folder in self.hub_folders()}
+        pki = Pki(self.folder / "pki", datetime.now(UTC))
+        pki.begin("bench")
+        pki.issue("client")
+        for name in forms:
+            pki.issue(name, [LOOPBACK])
+        write_hub(HubPlan(tables=self.tables, nodes=forms), self.folder)
+        for name in forms:
+            conf = self.folder / name / "nats-server.conf"
+            self.start(name, [find_nats_server(), "-c", str(conf)])
+        for form in forms.values():
+            _await(form.monitor)
+        self._configs([form.clients for form in forms.values()])
+        asyncio.run(self._streams())
+
+    def service(self, name: str, only: str, config: str = "property") -> Process:
+        """Start `property run CONFIG --only ...`."""
+        path = str(self.folder / f"{config}.toml")
+        return self.start(name, [sys.executable, *_COMMAND, path, "--only", only])
+
+    def start(self, name: str, command: Sequence[str | Path]) -> Process:
+        """Start anything; it ends with the place."""
+        output = self.folder / f"{name}.log"
+        child = self._stack.enter_context(Child.start(command, name=name, output=output))
+        process = Process(name, child)
+        self.processes.append(process)
+        return process
+
+    def _configs(self, ports: Sequence[int]) -> None:
+        servers = json.dumps([f"tls://{LOOPBACK}:{port}" for port in ports])
+        head = (
+            f'[hub]\nservers = {servers}\nca = "pki/ca.pem"\ncert = "pki/client.pem"\n'
+            'key = "pki/client.key"\n'
+        )
+        *most, late = self.tables
+        rest = (
+            f'[archive]\ndatabase = "{self.archive}"\npassword_file = "passwords/archive"\n'
+            f'[page]\nport = {self.page}\n[witness]\nkey = "witness.key"\n'
+            'password_file = "passwords/witness"\n[witness.keys]\n'
+        )
+        for name, tables in (("property", most), ("late", [late])):
+            text = head + (rest if name == "property" else "") + "[uplink.tables]\n"
+            text += "".join(map(self._uplink, tables))
+            (self.folder / f"{name}.toml").write_text(text, "utf-8")
+
+    def _uplink(self, table: str) -> str:
+        password = f"passwords/{table.replace('/', '.')}"
+        return f'"{table}" = {{ log = "{self.log(table)}", password_file = "{password}" }}\n'
+
+    async def _streams(self) -> None:
+        settings = load_property(self.folder / "property.toml").hub_settings(
+            "keeper", "passwords/keeper"
+        )
+        for attempt in range(NODES * 2):
+            with suppress(BusError):
+                client = await connect(settings, attempt)
+                try:
+                    limits = StreamLimits(replicas=NODES, event_bytes=8 * _GIGABYTE)
+                    await ensure_streams(JetStreamContext(client, timeout=_READY_S), limits)
+                finally:
+                    await client.close()
+                return
+        raise Unmeasurable("the hub lets nobody in")
+
+
+def _node(store: Path, folder: Path) -> NodeForm:
+    client, cluster, leaves, monitor = (free_port() for _ in range(4))
+    return NodeForm(
+        host=LOOPBACK,
+        clients=client,
+        cluster=cluster,
+        leaves=leaves,
+        monitor=monitor,
+        store=str(store),
+        store_most="20GB",
+        pki=str(folder / "pki"),
+    )
+
+
+def _await(monitor: int) -> None:
+    deadline = monotonic() + _READY_S
+    while monotonic() < deadline:
+        with suppress(OSError):
+            url = f"http://{LOOPBACK}:{monitor}/healthz"
+            with urllib.request.urlopen(url, timeout=2) as answer:
+                if json.load(answer).get("status") == "ok":
+                    return
+        sleep(_LOOK_S)
+    raise Unmeasurable("a node of the hub does not come up")
+
+
+@contextmanager
+def property_place(folder: Path, archive: str, tables: Sequence[str]) -> Iterator[Place]:
+    """A property whose hub runs and whose services do not yet; gone at the end."""
+    with Place(folder, archive, tables) as place:
+        place.start_hub()
+        yield place

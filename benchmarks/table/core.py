@@ -1,0 +1,198 @@
+"""Coups a second through the table's core, and beside it what only writing its events down takes.
+
+Product: whole coups through `decide`, `hear` and `fold`, as `table_core.service.table_writer` calls
+them, three wagers each, with nothing stored and nothing sent. Floor: msgspec encodes the fields of
+the same events and decodes them again. By turns, in this process; what counts is the processor's
+time.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.rows import Options
+from benchmarks.table.coups import COUPS_A_SHOE, Dealt, deal_coups, wagers_of
+from events.cards import Hand, total
+from events.commands.play import (
+    CloseBetting,
+    Command,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+)
+from events.errors import OurBug
+from events.types.shoe_reports import (
+    AnyReport,
+    CardDrawn,
+    DeviceResult,
+    LinkOpen,
+    LinkUp,
+    ShoeEvent,
+)
+from events.types.table import TableEvent
+from table_core.decide.decision import Context
+from table_core.decide.dispatch import decide
+from table_core.decide.shoe_reports import hear
+from table_core.fold.dispatch import fold_all
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.state.table import TableState
+
+__all__ = [
+    "COUPS",
+    "COUPS_A_SECOND_LEAST",
+    "RATIO_MOST",
+    "inputs_of",
+    "measure",
+    "numbered",
+    "play",
+]
+
+COUPS: Final = 600
+"""In one pass, unless said otherwise."""
+
+RATIO_MOST: Final = 5.0
+COUPS_A_SECOND_LEAST: Final = 5_000.0
+_PASSES: Final = 9
+_US: Final = 1_000_000
+_AT: Final = "2026-11-28T00:00:00.000000000Z"
+
+Input = Command | ShoeEvent
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `core`."""
+    coups, passes = options.events or COUPS, min(options.samples, _PASSES)
+    inputs = list(inputs_of(coups))
+    context = Context(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
+    product, floor = [], []
+    events = play(inputs, context)  # warm, and what the floor writes down
+    with options.progress("passes", passes) as advance:
+        for done in range(1, passes + 1):
+            began = time.process_time_ns()
+            play(inputs, context)
+            between = time.process_time_ns()
+            _written_and_read(events)
+            product.append((between - began) / 1_000 / coups)
+            floor.append((time.process_time_ns() - between) / 1_000 / coups)
+            advance(done)
+    return [_figure(product, floor, len(events) / coups)]
+
+
+def _figure(product: list[float], floor: list[float], events_a_coup: float) -> Figure:
+    p50, p99 = percentiles(product)
+    floor_p50, floor_p99 = percentiles(floor)
+    rate = _US / p50
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=1),
+        name="core",
+        unit="us",
+        samples=len(product),
+        goal=(
+            f"ratio_p50 <= {RATIO_MOST:g} a coup, and {COUPS_A_SECOND_LEAST:,.0f} coups a second, "
+            f"which is {_US / COUPS_A_SECOND_LEAST:g} us"
+        ),
+        met=p50 <= RATIO_MOST * floor_p50 and rate >= COUPS_A_SECOND_LEAST,
+        detail={
+            "coups_a_second": round(rate),
+            "events_a_coup": round(events_a_coup, 1),
+            "load": round(os.getloadavg()[0], 2),
+        },
+    )
+
+
+def play(inputs: Sequence[Input], context: Context) -> list[TableEvent]:
+    """What a table makes of all this, from an empty log on.
+
+    Raises:
+        OurBug: it refuses something.
+    """
+    state, events = TableState(), list[TableEvent]()
+    for each in inputs:
+        if isinstance(each, ShoeEvent):
+            made = hear(state, each, context)
+        else:
+            decided = decide(state, each, context)
+            if isinstance(decided, Refusal):
+                raise OurBug(f"the bench's table refuses: {decided.text}")
+            made = decided
+        state = fold_all(state, made)
+        events += made
+    return events
+
+
+def _written_and_read(events: Sequence[TableEvent]) -> None:
+    encoder = msgspec.json.Encoder()
+    decoders = {kind: msgspec.json.Decoder(kind) for kind in {type(each) for each in events}}
+    for event in events:
+        decoders[type(event)].decode(encoder.encode(event))
+
+
+def inputs_of(coups: int) -> Iterator[Input]:
+    """What people and the shoe say in so many coups, shoe after shoe."""
+    script = _Script()
+    yield from script.say(LinkOpen(transport="bench"), LinkUp())
+    cards, wagers = deal_coups(), wagers_of()
+    for number in range(coups):
+        if number % COUPS_A_SHOE == 0:
+            yield from script.next_shoe(number // COUPS_A_SHOE)
+        yield OpenBetting(transaction=script.transaction())
+        yield PlaceWager(transaction=script.transaction(), wagers=next(wagers))
+        yield CloseBetting(transaction=script.transaction())
+        dealt = next(cards)
+        for hand, place, face in dealt:
+            yield from script.say(CardDrawn(hand=hand, number=place, face=face))
+        yield from script.say(_result(dealt))
+
+
+class _Script:
+    """Numbers what is said."""
+
+    def __init__(self) -> None:
+        self._asked = self._said = 0
+
+    def transaction(self) -> str:
+        self._asked += 1
+        return f"bench-{self._asked}"
+
+    def next_shoe(self, number: int) -> Iterator[Input]:
+        if number:
+            yield EndShoe(transaction=self.transaction(), reason="bench")
+        day, of_day = divmod(number, 99)
+        yield LoadShoe(transaction=self.transaction(), shoe=f"202611{day + 1:02}-{of_day + 1:02}")
+
+    def say(self, *reports: AnyReport) -> Iterator[ShoeEvent]:
+        for report in reports:
+            self._said += 1
+            yield numbered(self._said, report)
+
+
+def numbered(seq: int, report: AnyReport) -> ShoeEvent:
+    """A report as the driver hands it on, with everything beside it."""
+    return ShoeEvent(
+        journal="bench",
+        seq=seq,
+        profile="enq-bcc",
+        profile_hash="0" * 64,
+        offset=seq,
+        raw="0500",
+        mono_us=seq,
+        utc=_AT,
+        report=report,
+    )
+
+
+def _result(dealt: Dealt) -> DeviceResult:
+    """What the shoe itself says came out."""
+    player, banker = ([face for whose, _, face in dealt if whose is hand] for hand in Hand)
+    ahead = total(player) - total(banker)
+    return DeviceResult(
+        winner="tie" if ahead == 0 else "player" if ahead > 0 else "banker",
+        player_pair=player[0].rank == player[1].rank,
+        banker_pair=banker[0].rank == banker[1].rank,
+    )

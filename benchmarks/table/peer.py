@@ -1,0 +1,94 @@
+"""The peer of `replay`: the same coups' events in pyeventsourcing's own store, on SQLite as ours.
+
+    python -m benchmarks.table.peer write LOG STORE EVENTS
+    python -m benchmarks.table.peer read STORE
+
+An aggregate for each coup, as that library has it: its events are written by `save`, and rebuilt by
+`repository.get`, which is what its replay is. Each event carries the fields that ours does. The
+aggregate only counts them: it judges nothing, settles nothing, and has no hash chain.
+
+It needs eventsourcing (requirements/bench.txt); without it the figure is void.
+"""
+
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import groupby, islice
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from benchmarks.table.replay import Pass, peak_mb
+from events.log.reader import reading
+from events.types.envelope import Envelope
+
+__all__ = ["Coup"]
+
+# By name: it is no requirement of ours.
+_Aggregate: Final[Any] = resolve_name("eventsourcing.domain:Aggregate")
+_event: Final[Any] = resolve_name("eventsourcing.domain:event")
+_Application: Final[Any] = resolve_name("eventsourcing.application:Application")
+_MOST_IN_ONE: Final = 1_000  # what belongs to no coup is told by its shoe, and that may be long
+
+
+class Coup(_Aggregate):  # type: ignore[misc]  # it has types only where it is installed
+    """What happened in one coup."""
+
+    @_event("Began")  # type: ignore[untyped-decorator]  # the same
+    def __init__(self, coup: str) -> None:
+        self.coup = coup
+        self.seen = 0
+
+    @_event("Happened")  # type: ignore[untyped-decorator]  # the same
+    def happen(self, position: int, kind: str, at: str, cause: str, data: dict[str, Any]) -> None:
+        """One more event of it."""
+        self.seen += 1
+        self.last = (position, kind, at, cause, data)
+
+
+def _store(path: str) -> Any:
+    return _Application(env={"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": path})
+
+
+def _write(log: str, store: str, events: int) -> None:
+    app = _store(store)
+    with reading(Path(log)) as source:
+        rows = islice(source.read(), events)
+        envelopes = (msgspec.json.decode(row.stored, type=Envelope) for row in rows)
+        for correlation, those in groupby(envelopes, key=lambda each: each.correlation):
+            for few in _few(those):
+                coup = Coup(coup=correlation)
+                for each in few:
+                    data = msgspec.json.decode(each.data)
+                    coup.happen(each.position, each.type, each.at, each.cause, data)
+                app.save(coup)
+    app.close()
+
+
+def _few(those: Iterator[Envelope]) -> Iterator[list[Envelope]]:
+    while few := list(islice(those, _MOST_IN_ONE)):
+        yield few
+
+
+def _read(store: str) -> Pass:
+    with closing(sqlite3.connect(store)) as db:
+        # Ids alone: to find them is not what is measured.
+        rows = db.execute("SELECT DISTINCT originator_id FROM stored_events").fetchall()
+    app = _store(store)
+    ids = [UUID(row[0]) for row in rows]
+    begun = time.process_time()
+    events = sum(app.repository.get(each).seen for each in ids)
+    seconds = time.process_time() - begun
+    return Pass(seconds=seconds, events=events, peak_mb=peak_mb())
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        _write(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        sys.stdout.buffer.write(msgspec.json.encode(_read(sys.argv[2])))

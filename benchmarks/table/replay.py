@@ -1,0 +1,258 @@
+"""Replay beside its floor: the same rows read, decoded and hashed, and nothing made of them.
+
+The log is a real shoe's, from a whole table, repeated under new shoe ids until it is as long as was
+asked for. Product and floor each pass over it in a process of their own, by turns; what counts is
+the time of the processor, without the start of Python, and the most memory that it ever had.
+
+    product: `baccarat.history.log_facts.state_at` the end: every row read, chained, decoded, folded
+    floor:   SELECT, envelope and data decoded by msgspec, SHA-256 of the bytes
+"""
+
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from baccarat.history.log_facts import state_at
+from benchmarks.instruments.figures import Figure, beside, percentiles, unmeasured
+from benchmarks.rows import Advance, Options
+from events.errors import InputError
+from events.log.reader import reading
+from events.log.store import EventLog
+from events.proof.chain import next_hash, origin_hash
+from events.types.envelope import Envelope, event_id
+from events.types.registry import TABLE_EVENTS
+from events.types.table import ShoeLoaded
+
+__all__ = [
+    "EVENTS",
+    "PEER_TIMES",
+    "RATIO_P50_MOST",
+    "Pass",
+    "figure",
+    "measure",
+    "passes",
+    "peak_mb",
+    "peer_figure",
+    "stretch",
+]
+
+EVENTS: Final = 100_000
+RATIO_P50_MOST: Final = 2.0
+MEMORY_MOST_MB: Final = 100.0
+PEER_TIMES: Final = 30.0
+_PEER: Final = "replay_peer"
+# It takes half a millisecond to write one of them; to read one takes always the same.
+_PEER_EVENTS: Final = 20_000
+_PEER_PASSES: Final = 5
+_PASSES: Final = 7
+_COUPS: Final = 60  # about as many as a shoe has
+_SEED: Final = 20261127
+_BATCH: Final = 5_000
+_US: Final = 1_000_000
+_MB_PER_KB: Final = 1_024 / 1_000_000
+_FLOOR_ROWS: Final = "SELECT position, bytes, hash FROM event ORDER BY position"
+
+
+class Pass(Struct, frozen=True, kw_only=True):
+    """One pass over the log.
+
+    Args:
+        seconds: of a processor that it took. It waits for nothing, and others' work is not its.
+        events: it saw.
+        peak_mb: the most memory that its process ever had resident.
+    """
+
+    seconds: float
+    events: int
+    peak_mb: float
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `replay`: a table plays a while, and its log is made as long as was asked for."""
+    with options.folder() as folder, options.progress("passes", _PASSES) as advance:
+        played, log = folder / "demo", folder / "table.sqlite"
+        command = [sys.executable, "-m", "baccarat", "demo", "--rounds", str(_COUPS)]
+        command += ["--speed", "0", "--seed", str(_SEED), "--data", str(played), "--json"]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+        stretch(played / "table.sqlite", log, options.events or EVENTS)
+        product, floor = passes(log, advance)
+        return [figure(product, floor), _beside_peer(product, log, folder / "peer.sqlite")]
+
+
+def stretch(source: Path, target: Path, events: int) -> None:
+    """Write a log of so many events: those of `source`, again and again, each time as a new shoe.
+
+    Raises:
+        InputError: the source has no shoe.
+    """
+    with reading(source) as log:
+        origin = log.origin
+        rows = [msgspec.json.decode(row.stored, type=Envelope) for row in log.read()]
+    begin = next((at for at, row in enumerate(rows) if row.type == ShoeLoaded.TYPE), None)
+    if begin is None:
+        raise InputError(f"{source}: no shoe was loaded in this log")
+    EventLog.open(target, origin).close()
+    with closing(sqlite3.connect(target, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous=OFF")
+        head, batch = origin_hash(origin), []
+        for envelope in _repeated(rows, begin, events):
+            stored = msgspec.json.encode(envelope)
+            head = next_hash(head, stored)
+            row = (envelope.position, envelope.type, envelope.v, envelope.at, stored, head)
+            batch.append(row)
+            if len(batch) == _BATCH or envelope.position == events:
+                db.execute("BEGIN")
+                db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", batch)
+                db.execute("COMMIT")
+                batch = []
+
+
+def _repeated(rows: list[Envelope], begin: int, events: int) -> Iterator[Envelope]:
+    """The rows up to the first shoe once, then the rest as often as it takes."""
+    shoe = msgspec.json.decode(rows[begin].data, type=ShoeLoaded).shoe.encode()
+    position = 0
+    for turn in count(1):
+        name = b"%s-%05d" % (shoe[:8], turn)
+        for row in rows if turn == 1 else rows[begin:]:
+            position += 1
+            cause = f"{row.cause}~{turn}"
+            yield msgspec.structs.replace(
+                row,
+                position=position,
+                cause=cause,
+                event_id=event_id(cause, position),
+                correlation=row.correlation.replace(shoe.decode(), name.decode()),
+                data=msgspec.Raw(bytes(row.data).replace(shoe, name)),
+            )
+            if position == events:
+                return
+
+
+def passes(log: Path, advance: Advance) -> tuple[list[Pass], list[Pass]]:
+    """Passes of product and floor over a log, by turns."""
+    product: list[Pass] = []
+    floor: list[Pass] = []
+    for done in range(1, _PASSES + 1):
+        product.append(_pass("product", log))
+        floor.append(_pass("floor", log))
+        advance(done)
+    return product, floor
+
+
+def figure(product: list[Pass], floor: list[Pass]) -> Figure:
+    """What is said of the passes, in microseconds an event."""
+    p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
+    floor_p50, floor_p99 = percentiles([each.seconds * _US / each.events for each in floor])
+    peak = max(each.peak_mb for each in product)
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=2),
+        name="replay",
+        unit="us",
+        samples=len(product),
+        goal=(
+            f"ratio_p50 <= {RATIO_P50_MOST:g} an event, under {MEMORY_MOST_MB:g} MB "
+            "however long the log"
+        ),
+        met=p50 <= RATIO_P50_MOST * floor_p50 and peak < MEMORY_MOST_MB,
+        detail={
+            "events": float(product[0].events),
+            "peak_mb": round(peak, 1),
+            "floor_peak_mb": round(max(each.peak_mb for each in floor), 1),
+            "load": round(os.getloadavg()[0], 2),
+        },
+    )
+
+
+def _beside_peer(product: list[Pass], log: Path, store: Path) -> Figure:
+    """The product beside pyeventsourcing, which rebuilds the same coups from a store of its own."""
+    if find_spec("eventsourcing") is None:
+        return unmeasured(
+            _PEER, "eventsourcing is not installed: pip install -r requirements/bench.txt"
+        )
+    _run("benchmarks.table.peer", "write", str(log), str(store), str(_PEER_EVENTS))
+    peer = [_pass("read", store, "benchmarks.table.peer") for _ in range(_PEER_PASSES)]
+    return peer_figure(product, peer)
+
+
+def peer_figure(product: list[Pass], peer: list[Pass]) -> Figure:
+    """What is said of product and peer, in microseconds an event; the floor's place is the peer's.
+
+    Args:
+        product: passes over the whole log.
+        peer: passes over as much of it as its store was given; an event costs it always the same.
+    """
+    p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
+    peer_p50, peer_p99 = percentiles([each.seconds * _US / each.events for each in peer])
+    return Figure.of(
+        beside((p50, p99), (peer_p50, peer_p99), digits=2, ratio_digits=3),
+        name=_PEER,
+        unit="us",
+        samples=len(peer),
+        goal=f"{PEER_TIMES:g} times as fast as pyeventsourcing, here as the floor",
+        met=p50 * PEER_TIMES <= peer_p50,
+        detail={
+            "times": round(peer_p50 / p50, 1),
+            "events": float(peer[0].events),
+            "load": round(os.getloadavg()[0], 2),
+        },
+    )
+
+
+def _pass(role: str, log: Path, module: str = "benchmarks.table.replay") -> Pass:
+    return msgspec.json.decode(_run(module, role, str(log)), type=Pass)
+
+
+def _run(module: str, *words: str) -> bytes:
+    command = [sys.executable, "-m", module, *words]
+    return subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603 - our own modules
+
+
+def _product(log: Path) -> int:
+    with reading(log) as source:
+        return state_at(source, source.end).position
+
+
+def _floor(log: Path) -> int:
+    envelopes = msgspec.json.Decoder(Envelope)
+    data = {key: msgspec.json.Decoder(kind) for key, kind in TABLE_EVENTS.items()}
+    done = 0
+    with closing(sqlite3.connect(f"{log.as_uri()}?mode=ro", uri=True)) as db:
+        for _, stored, _ in db.execute(_FLOOR_ROWS):
+            envelope = envelopes.decode(stored)
+            data[envelope.type, envelope.v].decode(envelope.data)
+            hashlib.sha256(stored).digest()
+            done += 1
+    return done
+
+
+def _main(role: str, log: str) -> None:
+    run = _product if role == "product" else _floor
+    begun = time.process_time()
+    events = run(Path(log))
+    seconds = time.process_time() - begun
+    sys.stdout.buffer.write(
+        msgspec.json.encode(Pass(seconds=seconds, events=events, peak_mb=peak_mb()))
+    )
+
+
+def peak_mb() -> float:
+    """The most memory that this process ever had resident; `getrusage` counts its parent's, too."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return int(peak) * _MB_PER_KB
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,180 @@
+"""How long one coup with very many wagers takes to be settled durably, beside writing it down.
+
+Product: a table on its log hears the shoe's result, judges, settles every wager, and has it all on
+the disk, as `table_core.service.table_writer` does it. Floor: msgspec encodes the fields of the
+same events, which are inserted into SQLite in one commit, WAL and synchronous=FULL both. By turns,
+on one disk.
+"""
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+import msgspec
+
+from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.rows import Options
+from benchmarks.table.core import numbered
+from events.cards import Card, Hand
+from events.clock import SystemClock
+from events.commands.play import (
+    ANSWER_ACCEPTED,
+    CloseBetting,
+    Command,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    WagerRequest,
+)
+from events.errors import OurBug
+from events.log.store import EventLog
+from events.mqtt.topics import Topics
+from events.types.envelope import decode_entry
+from events.types.shoe_reports import AnyReport, CardDrawn, DeviceResult, LinkOpen, LinkUp
+from events.types.table import CoupSettled, TableEvent
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table_writer import Table
+
+__all__ = ["RATIO_MOST", "WAGERS", "measure"]
+
+WAGERS: Final = 10_000
+"""In the coup, unless said otherwise."""
+
+RATIO_MOST: Final = 6.0
+_SAMPLES: Final = 20
+_A_COMMAND: Final = 500
+_SEATS: Final = 7
+_BETS: Final = ("player", "banker", "tie")
+_STAKE: Final = 1_000
+# Banker wins with 9 to 7, so that a third of the wagers pays commission.
+_CARDS: Final = (
+    (Hand.PLAYER, 1, Card.H3),
+    (Hand.BANKER, 1, Card.S4),
+    (Hand.PLAYER, 2, Card.D4),
+    (Hand.BANKER, 2, Card.C5),
+)
+_COPIES: Final = 8  # of each face in a shoe
+_MS: Final = 1_000
+
+
+def measure(options: Options) -> list[Figure]:
+    """The row `settle`."""
+    wagers, samples = options.events or WAGERS, min(options.samples, _SAMPLES)
+    product, floor = [], []
+    with (
+        options.folder() as folder,
+        options.progress("coups", samples) as advance,
+        EventLog.open(folder / "table.sqlite", "bench/t1") as log,
+        _bare(folder) as bare,
+    ):
+        play = _Play(log)
+        for done in range(1, samples + 1):
+            play.up_to_the_result(wagers)
+            before, began = log.position, perf_counter()
+            play.say(DeviceResult(winner="banker"))
+            product.append((perf_counter() - began) * _MS)
+            events = [decode_entry(each.stored).data for each in log.read(before + 1)]
+            _require_settled(events, wagers)
+            floor.append(_written(bare, events))
+            advance(done)
+    return [_figure(product, floor, wagers)]
+
+
+def _figure(product: list[float], floor: list[float], wagers: int) -> Figure:
+    p50, p99 = percentiles(product)
+    floor_p50, floor_p99 = percentiles(floor)
+    return Figure.of(
+        beside((p50, p99), (floor_p50, floor_p99), digits=2),
+        name="settle",
+        unit="ms",
+        samples=len(product),
+        goal=f"ratio_p50 <= {RATIO_MOST:g}",
+        met=p50 <= RATIO_MOST * floor_p50,
+        detail={"wagers": float(wagers), "load": round(os.getloadavg()[0], 2)},
+    )
+
+
+class _Play:
+    """A table on its log, and what is said to it."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._table = Table(
+            log,
+            Topics("bench", "t1"),
+            load_rulebook("au-commission"),
+            SystemClock(),
+            roles={"all": frozenset({"dealer", "wagers"})},
+        )
+        self._asked = self._said = 0
+        self.say(LinkOpen(transport="bench"), LinkUp())
+        self._coups = 0
+
+    def up_to_the_result(self, wagers: int) -> None:
+        """A coup with so many wagers, of which only the shoe's own result is missing."""
+        if self._coups % _COPIES == 0:  # the same four cards come again and again
+            self._next_shoe(self._coups // _COPIES)
+        self._coups += 1
+        self._ask(OpenBetting(transaction=self._transaction()))
+        for first in range(0, wagers, _A_COMMAND):
+            asked = tuple(map(_wager, range(first, min(first + _A_COMMAND, wagers))))
+            self._ask(PlaceWager(transaction=self._transaction(), wagers=asked))
+        self._ask(CloseBetting(transaction=self._transaction()))
+        self.say(*(CardDrawn(hand=hand, number=place, face=face) for hand, place, face in _CARDS))
+
+    def _next_shoe(self, number: int) -> None:
+        if number:
+            self._ask(EndShoe(transaction=self._transaction(), reason="bench"))
+        self._ask(LoadShoe(transaction=self._transaction(), shoe=f"20261128-{number + 1:02}"))
+
+    def say(self, *reports: AnyReport) -> None:
+        for report in reports:
+            self._said += 1
+            self._table.hear(numbered(self._said, report))
+
+    def _transaction(self) -> str:
+        self._asked += 1
+        return f"bench-{self._asked}"
+
+    def _ask(self, command: Command) -> None:
+        answer = self._table.ask("all", command, caught_up=True)
+        if answer.result != ANSWER_ACCEPTED:
+            raise OurBug(f"the bench's table refuses: {answer.text}")
+
+
+def _wager(number: int) -> WagerRequest:
+    """One each of as many patrons: on one side or the other, or the tie."""
+    return WagerRequest(
+        seat=number % _SEATS + 1,
+        bet=_BETS[number % len(_BETS)],
+        stake=_STAKE,
+        patron=f"p{number}",
+    )
+
+
+def _require_settled(events: Sequence[TableEvent], wagers: int) -> None:
+    lines = sum(len(e.settlement.lines) for e in events if isinstance(e, CoupSettled))
+    if lines != wagers:
+        raise OurBug(f"{lines} of {wagers} wagers were settled")
+
+
+def _bare(folder: Path) -> "closing[sqlite3.Connection]":
+    db = sqlite3.connect(folder / "bare.sqlite", isolation_level=None)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=FULL")
+    db.execute("CREATE TABLE event (position INTEGER PRIMARY KEY, bytes BLOB NOT NULL)")
+    return closing(db)
+
+
+def _written(db: sqlite3.Connection, events: Sequence[TableEvent]) -> float:
+    encoder = msgspec.json.Encoder()
+    began = perf_counter()
+    rows = [(encoder.encode(event),) for event in events]
+    db.execute("BEGIN IMMEDIATE")
+    db.executemany("INSERT INTO event (bytes) VALUES (?)", rows)
+    db.execute("COMMIT")
+    return (perf_counter() - began) * _MS

@@ -1,0 +1,61 @@
+"""Requests to the table, asked again until they are answered: a broker may lose either."""
+
+import asyncio
+from typing import Final
+
+import msgspec
+import structlog
+
+from events.commands.play import Answer, Command
+from events.commands.registry import COMMAND_NAMES
+from events.mqtt.bus import Bus, Message
+from events.mqtt.topics import Topics
+
+__all__ = ["Asker"]
+
+# Well over the few milliseconds of a healthy table, and short enough to bridge a broker's restart.
+_ANSWER_S: Final = 1.0
+
+_encoder: Final = msgspec.json.Encoder()
+_answers: Final = msgspec.json.Decoder(Answer)
+_log: Final = structlog.get_logger()
+
+
+class Asker:
+    """Asks as one user.
+
+    Args:
+        topics: the table.
+        user: the login.
+    """
+
+    def __init__(self, topics: Topics, user: str) -> None:
+        self._topics = topics
+        self._user = user
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+
+    async def ask(self, bus: Bus, command: Command) -> Answer:
+        """Send `command` as often as it takes, and return the table's answer."""
+        topic = self._topics.request(self._user, COMMAND_NAMES[type(command)])
+        body = _encoder.encode(command)
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting[command.transaction] = answered
+        try:
+            while True:
+                await bus.publish(topic, body)
+                done, _ = await asyncio.wait({answered}, timeout=_ANSWER_S)
+                if done:
+                    return answered.result()
+        finally:
+            del self._waiting[command.transaction]
+
+    async def on_answer(self, message: Message) -> None:
+        """The handler of `response/<user>`."""
+        try:
+            answer = _answers.decode(message.payload)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            _log.error("answer.unreadable", topic=message.topic, reason=str(error))
+            return
+        waiting = self._waiting.get(answer.transaction)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)

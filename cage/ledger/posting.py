@@ -1,0 +1,351 @@
+"""From an event to balanced entries. Pure: a fold with nothing but sums in it.
+
+    wagers placed         seat +stake     pool -stake
+    a wager that loses    pool +stake     win -stake
+    one that wins         pool +stake     win +winnings    seat -(stake + winnings)
+    returned or void      pool +stake     seat -stake
+    commission accrued    outstanding +c  commission -c
+        collected         collected +c    outstanding -c
+
+A settlement is booked before commission, whatever its timing; the commission's own events book
+that. A settlement that is taken back is booked again with every sign turned round, by an entry of
+its own: nothing is ever edited. What an entry does not say in itself (a wager that is taken back
+is named by its id alone) the state holds: the layout of one coup, and what seats owe.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from cage.ledger.accounts import LAID
+from cage.ledger.chips import CHIP_FACTS, chip_entry
+from cage.ledger.entries import Books, Entry, Owing, Posting
+from events.errors import LedgerError
+from events.types.chips import ChipFact
+from events.types.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionRecovered,
+    CommissionReturned,
+    CommissionReversed,
+    CommissionUncollected,
+    SeatAmount,
+)
+from events.types.corrections import HandsCorrected, WagerCorrected
+from events.types.table import (
+    BettingOpened,
+    CoupSettled,
+    CoupVoided,
+    Refund,
+    Settlement,
+    SettlementLine,
+    ShoeLoaded,
+    TableEvent,
+    Wager,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from events.types.wagers import WagersVoided
+
+__all__ = [
+    "BOOKED",
+    "REVERSAL",
+    "Recall",
+    "post",
+    "reversal_ref",
+    "reversed_postings",
+]
+
+REVERSAL: Final = "reversal"
+"""The kind of an entry that takes a settlement back; that of any other is its event's type."""
+
+# Commission that is taken with the settlement itself: nobody ever owes it.
+_AT_ONCE: Final = frozenset({"deduct", "prepaid"})
+
+
+Recall = Callable[[str], Sequence[Posting] | None]
+"""Settlement id to its postings; None where it was never booked."""
+
+
+def post(
+    books: Books, event: TableEvent, *, event_id: str, recall: Recall
+) -> tuple[Books, tuple[Entry, ...]]:
+    """Book an event: the books after it, and its entries, none where no value moves.
+
+    Args:
+        books: as the events before it left them.
+        event: what happened.
+        event_id: its envelope's.
+        recall: the settlements that were booked.
+
+    Raises:
+        LedgerError: it contradicts itself or what was booked; nothing is booked.
+    """
+    rule = _RULES.get(type(event))
+    if rule is None:
+        return books, ()
+    if isinstance(event, CoupSettled):
+        return books, _settled(event.settlement, recall)
+    if isinstance(event, ChipFact):
+        return books, (chip_entry(event, ref=event_id, shoe=books.shoe),)
+    books, postings = rule(books, event)
+    if postings is None:
+        return books, ()
+    coup = getattr(event, "coup", None) or ""
+    entry = Entry(
+        ref=event_id,
+        kind=event.TYPE,
+        coup=coup,
+        shoe=_shoe_of(coup) or books.shoe,
+        postings=_merged(postings),
+    )
+    return books, (entry,)
+
+
+def reversed_postings(postings: Iterable[Posting]) -> tuple[Posting, ...]:
+    """The same with every sign turned round."""
+    return tuple(replace(each, amount=-each.amount) for each in postings)
+
+
+def reversal_ref(settlement_id: str) -> str:
+    """The reference of the entry that takes a settlement back: there can only be one."""
+    return f"{settlement_id}/{REVERSAL}"
+
+
+# ---- settlements ----
+
+
+def _settled(settlement: Settlement, recall: Recall) -> tuple[Entry, ...]:
+    entry = Entry(
+        ref=settlement.settlement_id,
+        kind=CoupSettled.TYPE,
+        coup=settlement.coup,
+        shoe=_shoe_of(settlement.coup),
+        phase=settlement.phase,
+        rulebook=settlement.rulebook,
+        postings=_merged(_of_lines(settlement)),
+    )
+    if settlement.reverses is None:
+        return (entry,)
+    before = recall(settlement.reverses)
+    if before is None:
+        raise LedgerError(
+            f"settlement {entry.ref} takes back {settlement.reverses}, which was never booked"
+        )
+    back = replace(
+        entry,
+        ref=reversal_ref(settlement.reverses),
+        kind=REVERSAL,
+        reverses=settlement.reverses,
+        postings=tuple(sorted(reversed_postings(before))),
+    )
+    return (back, entry)
+
+
+def _of_lines(settlement: Settlement) -> list[Posting]:
+    said = (settlement.staked, settlement.paid, settlement.commission)
+    lines = settlement.lines
+    summed = (
+        sum(line.stake for line in lines if line.kind != "promo"),
+        sum(line.paid for line in lines),
+        sum(line.commission for line in lines),
+    )
+    if said != summed:
+        raise LedgerError(
+            f"settlement {settlement.settlement_id} says staked, paid, commission {said}, "
+            f"and its lines come to {summed}"
+        )
+    return [posting for line in lines for posting in _of_line(settlement, line)]
+
+
+def _of_line(settlement: Settlement, line: SettlementLine) -> Iterable[Posting]:
+    token = line.kind == "promo"
+    giver, lies = LAID[line.kind]
+    lost = line.stake if line.result == "lose" and not token else 0
+    back = 0 if token else line.stake - lost
+    handed = line.paid + line.commission
+    if handed != back + line.winnings:
+        raise LedgerError(
+            f"settlement {settlement.settlement_id}: wager {line.wager} is paid {line.paid} and "
+            f"keeps back {line.commission}, but {back + line.winnings} is due"
+        )
+    where, whose = (line.seat, line.bet, line.result), line.patron or ""
+    yield Posting(lies, *where, line.stake, whose)
+    if token:
+        yield Posting(
+            "promo" if line.result == "void" else "promo_used", *where, -line.stake, whose
+        )
+        giver = "seat"  # what a token wins is paid in chips
+    yield Posting(giver, *where, -handed, whose)
+    yield Posting("win", *where, line.winnings - lost, whose)
+
+
+# ---- wagers ----
+
+# No postings are an entry too; None is nothing that the ledger speaks of.
+_Booked = tuple[Books, Iterable[Posting] | None]
+
+
+def _lay(wagers: Iterable[Wager], sign: int, result: str = "") -> Iterable[Posting]:
+    for wager in wagers:
+        giver, lies = LAID[wager.kind]
+        where, whose = (wager.seat, wager.bet, result), wager.patron or ""
+        yield Posting(giver, *where, sign * wager.stake, whose)
+        yield Posting(lies, *where, -sign * wager.stake, whose)
+
+
+def _placed(books: Books, event: WagersPlaced) -> _Booked:
+    return replace(books, layout=(*books.layout, *event.wagers)), _lay(event.wagers, 1)
+
+
+def _withdrawn(books: Books, event: WagersWithdrawn) -> _Booked:
+    gone = [_on_layout(books, name) for name in event.wagers]
+    left = tuple(wager for wager in books.layout if wager not in gone)
+    return replace(books, layout=left), _lay(gone, -1)
+
+
+def _refunded(books: Books, event: WagersVoided | CoupVoided) -> _Booked:
+    back = [_refund(books, refund) for refund in event.refunds]
+    left = tuple(wager for wager in books.layout if wager not in back)
+    return replace(books, layout=left), _lay(back, -1, "void")
+
+
+def _refund(books: Books, refund: Refund) -> Wager:
+    wager = _on_layout(books, refund.wager)
+    if (wager.seat, wager.stake) != (refund.seat, refund.stake):
+        raise LedgerError(
+            f"wager {wager.id} of seat {wager.seat} is {wager.stake}, "
+            f"and {refund.stake} goes back to seat {refund.seat}"
+        )
+    return wager
+
+
+def _on_layout(books: Books, name: str) -> Wager:
+    for wager in books.layout:
+        if wager.id == name:
+            return wager
+    raise LedgerError(f"wager {name} goes back, and was never laid")
+
+
+def _corrected(books: Books, event: WagerCorrected) -> _Booked:
+    """The chips follow at once; a settlement that had taken the wager is taken back behind it."""
+    layout = books.layout
+    was, now = ((each,) if each else () for each in (event.was, event.wager))
+    if any(wager.id == each.id for wager in layout for each in was):
+        others = (wager for wager in layout if wager.id not in {each.id for each in was})
+        layout = (*others, *now)
+    elif now and not was:
+        layout = (*layout, *now)
+    return replace(books, layout=layout), [*_lay(was, -1), *_lay(now, 1)]
+
+
+# ---- commission ----
+
+# (account, sign) of each amount; a debit is positive.
+_Sides = tuple[tuple[str, int], ...]
+_PREPAID: Final[_Sides] = (("seat", 1), ("laid", -1))
+_RETURNED: Final[_Sides] = (("laid", 1), ("seat", -1))
+_ACCRUED: Final[_Sides] = (("outstanding", 1), ("commission", -1))
+_TAKEN: Final[_Sides] = (("collected", 1), ("outstanding", -1))
+_COLLECTED: Final[dict[str, _Sides]] = {
+    "deducted": _TAKEN,
+    "paid": _TAKEN,
+    "prepaid": (*_TAKEN, *_RETURNED),
+}
+_UNCOLLECTED: Final[_Sides] = (("uncollected", 1), ("outstanding", -1))
+_RECOVERED: Final[_Sides] = (("recovered", 1), ("uncollected", -1))
+_OWING: Final = frozenset(Owing.__struct_fields__) - {"seat"}
+
+
+def _by(sides: _Sides) -> Callable[[Books, Any], _Booked]:
+    return lambda books, event: _moved(books, event.amounts, sides)
+
+
+def _collected(books: Books, event: CommissionCollected) -> _Booked:
+    sides = _COLLECTED.get(event.method)
+    if sides is None:
+        raise LedgerError(f"commission collected in an unknown way, {event.method!r}")
+    return _moved(books, event.amounts, sides)
+
+
+def _reversed(books: Books, event: CommissionReversed) -> _Booked:
+    """What is still owed or given up falls away; what was taken goes back."""
+    postings: list[Posting] = []
+    for amount in event.amounts:
+        owing = next((each for each in books.owing if each.seat == amount.seat), Owing(0))
+        sides = [("commission", amount.amount)]
+        left = amount.amount
+        if event.timing not in _AT_ONCE:
+            for account in ("outstanding", "uncollected"):
+                off = min(left, getattr(owing, account))
+                sides.append((account, -off))
+                left -= off
+        collected = min(left, owing.collected)
+        sides += [("collected", -collected), ("recovered", collected - left)]
+        made = [Posting(account, amount.seat, "", "", moved) for account, moved in sides]
+        books = _owed(books, made)
+        postings += made
+    return books, postings
+
+
+def _moved(books: Books, amounts: Iterable[SeatAmount], sides: _Sides) -> _Booked:
+    postings = [
+        Posting(account, each.seat, "", "", sign * each.amount)
+        for each in amounts
+        for account, sign in sides
+    ]
+    return _owed(books, postings), postings
+
+
+def _owed(books: Books, postings: Iterable[Posting]) -> Books:
+    """The books with what the postings do to what seats owe."""
+    seats = {each.seat: each for each in books.owing}
+    for posting in postings:
+        if posting.account in _OWING:
+            was = seats.get(posting.seat, Owing(posting.seat))
+            now = getattr(was, posting.account) + posting.amount
+            seats[posting.seat] = replace(was, **{posting.account: now})
+    return replace(books, owing=tuple(seats[seat] for seat in sorted(seats)))
+
+
+# ---- all ----
+
+
+def _merged(postings: Iterable[Posting]) -> tuple[Posting, ...]:
+    """One posting for each account, seat, bet, result and patron; none that is nothing."""
+    sums: dict[tuple[str, int, str, str, str], int] = {}
+    for each in postings:
+        key = (each.account, each.seat, each.bet, each.result, each.patron)
+        sums[key] = sums.get(key, 0) + each.amount
+    made = (Posting(*key[:-1], amount, key[-1]) for key, amount in sorted(sums.items()) if amount)
+    return tuple(made)
+
+
+def _shoe_of(coup: str) -> str:
+    return coup.partition("/")[0]
+
+
+_RULES: Final[dict[type[TableEvent], Callable[[Books, Any], _Booked]]] = {
+    ShoeLoaded: lambda books, event: (replace(books, shoe=event.shoe), None),
+    BettingOpened: lambda books, _: (replace(books, layout=()), None),
+    WagersPlaced: _placed,
+    WagersWithdrawn: _withdrawn,
+    WagersVoided: _refunded,
+    CoupVoided: _refunded,
+    WagerCorrected: _corrected,
+    CommissionPrepaid: _by(_PREPAID),
+    CommissionReturned: _by(_RETURNED),
+    CommissionAccrued: _by(_ACCRUED),
+    CommissionCollected: _collected,
+    CommissionUncollected: _by(_UNCOLLECTED),
+    CommissionRecovered: _by(_RECOVERED),
+    CommissionReversed: _reversed,
+    CoupSettled: lambda books, _: (books, None),  # `post` books it itself
+    HandsCorrected: lambda books, event: (books, () if event.counts_again else None),
+    **dict.fromkeys(CHIP_FACTS, lambda books, _: (books, None)),  # booked whole
+}
+
+BOOKED: Final = frozenset(kind.TYPE for kind in _RULES)
+"""The types of events that `post` looks at."""

@@ -1,0 +1,197 @@
+"""A ledger as its readers see it: balances, statements, rows. One snapshot; nothing is written."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, Final
+
+from msgspec import Struct
+from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
+
+from cage.ledger.database import engine_of, explained, require_current
+from cage.ledger.entries import Posting
+from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
+
+__all__ = ["BY", "Balance", "Booked", "Filter", "Ledger", "reading"]
+
+BY: Final[dict[str, ColumnElement[Any]]] = {
+    "shoe": ENTRY.c.shoe,
+    "day": ENTRY.c.day,
+    "seat": POSTING.c.seat,
+    "bet": POSTING.c.bet,
+}
+"""What sums can be taken by."""
+
+_FETCH: Final = 1_000
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which postings are meant; None means all.
+
+    Args:
+        table: `<site>/<table>`.
+        shoe: the shoe's id.
+        day: the business day, YYYY-MM-DD.
+        coup: the coup's id.
+        seat: 1 to 99; 0 is nobody's.
+        bet: the bet's id.
+    """
+
+    table: str | None = None
+    shoe: str | None = None
+    day: str | None = None
+    coup: str | None = None
+    seat: int | None = None
+    bet: str | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """The same for the database."""
+        columns: dict[str, ColumnElement[Any]] = {
+            "table": BOOK.c.stream,
+            "coup": ENTRY.c.coup,
+            **BY,
+        }
+        asked = ((columns[name], getattr(self, name)) for name in self.__struct_fields__)
+        return [column == value for column, value in asked if value is not None]
+
+
+class Balance(Struct, frozen=True, kw_only=True):
+    """The accounts of one table, of one shoe, day, seat or bet of it.
+
+    Args:
+        table: `<site>/<table>`.
+        key: which shoe, day, seat or bet; empty where all are meant.
+        accounts: account to balance, minor units; a debit is positive.
+    """
+
+    table: str
+    key: str
+    accounts: dict[str, int]
+
+
+class Booked(Struct, frozen=True, kw_only=True):
+    """One entry as it stands in the ledger."""
+
+    table: str
+    position: int
+    part: int
+    ref: str
+    kind: str
+    day: str
+    at: str
+    shoe: str
+    coup: str
+    phase: int
+    rulebook: str
+    reverses: str
+    detail: str
+    postings: tuple[Posting, ...]
+
+
+class Ledger:
+    """One snapshot of a ledger. Use `reading`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def tables(self) -> list[str]:
+        """Whose books there are."""
+        return list(self.connection.scalars(select(BOOK.c.stream).order_by(BOOK.c.stream)))
+
+    def rulebooks(self, chosen: Filter) -> list[str]:
+        """By which rulebooks the chosen settlements were made."""
+        asked = _joined(ENTRY.c.rulebook).where(ENTRY.c.rulebook != "", *chosen.conditions())
+        return sorted(self.connection.scalars(asked.distinct()))
+
+    def cursor(self, table: str) -> tuple[int, bytes] | None:
+        """How far a table's log has been read, and the chain up to there; None without a book."""
+        asked = select(BOOK.c.position, BOOK.c.hash).where(BOOK.c.stream == table)
+        row = self.connection.execute(asked).one_or_none()
+        return None if row is None else (row.position, bytes.fromhex(row.hash))
+
+    def balances(self, chosen: Filter, by: str | None = None) -> list[Balance]:
+        """The accounts' balances, table by table, key by key."""
+        key = [BY[by]] if by else []
+        asked = (
+            _joined(BOOK.c.stream, *key, POSTING.c.account, func.sum(POSTING.c.amount))
+            .where(*chosen.conditions())
+            .group_by(BOOK.c.stream, *key, POSTING.c.account)
+            .order_by(BOOK.c.stream, *key, POSTING.c.account)
+        )
+        found: dict[tuple[str, str], dict[str, int]] = {}
+        for table, *keys, account, amount in self.connection.execute(asked):
+            found.setdefault((table, "".join(map(str, keys))), {})[account] = int(amount)
+        return [
+            Balance(table=table, key=name, accounts=accounts)
+            for (table, name), accounts in found.items()
+        ]
+
+    def posted(self, table: str, ref: str) -> tuple[int, tuple[Posting, ...]] | None:
+        """Position and postings of one entry; None where there is none of that reference."""
+        here = (BOOK.c.stream == table, ENTRY.c.ref == ref)
+        found = select(ENTRY.c.position).join(BOOK, BOOK.c.id == ENTRY.c.book)
+        position = self.connection.scalars(found.where(*here)).one_or_none()
+        if position is None:
+            return None
+        columns = (POSTING.c[name] for name in Posting.__struct_fields__)
+        rows = _joined(*columns).where(*here).order_by(POSTING.c.line)
+        return position, tuple(Posting(*row) for row in self.connection.execute(rows))
+
+    def unbalanced(self) -> list[tuple[str, int, int]]:
+        """(table, position, sum) of entries that do not sum to zero: none, ever."""
+        total = func.sum(POSTING.c.amount)
+        place = (BOOK.c.stream, POSTING.c.position)
+        asked = _joined(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
+        return [(row[0], row[1], int(row[2])) for row in self.connection.execute(asked)]
+
+    def entries(self, chosen: Filter) -> Generator[Booked, None, None]:
+        """Entries in the order in which they were booked, with the postings that are meant."""
+        there = ENTRY.outerjoin(POSTING, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+        asked = (
+            select(
+                BOOK.c.stream,
+                *(column for column in ENTRY.c if column.name != "book"),
+                *(POSTING.c[name] for name in Posting.__struct_fields__),
+            )
+            .select_from(there)
+            .where(*chosen.conditions())
+            .order_by(BOOK.c.stream, ENTRY.c.position, ENTRY.c.part, POSTING.c.line)
+        )
+        options = {"yield_per": _FETCH}
+        with self.connection.execute(asked, execution_options=options) as rows:
+            for _, group in groupby(rows, key=lambda row: (row.stream, row.position, row.part)):
+                yield _booked(list(group))
+
+
+def _joined(*columns: Any) -> Select[Any]:
+    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    return select(*columns).select_from(there)
+
+
+def _booked(rows: list[Row[Any]]) -> Booked:
+    first = rows[0]._mapping  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+    fields = {name: first[name] for name in Booked.__struct_fields__ if name in first}
+    postings = tuple(
+        Posting(*(getattr(row, name) for name in Posting.__struct_fields__))
+        for row in rows
+        if row.account is not None
+    )
+    return Booked(**fields | {"table": first["stream"], "postings": postings})
+
+
+@contextmanager
+def reading(url: URL) -> Iterator[Ledger]:
+    """Open a ledger for reading, as of one moment; whoever writes goes on.
+
+    Raises:
+        InputError: there is no such file.
+        LedgerUnavailable: the database does not answer.
+        LedgerError: it holds no ledger of this build's version.
+    """
+    with explained(url):
+        engine = engine_of(url, create=False)
+        if engine.dialect.name == "postgresql":
+            engine = engine.execution_options(isolation_level="REPEATABLE READ")
+        with engine.connect() as connection:
+            require_current(connection, url)
+            yield Ledger(connection)

@@ -1,0 +1,198 @@
+"""The table's chip inventory as a report: each float, its drop and hold, held against the wagers.
+
+Between two counts of the tray chips come and go in three ways only: with the cage, by slips; with
+the wagers, won and lost; and to those who bought chips, whose money lies in the drop box. So
+
+    movement = closing + credits - opening - fills     what the tray gained beside the cage's slips
+    won      = stakes lost - winnings + commission taken, while the float was open
+    drop due = won - movement                          what the boxes must hold, by the wagers
+    win      = movement + drop                         by the count
+    difference = win - won = drop - drop due           nothing, or somebody must say why
+    hold     = win / drop                              by the count, else won / drop due
+
+The arithmetic of the casinos' own books, in which win is closing + credits + drop - opening - fills
+(docs/cage.md works an example). A float that is still open is taken as of its last count.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+from sqlalchemy import func, select
+
+from cage.ledger.chips import day_of
+from cage.ledger.reading import Filter, Ledger
+from cage.ledger.sql_tables import POSTING
+from cage.reports.float_facts import BoxLine, FloatFacts, MoveLine, MoveRow, floats_of, sum_of
+
+__all__ = ["DenominationLine", "FloatReport", "float_reports"]
+
+_WON: Final = {"win": -1, "collected": 1, "recovered": 1}
+"""The accounts whose chips come to the tray with wagers, and with which sign they stand there."""
+_EVER: Final = 2**63  # behind every position
+
+
+class DenominationLine(Struct, frozen=True, kw_only=True):
+    """Pieces of one denomination; `closing` is None before the first count behind the opening."""
+
+    denomination: int
+    opening: int
+    fills: int
+    credits: int
+    closing: int | None
+
+
+class FloatReport(Struct, frozen=True, kw_only=True):
+    """One float. Amounts in minor units; None where a count is wanting.
+
+    Args:
+        table: `<site>/<table>`.
+        float_id: `YYYYMMDD-NN`.
+        day: its business day.
+        currency: ISO 4217.
+        opened: when, RFC 3339.
+        counted: when the count behind `closing` was made; empty before the first.
+        closed: whether that count was the last.
+        opening: counted at the opening.
+        fills: what the cage brought.
+        credits: what it took.
+        closing: counted at the end, or last; None before the first count.
+        movement: closing and credits less opening and fills.
+        won: by the wagers, up to `counted`, commission taken among it.
+        drop_due: what the boxes must hold by the wagers.
+        drop: what they held; None until one is counted.
+        win: by the count of the boxes; None while the float is open.
+        difference: win less won.
+        hold: win by drop, as a ratio to four places; None where nothing was dropped.
+        opening_difference: opening less the closing of the float before; None for the first.
+        repeated: slips whose number another float of this table has as well.
+        denominations: pieces, by size.
+        moves: every count and slip, in order.
+        boxes: every box.
+    """
+
+    table: str
+    float_id: str
+    day: str
+    currency: str
+    opened: str
+    counted: str
+    closed: bool
+    opening: int
+    fills: int
+    credits: int
+    closing: int | None
+    movement: int | None
+    won: int | None
+    drop_due: int | None
+    drop: int | None
+    win: int | None
+    difference: int | None
+    hold: float | None
+    opening_difference: int | None
+    repeated: tuple[str, ...]
+    denominations: tuple[DenominationLine, ...]
+    moves: tuple[MoveLine, ...]
+    boxes: tuple[BoxLine, ...]
+
+
+def float_reports(ledger: Ledger, chosen: Filter) -> list[FloatReport]:
+    """A report for each float, in order, table by table.
+
+    Args:
+        ledger: one snapshot.
+        chosen: of it, the table and the day count; a tray knows no shoes, seats or bets.
+
+    Raises:
+        LedgerError: an entry does not hold its fact, or one is of a float that was not opened.
+    """
+    found: list[FloatReport] = []
+    for table, floats in floats_of(ledger, chosen.table).items():
+        used = Counter(key for each in floats for key in each.slips)
+        before: FloatFacts | None = None
+        for each in floats:
+            if chosen.day in {None, day_of(each.float_id)}:
+                found.append(_report(ledger, table, each, before, used))
+            before = each
+    return found
+
+
+def _report(
+    ledger: Ledger,
+    table: str,
+    each: FloatFacts,
+    before: FloatFacts | None,
+    used: Counter[tuple[str, str]],
+) -> FloatReport:
+    opening, last = each.opening.line.amount, each.last
+    end = last.position if last else _EVER
+    fills, credits_ = (sum_of(each.moved(move, end)) for move in ("fill", "credit"))
+    movement = last.line.amount + credits_ - opening - fills if last else None
+    won = _won(ledger, each, last) if last else None
+    due = None if won is None or movement is None else won - movement
+    drop = sum(box.amount for box in each.boxes.values()) if each.boxes else None
+    win = None if drop is None or movement is None or not each.closing else movement + drop
+    left = before.closing if before else None
+    return FloatReport(
+        table=table,
+        float_id=each.float_id,
+        day=day_of(each.float_id),
+        currency=each.currency,
+        opened=each.opening.line.at,
+        counted=last.line.at if last else "",
+        closed=each.closing is not None,
+        opening=opening,
+        fills=fills,
+        credits=credits_,
+        closing=last.line.amount if last else None,
+        movement=movement,
+        won=won,
+        drop_due=due,
+        drop=drop,
+        win=win,
+        difference=None if win is None or won is None else win - won,
+        hold=_ratio(won, due) if win is None else _ratio(win, drop),
+        opening_difference=opening - left.line.amount if left else None,
+        repeated=tuple(f"{move} {name}" for move, name in each.slips if used[move, name] > 1),
+        denominations=tuple(_denominations(each, end)),
+        moves=tuple(row.line for row in sorted(each.rows.values(), key=lambda row: row.position)),
+        boxes=tuple(each.boxes.values()),
+    )
+
+
+def _ratio(win: int | None, drop: int | None) -> float | None:
+    return round(win / drop, 4) if win is not None and drop and drop > 0 else None
+
+
+def _won(ledger: Ledger, each: FloatFacts, last: MoveRow) -> int:
+    """What the wagers brought to the tray between the opening and a count."""
+    asked = (
+        select(POSTING.c.account, func.sum(POSTING.c.amount))
+        .where(
+            POSTING.c.book == each.book,
+            POSTING.c.account.in_(_WON),
+            POSTING.c.position > each.opening.position,
+            POSTING.c.position < last.position,
+        )
+        .group_by(POSTING.c.account)
+    )
+    return sum(_WON[account] * int(amount) for account, amount in ledger.connection.execute(asked))
+
+
+def _denominations(each: FloatFacts, end: int) -> Iterator[DenominationLine]:
+    pieces: dict[str, Counter[int]] = {}
+    for move in ("opening", "fill", "credit"):
+        pieces[move] = Counter()
+        for row in each.moved(move, end):
+            pieces[move].update({chip.denomination: chip.pieces for chip in row.chips})
+    last = each.last
+    closing = None if last is None else {chip.denomination: chip.pieces for chip in last.chips}
+    for size in sorted({*(s for counted in pieces.values() for s in counted), *(closing or ())}):
+        yield DenominationLine(
+            denomination=size,
+            opening=pieces["opening"][size],
+            fills=pieces["fill"][size],
+            credits=pieces["credit"][size],
+            closing=None if closing is None else closing.get(size, 0),
+        )

@@ -1,0 +1,182 @@
+"""What each patron wagered in a shoe or on a day: turnover, average wager, time, theoretical win.
+
+A patron is the opaque reference of the wagers, or the seat of those that have none. What was taken
+back with a settlement does not count, void wagers do not, and tokens are no money.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Select, case, func, select
+
+from cage.ledger.posting import REVERSAL
+from cage.ledger.reading import BY, Filter, Ledger
+from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
+from events.types.table import CoupSettled, WagersPlaced
+
+__all__ = ["Edges", "PatronReport", "patron_reports", "theoretical_of"]
+
+Edges = Mapping[tuple[str, str], Fraction]
+"""(rulebook, bet) to what the house keeps of a stake on average, commission included."""
+
+_SETTLED: Final = ENTRY.c.kind.in_((CoupSettled.TYPE, REVERSAL))
+_FIRST: Final = "/1"  # how the id of a settlement ends that takes nothing back
+_SEAT: Final = case((POSTING.c.patron != "", 0), else_=POSTING.c.seat)
+_WHO: Final[tuple[ColumnElement[Any], ...]] = (POSTING.c.patron, _SEAT)
+_MINUTE_S: Final = 60
+
+# (table, shoe or day), and (patron, seat)
+_Where = tuple[str, str]
+_Who = tuple[str, int]
+
+
+class PatronReport(Struct, frozen=True, kw_only=True):
+    """One patron in one shoe or on one day. Amounts in minor units.
+
+    Args:
+        patron: the opaque reference; empty where the wagers had none.
+        seat: their seat, where they had none; else 0.
+        coups: in which money was wagered.
+        turnover: the stakes, those that were pushed among them.
+        average: turnover by coups, to the nearest unit.
+        minutes: from the first wager to the last settlement, shoe by shoe.
+        win: the house's, before commission.
+        theoretical: what the house keeps of that turnover on average; None where odds are unknown.
+    """
+
+    patron: str
+    seat: int
+    coups: int
+    turnover: int
+    average: int
+    minutes: int
+    win: int
+    theoretical: int | None
+
+
+def patron_reports(
+    ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None
+) -> dict[_Where, tuple[PatronReport, ...]]:
+    """For each shoe or day of each table its patrons, those with references first.
+
+    Args:
+        ledger: one snapshot.
+        by: as of `cage.reports.report`.
+        chosen: which entries are meant.
+        edges: for the theoretical win.
+    """
+    key = (BOOK.c.stream, BY[by])
+    handles, wins = _wagered(ledger, key, chosen)
+    coups, times = _coups(ledger, key, chosen), _times(ledger, key, chosen)
+    found: dict[_Where, list[PatronReport]] = {}
+    for where, who in sorted(handles, key=lambda each: (each[0], each[1][0] == "", each[1])):
+        bets = handles[where, who]
+        turnover, played = sum(bets.values()), coups.get((where, who), 0)
+        if not turnover and not played:
+            continue
+        made = PatronReport(
+            patron=who[0],
+            seat=who[1],
+            coups=played,
+            turnover=turnover,
+            average=round(Fraction(turnover, played)) if played else 0,
+            minutes=round(times.get((where, who), 0) / _MINUTE_S),
+            win=wins.get((where, who), 0),
+            theoretical=theoretical_of(bets, edges),
+        )
+        found.setdefault(where, []).append(made)
+    return {where: tuple(made) for where, made in found.items()}
+
+
+def theoretical_of(handles: Mapping[tuple[str, str], int], edges: Edges | None) -> int | None:
+    """What the house keeps of such stakes on average, to the nearest unit.
+
+    Args:
+        handles: (rulebook, bet) to minor units.
+        edges: None, or one is missing that is needed: it is unknown.
+    """
+    if edges is None or any(amount and key not in edges for key, amount in handles.items()):
+        return None
+    exact = sum((amount * edges[key] for key, amount in handles.items() if amount), Fraction())
+    return round(exact)
+
+
+_Handles = dict[tuple[_Where, _Who], dict[tuple[str, str], int]]
+
+
+def _wagered(
+    ledger: Ledger, key: tuple[ColumnElement[Any], ...], chosen: Filter
+) -> tuple[_Handles, dict[tuple[_Where, _Who], int]]:
+    columns = (*key, *_WHO, ENTRY.c.rulebook, POSTING.c.bet, POSTING.c.account)
+    asked = _settled((*columns, func.sum(POSTING.c.amount)), ("pool", "win"), chosen)
+    handles: _Handles = {}
+    wins: dict[tuple[_Where, _Who], int] = {}
+    for table, name, patron, seat, rulebook, bet, account, amount in ledger.connection.execute(
+        asked.group_by(*columns)
+    ):
+        place = ((table, name), (patron, seat))
+        if account == "pool":
+            handles.setdefault(place, {})[rulebook, bet] = int(amount)
+        else:
+            wins[place] = wins.get(place, 0) - int(amount)
+    return handles, wins
+
+
+def _coups(
+    ledger: Ledger, key: tuple[ColumnElement[Any], ...], chosen: Filter
+) -> dict[tuple[_Where, _Who], int]:
+    """In how many coups something of a patron's stands."""
+    columns = (*key, *_WHO, ENTRY.c.coup)
+    names = ("stream", "name", "patron", "seat", "coup")
+    labelled = tuple(each.label(name) for each, name in zip(columns, names, strict=True))
+    standing = (
+        _settled(labelled, ("pool",), chosen)
+        .group_by(*columns)
+        .having(func.sum(POSTING.c.amount) > 0)
+        .subquery()
+    )
+    by = (standing.c.stream, standing.c.name, standing.c.patron, standing.c.seat)
+    rows = ledger.connection.execute(select(*by, func.count()).group_by(*by))
+    return {((row[0], row[1]), (row[2], row[3])): row[4] for row in rows}
+
+
+def _times(
+    ledger: Ledger, key: tuple[ColumnElement[Any], ...], chosen: Filter
+) -> dict[tuple[_Where, _Who], float]:
+    """Seconds at the table. A settlement that takes another back is no time at the table."""
+    columns = (*key, *_WHO, ENTRY.c.shoe)
+    settled = (ENTRY.c.kind == CoupSettled.TYPE) & ENTRY.c.ref.endswith(_FIRST, autoescape=True)
+    asked = (
+        _joined(*columns, func.min(ENTRY.c.at), func.max(ENTRY.c.at))
+        .where(
+            (ENTRY.c.kind == WagersPlaced.TYPE) | settled,
+            POSTING.c.account == "pool",
+            *chosen.conditions(),
+        )
+        .group_by(*columns)
+    )
+    times: dict[tuple[_Where, _Who], float] = {}
+    for table, name, patron, seat, _, first, last in ledger.connection.execute(asked):
+        begin, end = (datetime.fromisoformat(each) for each in (first, last))
+        place = ((table, name), (patron, seat))
+        times[place] = times.get(place, 0) + (end - begin).total_seconds()
+    return times
+
+
+def _settled(
+    columns: tuple[ColumnElement[Any], ...], accounts: tuple[str, ...], chosen: Filter
+) -> Select[Any]:
+    return _joined(*columns).where(
+        _SETTLED,
+        POSTING.c.account.in_(accounts),
+        POSTING.c.result != "void",
+        *chosen.conditions(),
+    )
+
+
+def _joined(*columns: ColumnElement[Any]) -> Select[Any]:
+    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    return select(*columns).select_from(there)

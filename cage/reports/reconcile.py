@@ -1,0 +1,259 @@
+"""The ledger against the log, event by event: the same to the unit, or the first difference.
+
+Three ways, so that one error cannot hide in another: each entry against what the event posts; each
+settlement against the sums of its own lines or its `difference`, seat by seat, which know nothing
+of postings; and the ledger's place against the log's chain.
+
+Both are read as streams, so that a ledger of any length takes the same memory. What a settlement
+that is taken back had posted is asked of the ledger again: there it was found right before.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+
+from msgspec import Struct
+
+from cage.ledger.entries import Books, Entry, Posting
+from cage.ledger.facts import Fact, check_follows, fact_of_stored
+from cage.ledger.posting import post
+from cage.ledger.reading import Booked, Filter, Ledger
+from events.errors import LedgerError
+from events.log.reader import LogReader
+from events.proof.chain import origin_hash
+from events.types.table import CoupSettled, Settlement
+
+__all__ = ["Difference", "Reconciled", "reconcile"]
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """Where ledger and log part.
+
+    Args:
+        position: in the log; 0 where no single event is meant.
+        coup: the coup's id, or empty.
+        text: what the one says and what the other, for a person.
+    """
+
+    position: int
+    coup: str
+    text: str
+
+
+class Reconciled(Struct, frozen=True, kw_only=True):
+    """What a comparison found.
+
+    Args:
+        table: `<site>/<table>`.
+        read: events of the log that the ledger has read, and that were compared.
+        log_end: where the log ends.
+        entries: compared.
+        settlements: compared, revisions included.
+        coups: whose settlements were compared.
+        unbooked: settlements in the log behind the ledger's place.
+        difference: the first, or None.
+    """
+
+    table: str
+    read: int
+    log_end: int
+    entries: int
+    settlements: int
+    coups: int
+    unbooked: int
+    difference: Difference | None
+
+    @property
+    def agrees(self) -> bool:
+        """The ledger is the log, whole and to the unit."""
+        return self.difference is None and not self.unbooked
+
+
+def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
+    """Compare; the ledger is to be opened before the log, which may go on meanwhile.
+
+    Raises:
+        LogRefused: the log is damaged.
+        LedgerError: there is no book of this table.
+    """
+    place = ledger.cursor(log.origin)
+    if place is None:
+        known = ", ".join(ledger.tables()) or "none"
+        raise LedgerError(f"the ledger has no book of {log.origin}; its books: {known}")
+    with closing(ledger.entries(Filter(table=log.origin))) as booked:
+        run = _Run(ledger, log.origin, booked, *place)
+        difference = run.compare(log)
+    return Reconciled(
+        table=log.origin,
+        read=run.position,
+        log_end=log.end,
+        entries=run.entries,
+        settlements=run.settlements,
+        coups=run.coups,
+        unbooked=run.unbooked,
+        difference=difference,
+    )
+
+
+class _Run:
+    """One comparison."""
+
+    def __init__(
+        self, ledger: Ledger, table: str, booked: Iterator[Booked], position: int, head: bytes
+    ) -> None:
+        self.table = table
+        self.position = position
+        self.entries = self.settlements = self.coups = self.unbooked = 0
+        self._ledger = ledger
+        self._coup = ""
+        self._end = head
+        self._books = Books()
+        self._commission: Counter[tuple[str, int]] = Counter()
+        self._rows = groupby(booked, key=lambda entry: entry.position)
+        self._next = next(self._rows, None)
+
+    def compare(self, log: LogReader) -> Difference | None:
+        head = origin_hash(self.table)
+        for stored in log.read():
+            fact = fact_of_stored(stored.stored, stored.hash)
+            if fact.position > self.position:
+                self.unbooked += isinstance(fact.data, CoupSettled)
+                continue
+            try:
+                check_follows(self.table, head, fact)
+                found = self._event(fact)
+            except LedgerError as error:  # the log itself is what no ledger can book
+                return Difference(position=fact.position, coup="", text=str(error))
+            if found is not None:
+                return found
+            head = fact.hash
+        return self._at_the_end(log, head)
+
+    def _event(self, fact: Fact) -> Difference | None:
+        booked = list(self._booked_at(fact.position))
+        expected: tuple[Entry, ...] = ()
+        if fact.data is not None:
+            self._books, expected = post(
+                self._books,
+                fact.data,
+                event_id=fact.event_id,
+                recall=lambda ref: self._recalled(ref, fact.position),
+            )
+        found = _entries_differ(fact.position, expected, booked)
+        if found is None and isinstance(fact.data, CoupSettled):
+            self._count(fact.data.settlement)
+            found = self._settlement(fact.position, fact.data.settlement, booked)
+        self._count_commission(booked)
+        self.entries += len(booked)
+        return found
+
+    def _count(self, settlement: Settlement) -> None:
+        self.settlements += 1
+        # Of a coup the first settlements follow one another, phase by phase.
+        if settlement.reverses is None and settlement.coup != self._coup:
+            self.coups += 1
+            self._coup = settlement.coup
+
+    def _recalled(self, ref: str, position: int) -> tuple[Posting, ...] | None:
+        found = self._ledger.posted(self.table, ref)
+        return found[1] if found and found[0] < position else None
+
+    def _booked_at(self, position: int) -> Iterator[Booked]:
+        if self._next is not None and self._next[0] == position:
+            yield from self._next[1]
+            self._next = next(self._rows, None)
+
+    def _settlement(
+        self, position: int, settlement: Settlement, booked: list[Booked]
+    ) -> Difference | None:
+        """By the settlement's own figures: what seats staked, and what they were handed."""
+        said: Counter[tuple[int, str]] = Counter()
+        if settlement.reverses is None:
+            for line in settlement.lines:
+                said[line.seat, "staked"] += 0 if line.kind == "promo" else line.stake
+                said[line.seat, "handed"] += line.paid + line.commission
+                self._owe(settlement.coup, line.seat, line.commission)
+        for each in settlement.difference if settlement.reverses else ():
+            said[each.seat, "staked"] += each.staked
+            said[each.seat, "handed"] += each.paid + each.commission
+            self._owe(settlement.coup, each.seat, each.commission)
+        held: Counter[tuple[int, str]] = Counter()
+        for entry in booked:
+            for posting in entry.postings:
+                if posting.account == "pool":
+                    held[posting.seat, "staked"] += posting.amount
+                elif posting.account in {"seat", "tokes"}:
+                    held[posting.seat, "handed"] -= posting.amount
+        for key in sorted({*said, *held}):
+            if said[key] != held[key]:
+                text = (
+                    f"settlement {settlement.settlement_id}: seat {key[0]} {key[1]} {held[key]} "
+                    f"in the ledger and {said[key]} by the settlement"
+                )
+                return Difference(position=position, coup=settlement.coup, text=text)
+        return None
+
+    def _count_commission(self, booked: list[Booked]) -> None:
+        for entry in booked:
+            for posting in entry.postings:
+                if posting.account == "commission":
+                    self._owe(entry.coup, posting.seat, posting.amount)
+
+    def _owe(self, coup: str, seat: int, amount: int) -> None:
+        """Commission that settlements speak of, less that of the ledger: kept while they differ."""
+        self._commission[coup, seat] += amount
+        if not self._commission[coup, seat]:
+            del self._commission[coup, seat]
+
+    def _at_the_end(self, log: LogReader, head: bytes) -> Difference | None:
+        if log.end < self.position:
+            text = f"the ledger has read {self.position} events, and the log ends at {log.end}"
+            return Difference(position=log.end, coup="", text=f"{text}: it was cut")
+        if head != self._end:
+            text = "the ledger's hash is not the log's: the log was rewritten"
+            return Difference(position=self.position, coup="", text=text)
+        if self._next is not None:
+            text = "the ledger holds an entry that the log does not have"
+            return Difference(position=self._next[0], coup="", text=text)
+        left = sorted(self._commission.items())
+        if left and log.end == self.position:
+            (coup, seat), amount = left[0]
+            text = f"seat {seat}: commission of the settlements, less the ledger's, is {amount}"
+            return Difference(position=0, coup=coup, text=text)
+        return None
+
+
+def _entries_differ(
+    position: int, expected: tuple[Entry, ...], booked: list[Booked]
+) -> Difference | None:
+    refs, held = [entry.ref for entry in expected], [entry.ref for entry in booked]
+    coup = expected[0].coup if expected else booked[0].coup if booked else ""
+    if refs != held:
+        text = f"booked {', '.join(held) or 'nothing'}; by the log {', '.join(refs) or 'nothing'}"
+        return Difference(position=position, coup=coup, text=text)
+    for should, entry in zip(expected, booked, strict=True):
+        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses", "detail"):
+            is_, ought = getattr(entry, name), getattr(should, name)
+            if is_ != ought:
+                text = f"entry {entry.ref}: {name} {is_!r} in the ledger and {ought!r} by the log"
+                return Difference(position=position, coup=coup, text=text)
+        found = _postings_differ(should.postings, entry.postings)
+        if found is not None:
+            return Difference(position=position, coup=coup, text=f"entry {entry.ref}: {found}")
+    return None
+
+
+def _postings_differ(expected: Iterable[Posting], booked: Sequence[Posting]) -> str | None:
+    # Before its second version a ledger did not keep whose wager a posting is of.
+    named = any(posting.patron for posting in booked)
+    sums: dict[tuple[str, int, str, str, str], list[int]] = {}
+    for side, postings in enumerate((booked, expected)):
+        for p in postings:
+            key = (p.account, p.seat, p.bet, p.result, p.patron if named else "")
+            sums.setdefault(key, [0, 0])[side] += p.amount
+    for (account, seat, bet, *_), (is_, ought) in sorted(sums.items()):
+        if is_ != ought:
+            where = f"account {account}, seat {seat}, {bet or 'no bet'}"
+            return f"{where}: {is_} in the ledger and {ought} by the log"
+    return None

@@ -1,0 +1,253 @@
+"""What a shoe or a day came to: handle, win, theoretical win, commission, patrons, chips.
+
+The exact odds come from outside, as ratios: the cage knows no rules of the game. Wagers for the
+dealers count like any other; tokens count for what their winnings cost and have no handle.
+"""
+
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy import ColumnElement, Select, and_, case, func, select, tuple_
+
+from cage.ledger.posting import REVERSAL
+from cage.ledger.reading import BY, Filter, Ledger
+from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
+from cage.reports.floats import FloatReport, float_reports
+from cage.reports.patrons import Edges, PatronReport, patron_reports, theoretical_of
+from events.types.commission import CommissionAccrued, CommissionReversed
+from events.types.corrections import HandsCorrected
+from events.types.table import CoupSettled, CoupVoided
+
+__all__ = ["Report", "report"]
+
+_SETTLED: Final = ENTRY.c.kind.in_((CoupSettled.TYPE, REVERSAL))
+_LAST_PHASE: Final = 2
+_FIRST: Final = "/2/1"  # how the id of a coup's first settlement of its last phase ends
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """One shoe or one day of one table. Amounts in minor units.
+
+    Args:
+        table: `<site>/<table>`.
+        key: the shoe, or the business day.
+        coups: settled to their end, and not void since.
+        voids: coups that were void.
+        first: when the first settlement was booked, RFC 3339; empty where there is none.
+        last: when the last was.
+        hands_per_hour: between the two; None below two coups.
+        handle: stakes of settled wagers, pushes among them.
+        win: stakes lost less winnings, before commission.
+        commission: accrued less reversed.
+        house: win and commission together.
+        theoretical: what the house would keep of that handle on average, to the nearest unit;
+            None where the odds of a rulebook were not given.
+        accrued: commission owed by settlements.
+        reversed_: of it, taken back with them.
+        collected: taken, in any way, less what went back.
+        outstanding: owed and not yet taken.
+        uncollected: given up and still unpaid.
+        recovered: paid after it had been given up, less what went back.
+        corrections: settlements that were taken back.
+        rulebooks: by which its settlements were made.
+        patrons: what each patron wagered.
+        floats: the chip inventory, of a day; a tray is not counted by shoe.
+    """
+
+    table: str
+    key: str
+    coups: int
+    voids: int
+    first: str
+    last: str
+    hands_per_hour: float | None
+    handle: int
+    win: int
+    commission: int
+    house: int
+    theoretical: int | None
+    accrued: int
+    reversed_: int
+    collected: int
+    outstanding: int
+    uncollected: int
+    recovered: int
+    corrections: int
+    rulebooks: tuple[str, ...] = ()
+    patrons: tuple[PatronReport, ...] = ()
+    floats: tuple[FloatReport, ...] = ()
+
+
+def report(
+    ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None = None
+) -> list[Report]:
+    """A report for each shoe or day, in order, table by table.
+
+    Args:
+        ledger: one snapshot.
+        by: a correction belongs to the shoe of the coup, and to the day it was made on.
+        chosen: which entries are meant.
+        edges: for the theoretical win.
+    """
+    balances = {
+        (each.table, each.key): each.accounts for each in ledger.balances(chosen, by) if each.key
+    }
+    handles = _handles(ledger, by, chosen)
+    commission = _commission(ledger, by, chosen)
+    events = _events(ledger, by, chosen)
+    patrons = patron_reports(ledger, by, chosen, edges)
+    floats = _floats(ledger, by, chosen)
+    found = {
+        where: _report(
+            where,
+            balances.get(where, {}),
+            handles.get(where, {}),
+            commission.get(where, (0, 0)),
+            events.get(where, _Events(0, 0, "", "", 0)),
+            edges,
+        )
+        for where in sorted(balances.keys() | floats.keys())
+    }
+    return [
+        replace(each, patrons=patrons.get(where, ()), floats=tuple(floats.get(where, ())))
+        for where, each in found.items()
+    ]
+
+
+_Where = tuple[str, str]
+
+
+class _Events(Struct, frozen=True):
+    coups: int
+    voids: int
+    first: str
+    last: str
+    corrections: int
+
+
+def _report(
+    where: _Where,
+    accounts: dict[str, int],
+    handles: dict[tuple[str, str], int],
+    commission: tuple[int, int],
+    events: _Events,
+    edges: Edges | None,
+) -> Report:
+    win, kept = -accounts.get("win", 0), -accounts.get("commission", 0)
+    return Report(
+        table=where[0],
+        key=where[1],
+        coups=events.coups,
+        voids=events.voids,
+        first=events.first,
+        last=events.last,
+        hands_per_hour=_per_hour(events),
+        handle=sum(handles.values()),
+        win=win,
+        commission=kept,
+        house=win + kept,
+        theoretical=theoretical_of(handles, edges),
+        accrued=commission[0],
+        reversed_=commission[1],
+        collected=accounts.get("collected", 0),
+        outstanding=accounts.get("outstanding", 0),
+        uncollected=accounts.get("uncollected", 0),
+        recovered=accounts.get("recovered", 0),
+        corrections=events.corrections,
+        rulebooks=tuple(sorted({rulebook for rulebook, _ in handles})),
+    )
+
+
+def _floats(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, list[FloatReport]]:
+    """By day; nothing where only a part of what went over the table is meant."""
+    whole = (chosen.shoe, chosen.coup, chosen.seat, chosen.bet) == (None,) * 4
+    found: dict[_Where, list[FloatReport]] = {}
+    for each in float_reports(ledger, chosen) if by == "day" and whole else ():
+        found.setdefault((each.table, each.day), []).append(each)
+    return found
+
+
+def _per_hour(events: _Events) -> float | None:
+    if events.coups < 2 or events.first == events.last:  # noqa: PLR2004 - an interval has two ends
+        return None
+    first, last = (datetime.fromisoformat(each) for each in (events.first, events.last))
+    return round((events.coups - 1) * 3600 / (last - first).total_seconds(), 1)
+
+
+def _handles(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, dict[tuple[str, str], int]]:
+    key = (BOOK.c.stream, BY[by], ENTRY.c.rulebook, POSTING.c.bet)
+    asked = (
+        _postings(*key, func.sum(POSTING.c.amount))
+        .where(_SETTLED, POSTING.c.account == "pool", POSTING.c.result != "void")
+        .where(*chosen.conditions())
+        .group_by(*key)
+    )
+    found: dict[_Where, dict[tuple[str, str], int]] = {}
+    for table, name, rulebook, bet, amount in ledger.connection.execute(asked):
+        found.setdefault((table, name), {})[rulebook, bet] = int(amount)
+    return found
+
+
+def _commission(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, tuple[int, int]]:
+    def of(kind: str) -> ColumnElement[Any]:
+        return func.sum(case((ENTRY.c.kind == kind, POSTING.c.amount), else_=0))
+
+    key = (BOOK.c.stream, BY[by])
+    asked = (
+        _postings(*key, of(CommissionAccrued.TYPE), of(CommissionReversed.TYPE))
+        .where(POSTING.c.account == "commission")
+        .where(*chosen.conditions())
+        .group_by(*key)
+    )
+    rows = ledger.connection.execute(asked)
+    return {(row[0], row[1]): (-int(row[2]), int(row[3])) for row in rows}
+
+
+def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
+    """Counted over entries and not over postings: a coup without wagers has none."""
+    settled = ENTRY.c.kind == CoupSettled.TYPE
+    ended = and_(
+        settled, ENTRY.c.phase == _LAST_PHASE, ENTRY.c.ref.endswith(_FIRST, autoescape=True)
+    )
+    counts = and_(ended, tuple_(ENTRY.c.book, ENTRY.c.coup).not_in(_void_coups()))
+    void = ENTRY.c.kind == CoupVoided.TYPE
+    key = (BOOK.c.stream, BY[by])
+    there = ENTRY.join(BOOK, BOOK.c.id == ENTRY.c.book)
+    if (chosen.seat, chosen.bet) != (None, None):
+        there = there.join(POSTING, OF_ENTRY)
+    asked = (
+        select(
+            *key,
+            func.count(case((counts, ENTRY.c.coup)).distinct()),
+            func.count(case((void, ENTRY.c.coup)).distinct()),
+            func.min(case((settled, ENTRY.c.at))),
+            func.max(case((settled, ENTRY.c.at))),
+            func.count(case((ENTRY.c.kind == REVERSAL, ENTRY.c.ref)).distinct()),
+        )
+        .select_from(there)
+        .where(*chosen.conditions())
+        .group_by(*key)
+    )
+    return {
+        (row[0], row[1]): _Events(row[2], row[3], row[4] or "", row[5] or "", row[6])
+        for row in ledger.connection.execute(asked)
+    }
+
+
+def _void_coups() -> Select[Any]:
+    """The coups that are void now: not those that were found to count after all."""
+
+    def newest(kind: str) -> ColumnElement[Any]:
+        return func.coalesce(func.max(case((ENTRY.c.kind == kind, ENTRY.c.position))), 0)
+
+    void, again = newest(CoupVoided.TYPE), newest(HandsCorrected.TYPE)
+    kinds = ENTRY.c.kind.in_((CoupVoided.TYPE, HandsCorrected.TYPE))
+    columns = (ENTRY.c.book, ENTRY.c.coup)
+    return select(*columns).where(kinds).group_by(*columns).having(void > again)
+
+
+def _postings(*columns: ColumnElement[Any]) -> Any:
+    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    return select(*columns).select_from(there)

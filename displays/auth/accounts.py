@@ -1,0 +1,152 @@
+"""People who may log in: one TOML file of names, roles and argon2 hashes.
+
+The file is written whole, beside the old one and over it, and readable by its owner alone. It is
+read again when it has changed, so that somebody who was removed is out at the next request.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.errors import InputError
+from events.mqtt.topics import SEGMENT
+from events.toml_form import read_tree
+
+__all__ = [
+    "CONSOLE_ROLES",
+    "Account",
+    "Accounts",
+    "check_account",
+    "load_accounts",
+    "save_accounts",
+]
+
+# The roles of `table_core.decide.authority` that a person at a screen can have.
+CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
+
+
+class Account(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person.
+
+    Args:
+        password: argon2 hash.
+        roles: some of `CONSOLE_ROLES`.
+    """
+
+    password: str
+    roles: tuple[str, ...]
+
+
+class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The users file."""
+
+    users: dict[str, Account] = {}
+
+
+class Accounts:
+    """The users file as it stands now.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InputError: it cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = _stamp(path)
+        self._accounts = load_accounts(path)
+
+    def get(self, name: str) -> Account | None:
+        """The person of that name.
+
+        A file that was changed into something that is none locks everybody out: who may log in is
+        then not known.
+        """
+        stamp = _stamp(self._path)
+        if stamp != self._seen:
+            self._seen = stamp
+            try:
+                self._accounts = load_accounts(self._path)
+            except InputError:
+                self._accounts = {}
+        return self._accounts.get(name)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def load_accounts(path: Path) -> Mapping[str, Account]:
+    """Name to account.
+
+    Raises:
+        InputError: the file is missing or wrong; names it and the reason.
+    """
+    try:
+        read = msgspec.convert(read_tree(path.read_bytes()), _File)
+    except OSError as error:
+        raise InputError(
+            f"{path}: {error.strerror}; make it with `baccarat user add {path} NAME --role dealer`"
+        ) from error
+    except ValueError as error:  # which a ValidationError is
+        raise InputError(f"{path}: no users file: {error}") from error
+    for name, account in read.users.items():
+        check_account(name, account.roles, where=f"{path}: ")
+    return read.users
+
+
+def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
+    """Refuse a name that a log or a topic could misread, and roles that no person has.
+
+    Raises:
+        InputError: which, and what would be right.
+    """
+    if not SEGMENT.match(name):
+        raise InputError(f"{where}user {name!r}: use lower-case letters, digits, - and _")
+    unknown = sorted(set(roles) - CONSOLE_ROLES)
+    if unknown or not tuple(roles):
+        raise InputError(
+            f"{where}user {name}: {f'no such role {unknown[0]}' if unknown else 'no role'}; "
+            f"there are {', '.join(sorted(CONSOLE_ROLES))}"
+        )
+
+
+def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
+    """Write the file, whole or not at all; it stays whose it was, and readable to whom it was.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    lines = ["# Written by `baccarat user`: who may log in at this table's consoles.\n"]
+    for name, account in sorted(accounts.items()):
+        roles = ", ".join(f'"{role}"' for role in account.roles)
+        lines += [f'\n[users.{name}]\nroles = [{roles}]\npassword = "{account.password}"\n']
+    with NamedTemporaryFile(  # made readable by its owner alone
+        "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}-", delete=False
+    ) as file:
+        file.writelines(lines)
+        file.flush()
+        if path.exists():
+            _keep_readers(file.fileno(), path.stat())
+        os.fsync(file.fileno())
+    Path(file.name).replace(path)
+
+
+def _keep_readers(new: int, before: os.stat_result) -> None:
+    """The services that read the file are its group, and root who changes it is not."""
+    try:
+        os.fchown(new, before.st_uid, before.st_gid)
+    except PermissionError:
+        return  # whose it is now is another group's, which was never let in
+    os.fchmod(new, before.st_mode & 0o777)

@@ -1,0 +1,50 @@
+"""What the replay viewer needs beside commands: a coup's evidence as a file to be saved."""
+
+import re
+import secrets
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import JSONResponse, Response
+
+from displays.consoles.request_client import Desk, NoAnswer
+from displays.http.pages import line
+from events.commands.play import ANSWER_REFUSED
+
+__all__ = ["evidence_file"]
+
+_PROVE: Final = "prove_coup"
+_NAME: Final = re.compile(r"[a-z0-9_.-]{1,160}\Z")
+
+
+class _Proved(Struct):
+    file: str
+    evidence: str
+
+
+async def evidence_file(desk: Desk, person: str, coup: str) -> Response:
+    """The file; or the table's refusal, as any command's is answered; or that nobody knows.
+
+    Args:
+        desk: asks the table.
+        person: who wants it; whether that person may is the table's to say.
+        coup: the coup's id, by whoever asks.
+    """
+    fields = {"transaction": secrets.token_hex(16), "coup": coup}
+    try:
+        answer = await desk.ask(person, _PROVE, fields)
+    except NoAnswer as error:
+        return line(str(error), 503)
+    if answer.result == ANSWER_REFUSED:
+        return JSONResponse(msgspec.to_builtins(answer))
+    try:
+        proved = msgspec.convert(answer.shown, _Proved)
+    except msgspec.ValidationError:
+        return line("the table's answer holds no evidence", 502)
+    name = proved.file if _NAME.match(proved.file) else "evidence.json"
+    headers = {
+        "content-disposition": f'attachment; filename="{name}"',
+        "cache-control": "no-store",
+    }
+    return Response(proved.evidence.encode(), media_type="application/json", headers=headers)

@@ -1,0 +1,289 @@
+"""The console half: logging in and out, the pages of people, their state stream, their commands.
+
+Who is logged in is a session in our memory and a cookie that holds its token. An action needs the
+session, its secret in `X-CSRF-Token`, and our own origin; whether this person may do it is the
+table's to say. Pages are listed in `CONSOLE_PAGES`, each with the roles that may see it.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from displays.auth.accounts import Accounts
+from displays.auth.login_policy import Gate, Verdict
+from displays.auth.sessions import Sessions
+from displays.auth.throttle import Rate, neighbourhood
+from displays.consoles.evidence_download import evidence_file
+from displays.consoles.request_client import Desk, MalformedCommand, NoAnswer
+from displays.http.pages import Pages, line
+from displays.http.security import read_form, read_json, same_origin
+from displays.http.stream import StateStream, known_id
+from displays.live import Live
+from events.clock import Clock
+
+__all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
+
+# A person at a screen types no faster.
+_COMMANDS_BURST: Final = 30
+_COMMANDS_PER_S: Final = 10.0
+_NONCE_S: Final = 3600
+_NAME_MOST: Final = 64
+# For how long a browser may stay away and still be known to be a person's.
+_DEVICE_S: Final = 180 * 24 * 3600
+# Streams of people, beside those that watch the scoreboard.
+_STREAMS_MOST: Final = 256
+
+_log: Final = structlog.get_logger()
+
+# What is told of an attempt; `ok` where the account went away meanwhile.
+_SAID: Final[Mapping[Verdict, tuple[str, int]]] = {
+    "ok": ("login.wrong", 403),
+    "wrong": ("login.wrong", 403),
+    "locked": ("login.locked", 429),
+    "often": ("login.too_many", 429),
+}
+
+
+class ConsolePage(Struct, frozen=True):
+    """A page of people.
+
+    Args:
+        template: in `templates/`; extends `console.html`.
+        roles: one of them is needed.
+    """
+
+    template: str
+    roles: frozenset[str]
+
+
+CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
+    "/dealer": ConsolePage("dealer.html", frozenset({"dealer", "supervisor"})),
+    "/pit": ConsolePage("pit.html", frozenset({"supervisor"})),
+    "/replay": ConsolePage("replay.html", frozenset({"supervisor", "technician"})),
+}
+
+
+class Person(Struct, frozen=True):
+    """Who sent a request."""
+
+    name: str
+    roles: frozenset[str]
+    csrf: str
+
+
+class Consoles:
+    """Everything behind the login.
+
+    Args:
+        accounts: who may log in.
+        sessions: who is.
+        desk: asks the table.
+        live: what is shown.
+        pages: renders.
+        clock: for limits.
+        secure: it is served over TLS, so cookies never travel without.
+        epoch: of this process's state ids.
+    """
+
+    def __init__(
+        self,
+        *,
+        accounts: Accounts,
+        sessions: Sessions,
+        desk: Desk,
+        live: Live,
+        pages: Pages,
+        clock: Clock,
+        secure: bool,
+        epoch: str,
+    ) -> None:
+        self._accounts = accounts
+        self._sessions = sessions
+        self._desk = desk
+        self._live = live
+        self._pages = pages
+        self._secure = secure
+        self._epoch = epoch
+        self._gate = Gate(accounts, clock)
+        self._commands = Rate(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
+        # With this prefix a browser takes the cookie from us alone, over TLS alone.
+        prefix = "__Host-" if secure else ""
+        self._cookie, self._nonce_cookie = f"{prefix}session", f"{prefix}login"
+        # One for each person of a shared screen, so it goes where it is asked for alone.
+        self._device_cookie = f"{'__Secure-' if secure else ''}device-"
+
+    def routes(self) -> list[Route]:
+        """Where it all is."""
+        return [
+            Route("/login", self._login_page, methods=["GET"]),
+            Route("/login", self._login, methods=["POST"]),
+            Route("/logout", self._logout, methods=["POST"]),
+            Route("/console", self._home, methods=["GET"]),
+            Route("/console/events", self._events, methods=["GET"]),
+            Route("/command/{name}", self._command, methods=["POST"]),
+            Route("/replay/evidence/{shoe}/{number}", self._evidence, methods=["GET"]),
+            *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
+        ]
+
+    def _person(self, request: Request, *, touch: bool = True) -> Person | None:
+        token = request.cookies.get(self._cookie)
+        session = self._sessions.find(token, touch=touch) if token else None
+        account = self._accounts.get(session.user) if session else None
+        if token is None or session is None:
+            return None
+        if account is None or account.password != session.password:
+            self._sessions.end(token)  # removed since, or has another password
+            return None
+        return Person(session.user, frozenset(account.roles), session.csrf)
+
+    async def _page(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is None:
+            return RedirectResponse("/login", 303)
+        page = CONSOLE_PAGES[request.url.path]
+        if not page.roles & person.roles:
+            return line("this page is not for your role", 403)
+        return self._pages.render(request, page.template, person=person)
+
+    async def _home(self, request: Request) -> Response:
+        """To the first page that this person may see."""
+        person = self._person(request)
+        if person is None:
+            return RedirectResponse("/login", 303)
+        for path, page in CONSOLE_PAGES.items():
+            if page.roles & person.roles:
+                return RedirectResponse(path, 303)
+        return line("no page is for your role", 403)
+
+    async def _login_page(self, request: Request) -> Response:
+        if self._person(request):
+            return RedirectResponse("/console", 303)
+        return self._form(request, said="", status=200)
+
+    def _form(self, request: Request, *, said: str, status: int) -> Response:
+        nonce = secrets.token_urlsafe(32)
+        response = self._pages.render(
+            request, "login.html", status=status, said=said, csrf=self._sessions.login_token(nonce)
+        )
+        self._set(response, self._nonce_cookie, nonce, max_age=_NONCE_S)
+        return response
+
+    def _set(
+        self,
+        response: Response,
+        name: str,
+        value: str,
+        *,
+        max_age: int | None = None,
+        path: str = "/",
+    ) -> None:
+        response.set_cookie(
+            name,
+            value,
+            max_age=max_age,
+            path=path,
+            secure=self._secure,
+            httponly=True,
+            samesite="strict",
+        )
+
+    async def _login(self, request: Request) -> Response:
+        words = self._pages.words(request)
+        form = await read_form(request)
+        expected = self._sessions.login_token(request.cookies.get(self._nonce_cookie, ""))
+        if not same_origin(request) or not secrets.compare_digest(
+            form.get("csrf", "").encode(), expected.encode()
+        ):
+            return self._form(request, said=words["login.again"], status=403)
+        name = form.get("user", "")[:_NAME_MOST]
+        device = request.cookies.get(self._device_cookie + name)
+        place = neighbourhood(request.client.host if request.client else "")
+        verdict = await self._gate.judge(name, form.get("password", ""), place=place, cookie=device)
+        account = self._accounts.get(name) if verdict == "ok" else None
+        if account is None:
+            if verdict == "wrong":  # of which there are not many; of the others there may be
+                _log.warning("login.failed", user=name, place=place)
+            said, status = _SAID[verdict]
+            return self._form(request, said=words[said], status=status)
+        token = self._sessions.begin(
+            name, password=account.password, instead_of=request.cookies.get(self._cookie)
+        )
+        _log.info("login", user=name)
+        response = RedirectResponse("/console", 303)
+        self._set(response, self._cookie, token)
+        known = self._gate.device_cookie(name, device)
+        self._set(response, self._device_cookie + name, known, max_age=_DEVICE_S, path="/login")
+        response.delete_cookie(self._nonce_cookie, path="/", secure=self._secure, httponly=True)
+        return response
+
+    async def _logout(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is not None:
+            form = await read_form(request)
+            if not self._meant(request, person, form.get("csrf", "")):
+                return line("this was not sent by our own page", 403)
+            self._sessions.end(request.cookies[self._cookie])
+            _log.info("logout", user=person.name)
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
+        return response
+
+    @staticmethod
+    def _meant(request: Request, person: Person, token: str) -> bool:
+        """Whether our own page sent it."""
+        return same_origin(request) and secrets.compare_digest(token.encode(), person.csrf.encode())
+
+    async def _events(self, request: Request) -> Response | StateStream:
+        person = self._person(request, touch=False)
+        if person is None:
+            return line("log in", 401)
+        if not same_origin(request):
+            return line("this was not sent by our own page", 403)
+        if self._live.screens >= _STREAMS_MOST:
+            return line("too many screens", 503)
+        return StateStream(
+            self._live,
+            form="full",
+            known=known_id(request),
+            epoch=self._epoch,
+            build=self._pages.build,
+            still_welcome=lambda: self._person(request, touch=False) is not None,
+        )
+
+    async def _evidence(self, request: Request) -> Response:
+        """A coup's evidence, to be saved. It changes nothing, so a plain GET may ask for it."""
+        person = self._person(request)
+        if person is None:
+            return line("log in", 401)
+        if not CONSOLE_PAGES["/replay"].roles & person.roles:
+            return line("this is not for your role", 403)
+        if not self._commands.allows(person.name):
+            return line("too many commands", 429)
+        coup = f"{request.path_params['shoe']}/{request.path_params['number']}"
+        return await evidence_file(self._desk, person.name, coup)
+
+    async def _command(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is None:
+            return line("log in", 401)
+        if not self._meant(request, person, request.headers.get("x-csrf-token", "")):
+            return line("this was not sent by our own page", 403)
+        if not self._commands.allows(person.name):
+            return line("too many commands", 429)
+        fields = await read_json(request)
+        name = str(request.path_params["name"])
+        try:
+            answer = await self._desk.ask(person.name, name, fields)
+        except MalformedCommand as error:
+            return line(str(error), 400)
+        except NoAnswer as error:
+            return line(str(error), 503)
+        # A refusal is an answer like any other; a browser would call another status an error.
+        return JSONResponse(msgspec.to_builtins(answer))

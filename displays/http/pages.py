@@ -1,0 +1,101 @@
+"""Templates, static files, languages: what every page has."""
+
+import hashlib
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from displays.http.languages import LANGUAGES, choose_language, load_words
+
+__all__ = ["Pages", "line"]
+
+_LANGUAGE_COOKIE: Final = "lang"
+_YEAR_S: Final = 365 * 24 * 3600
+
+
+class Pages:
+    """Renders pages.
+
+    Args:
+        secure: they are served over TLS.
+
+    Attributes:
+        build: changes with the files; a screen that has older ones loads itself anew.
+    """
+
+    def __init__(self, *, secure: bool) -> None:
+        self._secure = secure
+        self._environment = Environment(
+            loader=PackageLoader("displays"),
+            autoescape=select_autoescape(default=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._words = {language: load_words(language) for language in LANGUAGES}
+        self.build = _build()
+
+    def words(self, request: Request) -> Mapping[str, str]:
+        """The texts in the language of this request."""
+        return self._words[self.language(request)]
+
+    def language(self, request: Request) -> str:
+        """The tag: `?lang=`, else as it was chosen before, else as the browser likes it."""
+        asked = request.query_params.get("lang") or request.cookies.get(_LANGUAGE_COOKIE)
+        return choose_language(asked, request.headers.get("accept-language", ""))
+
+    def render(
+        self, request: Request, template: str, *, status: int = 200, **values: object
+    ) -> HTMLResponse:
+        """A page. It knows `words`, `language`, `languages`, `build`, and `values`."""
+        language = self.language(request)
+        text = self._environment.get_template(template).render(
+            words=self._words[language],
+            language=language,
+            languages=LANGUAGES,
+            build=self.build,
+            **values,
+        )
+        response = HTMLResponse(text, status, headers={"cache-control": "no-store"})
+        if request.query_params.get("lang") in LANGUAGES:
+            response.set_cookie(
+                _LANGUAGE_COOKIE,
+                language,
+                max_age=_YEAR_S,
+                secure=self._secure,
+                httponly=True,
+                samesite="lax",
+            )
+        return response
+
+    def static(self) -> Mount:
+        """The route of the files."""
+        return Mount("/static", StaticFiles(packages=[("displays", "static")]), name="static")
+
+
+def line(text: str, status: int) -> PlainTextResponse:
+    """An answer of one line."""
+    return PlainTextResponse(" ".join(text.split()) + "\n", status)
+
+
+def _build() -> str:
+    digest = hashlib.sha256()
+    for folder in ("static", "templates"):
+        for path, content in _walk(files("displays").joinpath(folder), folder):
+            digest.update(f"{path}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _walk(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        below = f"{path}/{entry.name}"
+        found += _walk(entry, below) if entry.is_dir() else [(below, entry.read_bytes())]
+    return found

@@ -1,0 +1,3 @@
+"""The page of a property's tables. Imported by the composition root."""
+
+__all__: list[str] = []

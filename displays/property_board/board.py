@@ -1,0 +1,202 @@
+"""The page of a property's tables: all of them live, and questions to the archive. Read-only.
+
+It asks for no login: whoever reaches it sees everything, and can change nothing. What it shows
+comes from outside, by the two protocols here.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, Protocol
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from displays.http.pages import Pages, line
+from displays.http.security import Headers, Names, same_origin
+from displays.http.stream import HEADERS, known_id, until_gone
+from displays.live import BEAT_SECONDS
+from events.errors import InputError, TableError
+
+__all__ = ["Asked", "BoardSource", "make_board_app"]
+
+# Screens that may watch at once, and questions that may be under way.
+_SCREENS_MOST: Final = 50
+_QUESTIONS_MOST: Final = 2
+
+
+class BoardSource(Protocol):
+    """What is shown."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it is up to date."""
+        ...
+
+    @property
+    def change(self) -> int:
+        """The number of the newest change."""
+        ...
+
+    def news(self, since: int) -> bytes:
+        """What has changed since, as JSON: `{"tables": {name: fields}}`."""
+        ...
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have `wake` called at every change; what is returned ends that."""
+        ...
+
+
+class Asked(Protocol):
+    """Who answers questions."""
+
+    @property
+    def questions(self) -> Sequence[Mapping[str, object]]:
+        """Each with `name`, `says` and `options`, of which each has `name`, `kind` and `says`."""
+        ...
+
+    async def ask(self, name: str, given: Mapping[str, str]) -> bytes:
+        """The answer as JSON: `{"columns": [...], "rows": [[...], ...]}`.
+
+        Raises:
+            InputError: there is no such question, or it is not asked so.
+            TableError: it cannot be answered.
+        """
+        ...
+
+
+def make_board_app(
+    source: BoardSource, asked: Asked, stop: asyncio.Event, names: Collection[str] = ()
+) -> Starlette:
+    """The application.
+
+    Args:
+        source: what is shown.
+        asked: who answers.
+        stop: ends the screens' streams.
+        names: by which it is called, beside its addresses.
+    """
+    pages = Pages(secure=False)
+    board = _Board(source, asked, stop, pages)
+    return Starlette(
+        routes=[
+            Route("/", board.page, methods=["GET"]),
+            Route("/events", board.events, methods=["GET"]),
+            Route("/ask/{name}", board.ask, methods=["GET"]),
+            Route("/health", board.health, methods=["GET"]),
+            pages.static(),
+        ],
+        middleware=[Middleware(Headers, secure=False), Middleware(Names, names=names)],
+    )
+
+
+class _Board:
+    def __init__(
+        self, source: BoardSource, asked: Asked, stop: asyncio.Event, pages: Pages
+    ) -> None:
+        self._source = source
+        self._asked = asked
+        self._stop = stop
+        self._pages = pages
+        self._epoch = secrets.token_hex(4)
+        self._screens = 0
+        self._asking = 0
+
+    async def page(self, request: Request) -> Response:
+        return self._pages.render(request, "board.html", questions=self._asked.questions)
+
+    async def health(self, _: Request) -> Response:
+        live = self._source.live
+        told = {"live": live, "reason": "" if live else "archive", "screens": self._screens}
+        return JSONResponse(told, 200 if live else 503)
+
+    async def events(self, request: Request) -> "Response | _BoardStream":
+        if not same_origin(request):
+            return line("the stream is for our own page", 403)
+        if self._screens >= _SCREENS_MOST:
+            return line("too many screens", 503)
+        since, _, epoch = known_id(request).partition("-")
+        known = int(since) if epoch == self._epoch and since.isdecimal() else 0
+        return _BoardStream(self, known)
+
+    async def ask(self, request: Request) -> Response:
+        if not same_origin(request):
+            return line("answers are for our own page", 403)
+        if self._asking >= _QUESTIONS_MOST:
+            return line("others are asking: try again in a moment", 503)
+        self._asking += 1
+        try:
+            given = dict(request.query_params)
+            answer = await self._asked.ask(request.path_params["name"], given)
+        except InputError as error:
+            return line(str(error), 400)
+        except TableError as error:
+            return line(str(error), 503)
+        finally:
+            self._asking -= 1
+        return Response(answer, media_type="application/json")
+
+    async def stream(self, send: Send, known: int) -> None:
+        """Say what is new, and beat, until the end."""
+        wake = asyncio.Event()
+        unsubscribe = self._source.subscribe(wake.set)
+        stopping = asyncio.ensure_future(self._stop.wait())
+        stopping.add_done_callback(lambda _: wake.set())
+        self._screens += 1
+        try:
+            build = b"retry: 500\nevent: build\ndata: %b\n\n" % self._pages.build.encode()
+            await _say(send, build)
+            while not self._stop.is_set():
+                wake.clear()
+                change = self._source.change
+                if change != known:
+                    mark = f"{change}-{self._epoch}".encode()
+                    news = self._source.news(known)
+                    await _say(send, b"event: state\nid: %b\ndata: %b\n\n" % (mark, news))
+                    known = change
+                live = self._source.live
+                beat = msgspec.json.encode({"live": live, "reason": "" if live else "archive"})
+                await _say(send, b"event: beat\ndata: %b\n\n" % beat)
+                try:
+                    async with asyncio.timeout(BEAT_SECONDS):
+                        await wake.wait()
+                except TimeoutError:
+                    continue
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._screens -= 1
+            stopping.cancel()
+            unsubscribe()
+
+
+class _BoardStream:
+    """An ASGI response that lasts as long as its screen."""
+
+    def __init__(self, board: _Board, known: int) -> None:
+        self._board = board
+        self._known = known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        gone = asyncio.ensure_future(until_gone(receive))
+        serving = asyncio.ensure_future(self._board.stream(send, self._known))
+        try:
+            await asyncio.wait({gone, serving}, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+        finally:
+            for task in (gone, serving):
+                task.cancel()
+            await asyncio.gather(gone, serving, return_exceptions=True)
+
+
+async def _say(send: Send, text: bytes) -> None:
+    await send({"type": "http.response.body", "body": text, "more_body": True})

@@ -1,0 +1,108 @@
+"""What people may say of the table's chips: commands, like those of `events.commands.play`.
+
+Amounts are pieces by denomination, never a sum that somebody worked out. `signed` are opaque staff
+references, two at least: nobody counts chips alone.
+"""
+
+from events.commands.play import Command
+from events.types.chips import ChipMove, Pieces
+
+__all__ = [
+    "ChipCommand",
+    "CloseFloat",
+    "CorrectChips",
+    "CountChips",
+    "CountDrop",
+    "Credit",
+    "Fill",
+    "OpenFloat",
+]
+
+
+class ChipCommand(Command, frozen=True, kw_only=True):
+    """What all of them share: who signed."""
+
+    signed: tuple[str, ...] = ()
+
+
+class OpenFloat(ChipCommand, frozen=True, kw_only=True):
+    """The tray was counted, and the table takes it over.
+
+    Args:
+        float_id: `YYYYMMDD-NN` by the site's business day; ids rise.
+        currency: the rulebook's, said again by whoever counted.
+        chips: a row for each denomination; none of a denomination is a row as well.
+    """
+
+    float_id: str
+    currency: str
+    chips: tuple[Pieces, ...]
+
+
+class Fill(ChipCommand, frozen=True, kw_only=True):
+    """The cage brought chips to the open float.
+
+    Args:
+        slip: the fill slip's number, never used for another.
+        reference: the cage's own.
+        chips: what came.
+    """
+
+    slip: str
+    reference: str = ""
+    chips: tuple[Pieces, ...]
+
+
+class Credit(ChipCommand, frozen=True, kw_only=True):
+    """Chips went back to the cage from the open float; fields as of a fill."""
+
+    slip: str
+    reference: str = ""
+    chips: tuple[Pieces, ...]
+
+
+class CountChips(ChipCommand, frozen=True, kw_only=True):
+    """The tray of the open float was counted; `occasion` says at what, a change of shift or so."""
+
+    occasion: str = ""
+    chips: tuple[Pieces, ...]
+
+
+class CloseFloat(ChipCommand, frozen=True, kw_only=True):
+    """The tray was counted a last time and locked."""
+
+    chips: tuple[Pieces, ...]
+
+
+class CountDrop(ChipCommand, frozen=True, kw_only=True):
+    """The count room has counted a drop box.
+
+    Args:
+        float_id: during which float it hung at the table.
+        box: its number.
+        notes: what lay in it; no row for an empty box.
+        reason: why a box is counted again; empty for the first count.
+    """
+
+    float_id: str
+    box: str
+    notes: tuple[Pieces, ...]
+    reason: str = ""
+
+
+class CorrectChips(ChipCommand, frozen=True, kw_only=True):
+    """What a count or a slip should have said.
+
+    Args:
+        float_id: whose.
+        move: the opening, a fill, a credit or the closing.
+        slip: the slip's number, for a fill or a credit.
+        chips: what it really was; no row for a slip that is void.
+        reason: why.
+    """
+
+    float_id: str
+    move: ChipMove
+    slip: str = ""
+    chips: tuple[Pieces, ...]
+    reason: str

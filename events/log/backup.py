@@ -1,0 +1,198 @@
+"""Copies of a log that can be relied on: made whole, inspected, and only then given their name.
+
+SQLite's own online backup makes them, in one step, so that it is the log as of one moment though
+the table writes on. What is not verified never stands under the name that was asked for.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from events.errors import InputError, LogRefused, LogUnwritable
+from events.log.create import RESTORING_SUFFIX
+from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
+from events.log.lock import WriterLock
+from events.log.read_only_copy import still
+from events.log.reader import reading
+from events.log.schema import LOCK_SUFFIX
+from events.log.segments import archive_of
+from events.log.segments_copy import copy_closed
+from events.log.wal import wal_damage, wal_of
+
+__all__ = ["Inspect", "back_up", "restore"]
+
+Inspect = Callable[[Path], str | None]
+"""Says what is wrong with a log, in one line; None where nothing is."""
+
+_PART_SUFFIX: Final = ".part"
+_REPLACED: Final = ".replaced-"
+# A log that was put back may be older than what consumers have seen of it, and what an older
+# session says is ignored. So its sessions go on far beyond any that there were; below 2^53 there
+# is room for nine million restores.
+_SESSIONS_ON: Final = 1_000_000_000
+
+
+def back_up(log: Path, file: Path, inspect: Inspect) -> None:
+    """Copy the log at `log`, in use or not, to a new `file`.
+
+    Its closed files go into the folder `archive` beside it, where they are not there already.
+
+    Raises:
+        InputError: there is no such log, or `file` is there already or cannot be made.
+        LogRefused: the copy does not pass the inspection, and so neither does the log.
+        LogUnwritable: the disk refused.
+    """
+    log, file = Path(os.path.realpath(log)), Path(os.path.realpath(file))
+    if file.exists():
+        raise InputError(f"{file}: is there already; a backup never replaces anything")
+    with _copy(log, file.with_name(f".{file.name}{_PART_SUFFIX}"), inspect) as part:
+        try:
+            os.link(part, file)  # which, unlike a rename, fails where there is something
+        except FileExistsError as error:
+            raise InputError(f"{file}: is there already; a backup never replaces it") from error
+        except OSError:
+            part.rename(file)  # a file system without hard links
+        sync_folder(file.parent)
+
+
+def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -> Path | None:
+    """Put a backup in place as the log at `log`.
+
+    Args:
+        file: the backup.
+        log: the log's file; nothing is there, or `replace`.
+        inspect: what the copy must pass.
+        replace: move the log that is there out of the way.
+
+    Returns:
+        Where the log that was replaced is now, with its WAL; None where there was none.
+
+    Raises:
+        InputError: there is no such backup, or a log where none may be.
+        LogRefused: the backup is torn, not a log or not this table's, or a writer has the log.
+        LogUnwritable: the disk refused.
+    """
+    file, log = Path(os.path.realpath(file)), Path(os.path.realpath(log))
+    if file == log:
+        raise InputError(f"{file}: is the log itself; name a backup of it")
+    if not log.parent.is_dir():
+        raise InputError(f"{log.parent}: no such folder; make it first, for the table's user")
+    lock = WriterLock.acquire(log)
+    try:
+        _require_place(log, replace=replace)
+        with _copy(file, log.with_name(log.name + RESTORING_SUFFIX), inspect) as part:
+            _require_same_table(part, log)
+            _raise_session(part)
+            sync_file(part)
+            replaced = _move_away(log)
+            part.rename(log)
+            sync_folder(log.parent)
+    except BaseException:
+        lock.release(undo=True)
+        raise
+    lock.release()
+    return replaced
+
+
+@contextmanager
+def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
+    """A verified copy under a name of its own, which is gone at the end of the block."""
+    try:
+        with ExitStack() as stack:
+            read = still(source, stack)
+            damage = wal_damage(wal_of(read)) if read != source else None
+            if damage is not None:
+                raise LogRefused(f"{source}: {damage}")
+            remove_database(part)  # of a copy that was cut off
+            lock = WriterLock.acquire(part)  # so that the inspection need not copy once more
+            stack.callback(lock.release)
+            stack.callback(part.with_name(part.name + LOCK_SUFFIX).unlink, missing_ok=True)
+            stack.callback(remove_database, part)
+            _online(read, part)
+            copied = copy_closed(part, archive_of(source), archive_of(part))
+            reason = inspect(part)
+            if reason is not None:
+                for closed in copied:
+                    closed.unlink()
+                raise LogRefused(f"{source}: {reason}")
+            _require_closed(part)
+            sync_file(part)
+            yield part
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
+        if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise LogRefused(f"{source}: not a whole SQLite file: {error}") from error
+        raise LogUnwritable(f"{part.parent}: cannot make the copy: {error}") from error
+    except OSError as error:
+        raise LogUnwritable(f"{part.parent}: cannot make the copy: {error.strerror}") from error
+
+
+def _online(source: Path, part: Path) -> None:
+    with (
+        closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as read,
+        closing(sqlite3.connect(part)) as write,
+    ):
+        read.backup(write, pages=-1)
+
+
+def _require_closed(part: Path) -> None:
+    """Everything is in the one file: nothing that a rename would leave behind."""
+    wal = wal_of(part)
+    if wal.exists() and wal.stat().st_size:
+        raise LogRefused(f"{part}: events are left in {wal.name}")
+    for suffix in SIDE_FILES:
+        part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+
+def _require_place(log: Path, *, replace: bool) -> None:
+    if log.is_dir():
+        raise InputError(f"{log}: a folder; name the log's file in it")
+    there = [log.with_name(log.name + suffix) for suffix in ("", "-wal")]
+    found = next((each for each in there if each.exists()), None)
+    if found is not None and not replace:
+        raise InputError(f"{found}: is there already; --replace moves that log out of the way")
+
+
+def _require_same_table(part: Path, log: Path) -> None:
+    """Nobody's log takes the place of another table's; one that cannot be read says nothing."""
+    if not log.exists():
+        return
+    with reading(part) as backup:
+        origin = backup.origin
+    try:
+        # Under our lock it counts as in use, and SQLite would recover its WAL: no change of what
+        # it holds, and the log is moved away next.
+        with reading(log) as before:
+            is_of = before.origin
+    except (InputError, LogRefused, OSError):
+        return
+    if is_of != origin:
+        raise LogRefused(f"{log}: the log of {is_of}, but the backup is of {origin}")
+
+
+def _raise_session(part: Path) -> None:
+    with closing(sqlite3.connect(part, isolation_level=None)) as db:
+        db.execute("UPDATE meta SET value = value + ? WHERE name = 'session'", (_SESSIONS_ON,))
+    _require_closed(part)
+
+
+def _move_away(log: Path) -> Path | None:
+    """The log before its WAL: a main file without its WAL would pass for an older log."""
+    if not log.exists() and not wal_of(log).exists():
+        return None
+    to = next(
+        name
+        for number in count(1)
+        if not (name := log.with_name(f"{log.name}{_REPLACED}{number}")).exists()
+        and not wal_of(name).exists()
+    )
+    for suffix in ("", *SIDE_FILES):
+        beside = log.with_name(log.name + suffix)
+        if beside.exists():
+            beside.rename(to.with_name(to.name + suffix))
+    sync_folder(log.parent)
+    return to

@@ -1,0 +1,204 @@
+"""The open files of a log: connections, lock, transactions, and what a failure means.
+
+A write that the disk refuses is rolled back and told as `LogUnwritable`. After a full or read-only
+disk the file is as it was, and the next write may well succeed. After anything else, an fsync that
+failed above all, nobody knows what the disk holds (the kernel may have thrown the page away and
+call the next fsync good), so the files are closed: whoever opens them again reads what is there.
+"""
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+from events.errors import LogRefused, LogUnwritable, OurBug
+from events.log.disk import sync_file
+from events.log.lock import WriterLock
+
+__all__ = ["LogFiles"]
+
+_HARMLESS: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY})
+_PRIMARY_CODE: Final = 0xFF  # the low byte of a SQLite code is its kind, the rest details it
+
+# Readers hold no lock against a WAL writer; what can be waited for is a connection that closes.
+_BUSY_S: Final = 0.25
+
+
+class LogFiles:
+    """The log's files, open for writing. Use `LogFiles.open`."""
+
+    def __init__(self, path: Path, lock: WriterLock, db: sqlite3.Connection) -> None:
+        self._path = path
+        self._lock = lock
+        self._db = db
+        self._closed: str | None = None
+
+    @classmethod
+    def open(cls, path: Path, lock: WriterLock) -> Self:
+        """Open the log at `path`, which was checked, under its lock, which is kept.
+
+        Raises:
+            OSError, sqlite3.Error: the disk refuses to be written; the lock is still the caller's.
+        """
+        # SQLite opens what it may not write as read-only, and says so at the first append only.
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "the file is read-only", str(path))
+        with ExitStack() as stack:
+            db = stack.enter_context(closing(_connect(path)))
+            _force(db, path)
+            lock.sign()
+            stack.pop_all()
+        return cls(path, lock, db)
+
+    @property
+    def closed(self) -> bool:
+        """Whether they were closed, by the caller or after a failure."""
+        return self._closed is not None
+
+    @contextmanager
+    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed and on the disk at the end of the block, or undone.
+
+        Args:
+            what: for the message, as in "cannot `what`".
+
+        Raises:
+            LogUnwritable: the disk refused, or the files are closed.
+            sqlite3.IntegrityError: a trigger refused.
+        """
+        self._require_open(what)
+        db = self._db
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        except sqlite3.IntegrityError:
+            self._undo(db)
+            raise
+        except sqlite3.ProgrammingError as error:
+            self._undo(db)
+            raise OurBug(f"{self._path}: cannot {what}: {error}") from error
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE in _HARMLESS:
+                self._undo(db)
+            else:
+                self._fence(error)
+            raise LogUnwritable(f"{self._path}: cannot {what}: {error}") from error
+        except BaseException:
+            self._undo(db)
+            raise
+
+    def settle(self) -> bool:
+        """Take what the WAL holds into the file; False while a reader is in the way.
+
+        Raises:
+            LogUnwritable: the disk refused.
+        """
+        self._require_open("take in the WAL")
+        db = self._db
+        try:
+            db.execute("PRAGMA busy_timeout=0")  # the table does not wait for a reader
+            try:
+                (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                db.execute(f"PRAGMA busy_timeout={round(_BUSY_S * 1000)}")
+        except sqlite3.Error as error:
+            self._fence(error)
+            raise LogUnwritable(f"{self._path}: cannot take in the WAL: {error}") from error
+        return not busy
+
+    def exchange(self, place: Callable[[], None]) -> None:
+        """Close the file, which is settled, let `place` exchange it, and open again.
+
+        Raises:
+            LogUnwritable: the disk refused. If it cannot be known which file is in place, or none
+                can be opened, the files are closed.
+        """
+        self._require_open("exchange the file")
+        before = self._path.stat().st_ino
+        self._db.close()
+        failed: OSError | None = None
+        try:
+            place()
+        except OSError as error:
+            failed = error
+        try:
+            self._db = _connect(self._path)
+            kept = self._path.stat().st_ino == before
+        except (sqlite3.Error, OSError) as error:
+            self._fence(error)
+            raise LogUnwritable(f"{self._path}: cannot open the new file: {error}") from error
+        if failed is not None:
+            if not kept:
+                self._fence(failed)
+            raise LogUnwritable(f"{self._path}: cannot exchange the file: {failed}") from failed
+
+    def lend(self, act: Callable[[sqlite3.Connection], object]) -> None:
+        """Let `act` read through the open connection.
+
+        Raises:
+            LogUnwritable: the files are closed; beside that what `act` raises.
+        """
+        self._require_open("read")
+        act(self._db)
+
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of a query.
+
+        Raises:
+            LogRefused: the file cannot be read any more.
+            LogUnwritable: the files are closed.
+        """
+        self._require_open("read")
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise LogRefused(f"{self._path}: cannot read: {error}") from error
+
+    def close(self, why: str = "closed") -> None:
+        """Close the files and let the next writer in. Safe to call twice."""
+        if self._closed is None:
+            self._closed = why
+            self._db.close()
+            self._lock.release()
+
+    def _require_open(self, what: str) -> None:
+        if self._closed is not None:
+            raise LogUnwritable(f"{self._path}: cannot {what}: {self._closed}")
+
+    def _undo(self, db: sqlite3.Connection) -> None:
+        try:
+            if db.in_transaction:  # some failures roll back by themselves
+                db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            self._fence(error)
+
+    def _fence(self, error: Exception) -> None:
+        self.close(f"closed after {error}; open it again")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    uri = f"{path.as_uri()}?mode=rw"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
+    try:
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _force(db: sqlite3.Connection, path: Path) -> None:
+    """Put on the disk what a writer before this one committed and may never have forced there.
+
+    One that was killed between its write and its fsync leaves events that everybody reads, and a
+    power cut takes them back. Where a reader holds some of it in the WAL, the WAL is forced.
+    """
+    (_, held, taken) = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if taken < held:
+        sync_file(path.with_name(f"{path.name}-wal"))

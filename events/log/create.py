@@ -1,0 +1,72 @@
+"""Make a new, empty log: whole and under its name, or not at all. Or bring an older one up."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from events.errors import LogRefused
+from events.log.disk import remove_database, sync_folder
+from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, SCHEMAS
+
+__all__ = ["RESTORING_SUFFIX", "create", "upgrade"]
+
+_NEW_SUFFIX: Final = ".new"
+
+RESTORING_SUFFIX: Final = ".restoring"
+"""What a restore adds to the log's name until the copy is verified and takes its place."""
+
+
+def create(path: Path, origin: str) -> None:
+    """Make the empty log of `origin`. The caller holds the writer's lock.
+
+    It is made under another name and renamed when it is on the disk, so that a power cut leaves
+    either no log or a whole one.
+
+    Raises:
+        LogRefused: a WAL without its log lies there; SQLite would throw away what it holds. Or a
+            restore was cut off when the log that it replaces was out of the way already.
+        OSError, sqlite3.Error: the disk refused.
+    """
+    for suffix in ("-wal", "-journal"):
+        left = path.with_name(path.name + suffix)
+        if left.exists():
+            raise LogRefused(
+                f"{path}: missing, but {left.name} is there and may hold events; "
+                "put the two together again, or restore a verified backup"
+            )
+    restoring = path.with_name(path.name + RESTORING_SUFFIX)
+    if restoring.exists():
+        raise LogRefused(
+            f"{path}: missing, and {restoring.name} is there: "
+            "restore it once more, or remove that file for an empty log"
+        )
+    new = path.with_name(path.name + _NEW_SUFFIX)
+    remove_database(new)  # what a creation that was cut off left
+    try:
+        with closing(sqlite3.connect(new, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("BEGIN")
+            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            for statement in SCHEMA.values():
+                db.execute(statement)
+            meta = [("origin", origin), ("session", 0)]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", meta)
+            db.execute("COMMIT")
+        # The last connection that closes moves the WAL into the file and syncs it.
+        new.rename(path)
+        sync_folder(path.parent)
+    finally:
+        remove_database(new)
+
+
+def upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Give a log of an older format what it lacks, within the caller's transaction.
+
+    Nothing that stands in it is touched: what a new format has more are tables and triggers.
+    """
+    for name, statement in SCHEMA.items():
+        if name not in SCHEMAS[version]:
+            db.execute(statement)
+    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")

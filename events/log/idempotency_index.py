@@ -1,0 +1,150 @@
+"""Which requests the closed files hold: an index beside them, made again from them when in doubt.
+
+A request that was accepted years ago must still be known when it is sent again. To look through
+hundreds of files for each new request would take too long, and to carry all of them on from file to
+file would never make a file small. The index maps a transaction's id to its position; the body it
+is compared with stays in the closed file. It says up to which position and hash of the chain it
+goes; one that says anything else than what the log goes on from is thrown away and made again.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Final, Self
+
+from events.errors import LogRefused, LogUnwritable
+from events.log.disk import remove_database
+from events.log.segments import ClosedFile, open_closed
+
+__all__ = ["RequestIndex", "index_of"]
+
+_TABLES: Final = (
+    "CREATE TABLE request (transaction_id TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID",
+    "CREATE TABLE until (position INTEGER NOT NULL, hash BLOB NOT NULL)",
+)
+_OF_FILE: Final = "SELECT transaction_id, position FROM request"
+
+
+def index_of(folder: Path, origin: str) -> Path:
+    """The index's file in the folder of the closed files."""
+    return folder / f"{origin.replace('/', '.')}-requests.sqlite"
+
+
+class RequestIndex:
+    """An open index. Use `RequestIndex.open`.
+
+    Args:
+        path: its file.
+        db: the connection to it.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self._path = path
+        self._db = db
+
+    @classmethod
+    def open(cls, path: Path, files: Iterable[ClosedFile], position: int, head: bytes) -> Self:
+        """The index over all `files`, which end at `position` with the hash `head`.
+
+        Raises:
+            LogRefused: it has to be made, and a file cannot be read.
+            LogUnwritable: the disk refused.
+        """
+        try:
+            found = _opened(path, position, head)
+            if found is not None:
+                return cls(path, found)
+            remove_database(path)
+            with ExitStack() as stack:
+                index = cls(path, stack.enter_context(closing(_connect(path))))
+                index._make(files, position, head)
+                stack.pop_all()
+        except (sqlite3.Error, OSError) as error:
+            raise LogUnwritable(f"{path}: cannot make the index of requests: {error}") from error
+        return index
+
+    def find(self, cause: str) -> int | None:
+        """The position at which a request's events end; None for one that no closed file holds.
+
+        Raises:
+            LogRefused: the index cannot be read; a new start makes it again.
+        """
+        try:
+            sql = "SELECT position FROM request WHERE transaction_id = ?"
+            row = self._db.execute(sql, (cause,)).fetchone()
+        except sqlite3.Error as error:
+            told = f"{self._path}: cannot be read: {error}; remove it and start again"
+            raise LogRefused(told) from error
+        return None if row is None else int(row[0])
+
+    def add(self, requests: Iterable[tuple[str, int]], position: int, head: bytes) -> None:
+        """Take in the requests of one more file, which ends at `position` with the hash `head`.
+
+        Raises:
+            sqlite3.Error: the disk refused, and nothing was taken in.
+        """
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany("INSERT OR REPLACE INTO request VALUES (?, ?)", requests)
+            self._reach(position, head)
+            self._db.execute("COMMIT")
+        except sqlite3.Error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close it. Safe to call twice."""
+        self._db.close()
+
+    def _make(self, files: Iterable[ClosedFile], position: int, head: bytes) -> None:
+        self._db.execute("BEGIN")
+        for statement in _TABLES:
+            self._db.execute(statement)
+        for file in files:
+            self._take(file)
+        self._reach(position, head)
+        self._db.execute("COMMIT")
+
+    def _take(self, file: ClosedFile) -> None:
+        try:
+            with closing(open_closed(file.path)) as closed:
+                rows = closed.execute(_OF_FILE).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise LogRefused(f"{file.path}: unreadable: {error}", file.first) from error
+        self._db.executemany("INSERT OR REPLACE INTO request VALUES (?, ?)", rows)
+
+    def _reach(self, position: int, head: bytes) -> None:
+        self._db.execute("DELETE FROM until")
+        self._db.execute("INSERT INTO until VALUES (?, ?)", (position, head))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA synchronous=FULL")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _opened(path: Path, position: int, head: bytes) -> sqlite3.Connection | None:
+    """The index that is there, if it is whole and goes exactly as far as it must."""
+    if not path.exists():
+        return None
+    try:
+        db = _connect(path)
+    except sqlite3.DatabaseError:
+        return None  # damaged: it is made again
+    try:
+        rows = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        made = {row[0] for row in rows} == set(_TABLES)
+        if made and db.execute("SELECT * FROM until").fetchall() == [(position, head)]:
+            return db
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        pass  # damaged: it is made again
+    db.close()
+    return None

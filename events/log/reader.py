@@ -1,0 +1,209 @@
+"""Read a log without its writer: event by event, the chain checked on the way, nothing held.
+
+For replays and reports. The log stays as it was, and may be in use. What is read is what was
+hashed: an event whose bytes are not those of the chain, or a gap, ends the reading with its
+position. The full verification, which finds more, is `events.log.verify`.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from events.errors import LogRefused
+from events.log.read_only_copy import snapshot_of_file, still
+from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, ORIGIN, SCHEMA_VERSION, SCHEMAS
+from events.log.segments import ClosedFile, archive_of, closed_files, open_closed
+from events.log.snapshot_anchor import beginning_of
+from events.log.store import Stored
+from events.log.wal import wal_damage, wal_of
+from events.proof.chain import next_hash, origin_hash
+
+__all__ = ["LogReader", "reading"]
+
+_ROWS: Final = (
+    "SELECT position, type, version, at, bytes, hash FROM event "
+    "WHERE position >= ? ORDER BY position"
+)
+_BARE_ROWS: Final = "SELECT position, bytes, hash FROM event WHERE position >= ? ORDER BY position"
+_ONE: Final = "SELECT bytes, hash FROM event WHERE position = ?"
+_CHECKPOINTS: Final = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size"
+# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_VERIFY: Final = "`baccarat log verify` says more"
+
+
+class LogReader:
+    """A log as of one moment. Use `reading`.
+
+    Args:
+        path: the log's file, for messages.
+        db: one snapshot of it.
+        origin: `<site>/<table>`.
+        end: the newest event's position, 0 where there is none.
+        closed: the files that were closed before this one, in order.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        db: sqlite3.Connection,
+        origin: str,
+        end: int,
+        closed: tuple[ClosedFile, ...] = (),
+    ) -> None:
+        self._path = path
+        self._db = db
+        self.closed = closed
+        self.origin = origin
+        self.end = end
+
+    def read(self) -> Iterator[Stored]:
+        """Every event from the first to the newest, in order.
+
+        Raises:
+            LogRefused: an event is missing, or is not what was hashed; names its position.
+        """
+        return map(Stored._make, self._chained(_ROWS))
+
+    def bare(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """As `read`, but only the position, the stored bytes and the chain's hash of each event.
+
+        What a long replay wants: the columns beside the bytes are copies of what stands in them.
+        """
+        return self._chained(_BARE_ROWS)
+
+    def bare_after(self, position: int, head: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+        """As `bare`, from behind a position that was read before.
+
+        Args:
+            position: the last one that was read; 0 for none.
+            head: the chain's hash there; the log must go on from it.
+        """
+        return self._chained(_BARE_ROWS, position, head)
+
+    def at(self, position: int) -> tuple[bytes, bytes] | None:
+        """The stored bytes and the chain's hash of one event; None where the log has none.
+
+        Nothing is checked: what is read behind it says whether the chain goes on from it.
+
+        Raises:
+            LogRefused: it cannot be read, or is not in bytes.
+        """
+        try:
+            for db in self._files(position - 1):
+                row = db.execute(_ONE, (position,)).fetchone()
+                if row is None:
+                    return None
+                stored, digest = row
+                if not isinstance(stored, bytes) or not isinstance(digest, bytes):
+                    raise self._refusal("the stored bytes are no bytes", position)
+                return stored, digest
+        except _UNREADABLE as error:
+            raise self._refusal(f"unreadable: {error}", position) from error
+        return None
+
+    def _chained(self, query: str, after: int = 0, head: bytes = b"") -> Iterator[Any]:
+        """The rows of a query that begins with the position and ends with bytes and hash."""
+        expected, head = after + 1, head or origin_hash(self.origin)
+        for db in self._files(after):
+            try:
+                # A file that goes on begins with the event at which the one before it ends.
+                if expected > after + 1:
+                    self._require_seam(db, expected - 1, head)
+                for row in db.execute(query, (expected,)):
+                    if row[0] != expected:
+                        raise self._refusal(f"missing, the next is {row[0]}", expected)
+                    stored = row[-2]
+                    if not isinstance(stored, bytes):
+                        raise self._refusal("the stored bytes are no bytes", expected)
+                    head = next_hash(head, stored)
+                    if head != row[-1]:
+                        raise self._refusal("the hash chain breaks here", expected)
+                    yield row
+                    expected += 1
+            except _UNREADABLE as error:
+                raise self._refusal(f"unreadable: {error}", expected) from error
+
+    def _files(self, after: int = 0) -> Iterator[sqlite3.Connection]:
+        """Each file of the log that goes beyond a position, the oldest first."""
+        for file in self.closed:
+            if file.last <= after:
+                continue
+            try:
+                with closing(open_closed(file.path)) as db:
+                    yield db
+            except sqlite3.Error as error:
+                raise self._refusal(f"{file.path.name}: unreadable: {error}", file.first) from error
+        yield self._db
+
+    def _require_seam(self, db: sqlite3.Connection, position: int, head: bytes) -> None:
+        row = db.execute("SELECT position, hash FROM event ORDER BY position LIMIT 1").fetchone()
+        if row != (position, head):
+            raise self._refusal("the next file does not go on from this", position)
+
+    def checkpoints(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """The stored checkpoints, by how many events each covers, none of them verified.
+
+        Args:
+            after: only those that cover more than so many.
+
+        Raises:
+            LogRefused: they cannot be read.
+        """
+        newest = after
+        try:
+            for db in self._files(after):
+                (version,) = db.execute("PRAGMA user_version").fetchone()
+                if version >= CHECKPOINTS_SINCE:
+                    # The newest one of a file is carried on to the next.
+                    for size, note in db.execute(_CHECKPOINTS, (newest,)):
+                        newest = size
+                        yield size, note
+        except _UNREADABLE as error:
+            told = f"{self._path}: its checkpoints cannot be read: {error}; {_VERIFY}"
+            raise LogRefused(told) from error
+
+    def _refusal(self, what: str, position: int) -> LogRefused:
+        return LogRefused(f"{self._path}: position {position}: {what}; {_VERIFY}", position)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[LogReader]:
+    """Open the log at `path` for reading, with the closed files before it; all stay as they are.
+
+    Raises:
+        InputError: there is no such file, or it is no SQLite file.
+        LogRefused: it is no log of this build's format, or its WAL is damaged; or a
+            closed file is missing.
+    """
+    path = Path(os.path.realpath(path))
+    with ExitStack() as stack:
+        source = still(path, stack)
+        try:
+            damage = wal_damage(wal_of(source)) if source != path else None
+            if damage is not None:
+                raise LogRefused(f"{path}: {damage}; {_VERIFY}")
+            db = stack.enter_context(closing(snapshot_of_file(source)))
+            origin = _origin(path, db)
+            (end,) = db.execute("SELECT coalesce(max(position), 0) FROM event").fetchone()
+            base = beginning_of(db, origin).position
+            closed = closed_files(archive_of(path), origin, base + 1) if base else ()
+        except _UNREADABLE as error:
+            raise LogRefused(f"{path}: not a whole SQLite file: {error}; {_VERIFY}") from error
+        yield LogReader(path, db, origin, end, closed)
+
+
+def _origin(path: Path, db: sqlite3.Connection) -> str:
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise LogRefused(f"{path}: holds no event log; name a table's log")
+    if version not in SCHEMAS:
+        raise LogRefused(f"{path}: format {version}; this build reads {SCHEMA_VERSION}")
+    row = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
+    if row is None or not isinstance(row[0], str) or not ORIGIN.match(row[0]):
+        raise LogRefused(f"{path}: its origin is no <site>/<table>; {_VERIFY}")
+    return str(row[0])

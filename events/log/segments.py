@@ -1,0 +1,186 @@
+"""The closed files of a log: where they are, which belong together, and reading from them.
+
+A log may go on in a new file (`events.log.rotation`). The old one then lies in the folder `archive`
+beside the log, read-only, as `<site>.<table>-<first>-<last>.sqlite`. The first event of each file
+is the last of the one before, so that names tell a gap, and the chain's hash there tells a file
+that does not belong. A closed file is never written, and so it is read without its WAL and locks.
+"""
+
+import os
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from events.errors import LogRefused
+from events.proof.chain import next_hash, origin_hash
+
+__all__ = [
+    "ARCHIVE",
+    "Archive",
+    "ClosedFile",
+    "archive_of",
+    "closed_files",
+    "closed_name",
+    "files_of",
+    "open_closed",
+]
+
+ARCHIVE: Final = "archive"
+"""The name of the folder, beside the log."""
+
+_NAME: Final = re.compile(r"-([0-9]{12})-([0-9]{12})\.sqlite\Z")
+_ROWS: Final = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
+_HASH: Final = "SELECT hash FROM event WHERE position = ?"
+_REQUEST: Final = "SELECT body, position FROM request WHERE transaction_id = ? AND position = ?"
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_RIGHT: Final = "put the right file back from a backup"
+
+
+class ClosedFile(NamedTuple):
+    """A file that a log does not write to any more; `first` and `last` are positions."""
+
+    path: Path
+    first: int
+    last: int
+
+
+def archive_of(log: Path) -> Path:
+    """The folder of a log's closed files; a closed file's own folder is that already."""
+    return log.parent if log.parent.name == ARCHIVE else log.parent / ARCHIVE
+
+
+def closed_name(origin: str, first: int, last: int) -> str:
+    """What the file of `origin` with the events from `first` to `last` is called."""
+    return f"{origin.replace('/', '.')}-{first:012}-{last:012}.sqlite"
+
+
+def files_of(folder: Path, origin: str) -> tuple[ClosedFile, ...]:
+    """All closed files of `origin` in a folder, by their names, in order."""
+    found, stem = [], origin.replace("/", ".")
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return ()
+    for entry in entries:
+        said = _NAME.search(entry.name)
+        if said is not None and entry.name[: said.start()] == stem:
+            found.append(ClosedFile(folder / entry.name, int(said[1]), int(said[2])))
+    return tuple(found)
+
+
+def closed_files(folder: Path, origin: str, base: int) -> tuple[ClosedFile, ...]:
+    """The files that hold all events of `origin` from the first to the one at `base`.
+
+    Args:
+        folder: where they lie.
+        origin: `<site>/<table>`.
+        base: the first position of the file that goes on behind them.
+
+    Raises:
+        LogRefused: one is missing, or two say the same of themselves; names the position.
+    """
+    found = files_of(folder, origin)
+    chosen: list[ClosedFile] = []
+    end = base
+    while end > 1:
+        ending = [each for each in found if each.last == end and each.first < end]
+        if not ending:
+            first = max((each.last + 1 for each in found if each.last < end), default=1)
+            told = f"{folder}: the closed file of {origin} with positions {first} to {end}"
+            raise LogRefused(f"{told} is missing; {_RIGHT}", first)
+        if len(ending) > 1:
+            both = " and ".join(each.path.name for each in ending)
+            raise LogRefused(f"{folder}: {both} both end at {end}; leave the right one", end)
+        chosen.append(ending[0])
+        end = ending[0].first
+    return tuple(reversed(chosen))
+
+
+def open_closed(path: Path) -> sqlite3.Connection:
+    """A closed file, for reading. It stays as it is to the last byte."""
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None)
+    db.execute("PRAGMA trusted_schema=OFF")
+    db.execute("PRAGMA cell_size_check=ON")
+    return db
+
+
+class Archive:
+    """The closed files of one log as its writer needs them: single stretches, single requests.
+
+    Every stretch is held against the chain within it. One connection is kept at a time.
+
+    Args:
+        origin: `<site>/<table>`.
+        files: all of them, in order, as `closed_files` found them.
+    """
+
+    def __init__(self, origin: str, files: tuple[ClosedFile, ...]) -> None:
+        self._origin = origin
+        self.files = files
+        self._opened: tuple[Path, sqlite3.Connection] | None = None
+
+    def ends_with(self, position: int, head: bytes) -> bool:
+        """Whether the newest closed file has this hash at its end."""
+        rows = self._in(self.files[-1], lambda db: db.execute(_HASH, (position,)).fetchall())
+        return rows == [(head,)]
+
+    def rows(self, first: int, last: int) -> list[tuple[Any, ...]]:
+        """The rows of a stretch of positions that closed files hold.
+
+        Raises:
+            LogRefused: a file cannot be read, or is not what was hashed; names the position.
+        """
+        found: list[tuple[Any, ...]] = []
+        for file in self.files:
+            if first <= last and first <= file.last:
+                until = min(last, file.last)
+                found += self._stretch(file, first, until)
+                first = until + 1
+        return found
+
+    def request(self, cause: str, position: int) -> tuple[bytes, int]:
+        """The body of a request whose events end at `position`, and this position.
+
+        Raises:
+            LogRefused: the file cannot be read, or does not hold the request.
+        """
+        file = next(each for each in self.files if position <= each.last)
+        rows = self._in(file, lambda db: db.execute(_REQUEST, (cause, position)).fetchall())
+        if not rows:
+            told = f"{file.path}: request {cause!r} of position {position} is missing; {_RIGHT}"
+            raise LogRefused(told, position)
+        return rows[0]
+
+    def close(self) -> None:
+        """Close what is open. Safe to call twice; reading opens it again."""
+        if self._opened is not None:
+            self._opened[1].close()
+            self._opened = None
+
+    def _stretch(self, file: ClosedFile, first: int, last: int) -> list[tuple[Any, ...]]:
+        rows = self._in(file, lambda db: db.execute(_ROWS, (first - 1, last)).fetchall())
+        head = origin_hash(self._origin) if first == 1 else rows.pop(0)[5] if rows else b""
+        for position, row in enumerate(rows, start=first):
+            stored = row[4] if isinstance(row[4], bytes) else b""
+            head = next_hash(head, stored) if isinstance(head, bytes) else b""
+            if (row[0], row[5]) != (position, head):
+                told = f"{file.path}: position {position}: missing, or the hash chain breaks here"
+                raise LogRefused(f"{told}; {_RIGHT}", position)
+        if len(rows) != last - first + 1:
+            missing = first + len(rows)
+            raise LogRefused(f"{file.path}: position {missing}: missing; {_RIGHT}", missing)
+        return rows
+
+    def _in(
+        self, file: ClosedFile, act: Callable[[sqlite3.Connection], list[tuple[Any, ...]]]
+    ) -> list[tuple[Any, ...]]:
+        try:
+            if self._opened is None or self._opened[0] != file.path:
+                self.close()
+                self._opened = file.path, open_closed(file.path)
+            return act(self._opened[1])
+        except _UNREADABLE as error:
+            raise LogRefused(f"{file.path}: unreadable: {error}; {_RIGHT}", file.first) from error

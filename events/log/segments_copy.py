@@ -1,0 +1,72 @@
+"""The closed files of a log, copied to where a copy of the log will look for them."""
+
+import filecmp
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from events.errors import LogRefused
+from events.log.disk import sync_file, sync_folder
+from events.log.schema import ORIGIN
+from events.log.segments import closed_files
+from events.log.snapshot_anchor import beginning_of
+
+__all__ = ["copy_closed"]
+
+_PART: Final = ".part"
+_READ_ONLY: Final = 0o444
+
+
+def copy_closed(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
+    """Copy what the log at `log` goes on from; a file that is there already must be the same.
+
+    Args:
+        log: a log that nobody has open.
+        source: the folder of its closed files.
+        target: the folder to copy them to, which is made if there are any.
+
+    Returns:
+        Those that were copied.
+
+    Raises:
+        LogRefused: one is missing, or another file has the name of one.
+        OSError, sqlite3.Error: the disk refused.
+    """
+    origin, base = _goes_on(log)
+    if base == 1 or source.resolve() == target.resolve():
+        return ()
+    files = closed_files(source, origin, base)
+    target.mkdir(exist_ok=True)
+    copied = []
+    for file in files:
+        to = target / file.path.name
+        if to.exists():
+            if not filecmp.cmp(file.path, to, shallow=False):
+                raise LogRefused(f"{to}: is there already, and is not {file.path}")
+            continue
+        part = to.with_name(f".{to.name}{_PART}")
+        try:
+            shutil.copyfile(file.path, part)
+            part.chmod(_READ_ONLY)
+            sync_file(part)
+            part.rename(to)
+            copied.append(to)
+        finally:
+            part.unlink(missing_ok=True)
+    sync_folder(target)
+    sync_folder(target.parent)
+    return tuple(copied)
+
+
+def _goes_on(log: Path) -> tuple[str, int]:
+    """Origin and first position of a log; 1, too, where what is wrong is for an inspection."""
+    try:
+        with closing(sqlite3.connect(f"{log.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            (origin,) = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
+            if isinstance(origin, str) and ORIGIN.match(origin):
+                return origin, beginning_of(db, origin).position + 1
+    except (sqlite3.Error, UnicodeDecodeError, TypeError):
+        pass  # no log, or none that is whole
+    return "", 1

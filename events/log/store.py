@@ -1,0 +1,394 @@
+"""The event log of one table: one append-only SQLite file, one writer, one commit an append.
+
+WAL with `synchronous=FULL`: an append returns when its events are on the disk, and what an append
+that raises has tried to store may not be acknowledged. The newest commits live in `<log>-wal` until
+SQLite moves them: copy both files, or use SQLite's own backup.
+
+Use an `EventLog` from the thread that opened it. By convention the file is `table.sqlite`.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from events.errors import (
+    InputError,
+    LogConflict,
+    LogRefused,
+    LogUnwritable,
+    OurBug,
+    UnreadableEvent,
+)
+from events.log.connections import LogFiles
+from events.log.create import create, upgrade
+from events.log.lock import WriterLock
+from events.log.opening import Tail, check
+from events.log.rotation import finish_turn, require_no_archive
+from events.log.schema import ORIGIN, OWN_ACTORS, SCHEMA_VERSION
+from events.log.writer_segments import ClosedPast, Turn
+from events.proof.chain import next_hash
+from events.types.envelope import MAX_EVENT_BYTES, decode_entry
+from events.types.snapshot_anchor import BooksClosed
+
+__all__ = ["EventLog", "Pending", "Recorded", "Stored"]
+
+_READ_BATCH: Final = 256
+_END: Final = "SELECT type, hash FROM event WHERE position = ?"
+
+# What a person got wrong about the path, as against what the disk refuses.
+_WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
+
+
+class Pending(NamedTuple):
+    """An event to append, as `events.types.envelope.encode_envelope` made it, and its columns."""
+
+    type: str
+    version: int
+    at: str
+    stored: bytes
+
+
+class Stored(NamedTuple):
+    """An event of the log. `stored` is the truth; `hash` is the chain's hash up to and with it."""
+
+    position: int
+    type: str
+    version: int
+    at: str
+    stored: bytes
+    hash: bytes
+
+
+class Recorded(NamedTuple):
+    """A request that was accepted: its body, and the position of the last event it caused."""
+
+    body: bytes
+    position: int
+
+
+class EventLog:
+    """An open log. Use `EventLog.open`, then `close`, or a `with` block."""
+
+    def __init__(self, path: Path, origin: str, tail: Tail, files: LogFiles) -> None:
+        self._path = path
+        self._origin = origin
+        self._position, self._head, self._tree = tail.position, tail.head, tail.tree
+        self._checked_from = tail.checked_from
+        self._files = files
+        self._past: ClosedPast | None = None
+        self._base = self._first_position()
+
+    @classmethod
+    def open(cls, path: Path, origin: str) -> Self:
+        """Open the log of `origin` (`<site>/<table>`), or make it where there is no file.
+
+        Raises:
+            InputError: the origin or the path cannot be used.
+            LogRefused: another writer has it, or it is not a log this build may write; the file
+                and its folder are as they were.
+            LogUnwritable: the disk refused.
+        """
+        if not ORIGIN.match(origin):
+            raise InputError(
+                f"origin {origin!r}: write <site>/<table> in lower-case letters, digits, - and _"
+            )
+        path = Path(os.path.realpath(path))  # one lock, whatever links lead here
+        try:
+            if path.is_dir():
+                raise InputError(f"{path}: a folder; name the log's file in it")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = WriterLock.acquire(path)
+            try:
+                finish_turn(path, origin)
+                if not path.exists():
+                    require_no_archive(path, origin)
+                    create(path, origin)
+                tail = check(path, origin)
+                files = LogFiles.open(path, lock)
+                if tail.version < SCHEMA_VERSION:
+                    with files.writing("bring its format up") as db:
+                        upgrade(db, tail.version)
+                log = cls(path, origin, tail, files)
+            except BaseException:
+                lock.release(undo=True)
+                raise
+            try:
+                log._open_past()
+            except BaseException:
+                log.close()
+                raise
+        except _WRONG_PATH as error:
+            raise InputError(f"{path}: cannot keep a log here: {error.strerror}") from error
+        except OSError as error:
+            raise LogUnwritable(f"{path}: cannot open: {error.strerror}") from error
+        except sqlite3.Error as error:
+            raise LogUnwritable(f"{path}: cannot open: {error}") from error
+        return log
+
+    @property
+    def path(self) -> Path:
+        """The file, links resolved."""
+        return self._path
+
+    @property
+    def origin(self) -> str:
+        """`<site>/<table>`."""
+        return self._origin
+
+    @property
+    def position(self) -> int:
+        """The newest event's position, 0 where there is none."""
+        return self._position
+
+    @property
+    def closed(self) -> bool:
+        """Whether it must be opened again: it was closed, or a failure left the disk in doubt."""
+        return self._files.closed
+
+    @property
+    def head(self) -> bytes:
+        """The newest hash of the chain."""
+        return self._head
+
+    @property
+    def root(self) -> bytes:
+        """The RFC 6962 root over all events."""
+        return self._tree.root()
+
+    @property
+    def peaks(self) -> tuple[bytes, ...]:
+        """All that is needed to go on with that tree: the roots of its perfect subtrees."""
+        return self._tree.peaks
+
+    @property
+    def base(self) -> int:
+        """The first position of the file; what is before it stands in closed files."""
+        return self._base
+
+    @property
+    def checked_from(self) -> int:
+        """The first position that opening has looked at; what is before it was taken on trust."""
+        return self._checked_from
+
+    def append(
+        self,
+        expected: int,
+        entries: Sequence[Pending],
+        request: tuple[str, bytes] | None = None,
+    ) -> tuple[Stored, ...]:
+        """Store `entries` behind position `expected`, all of them or none, in one commit.
+
+        Args:
+            expected: where the caller believes the log to stand.
+            entries: at least one.
+            request: cause and body of the command that asked for them, for `recorded`; None for
+                what the shoe or the core did of itself.
+
+        Raises:
+            LogConflict: the log stands elsewhere: another writer is there.
+            LogUnwritable: the disk refused; nothing may be acknowledged.
+            InputError: an event is longer than `MAX_EVENT_BYTES`.
+            OurBug: nothing to append, bytes that contradict their columns, position or request or
+                that this build could not read again, or a request that is recorded already.
+        """
+        if expected != self._position:
+            raise LogConflict(expected, self._position)
+        if not entries:
+            raise OurBug("an append without events")
+        stored = tuple(self._chained(entries, request and request[0]))
+        try:
+            with self._files.writing(f"append at {expected + 1}") as db:
+                db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", stored)
+                if request is not None:
+                    row = (*request, stored[-1].position)
+                    db.execute("INSERT INTO request VALUES (?, ?, ?)", row)
+        except sqlite3.IntegrityError as error:
+            ((actual,),) = self._files.query("SELECT coalesce(max(position), 0) FROM event")
+            if actual != expected:
+                raise LogConflict(expected, actual) from error
+            raise OurBug(f"{self._path}: append at {expected + 1}: {error}") from error
+        self._position, self._head = stored[-1].position, stored[-1].hash
+        for event in stored:
+            self._tree.add(event.stored)
+        return stored
+
+    def read(self, start: int = 1, limit: int | None = None) -> Iterator[Stored]:
+        """The events from position `start` on, at most `limit`, up to the newest of this moment.
+
+        Raises:
+            LogRefused: the file cannot be read any more.
+            LogUnwritable: the log is closed.
+        """
+        # In batches: a query left open would pin its snapshot and make the next append fail.
+        sql = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
+        end = self._position if limit is None else min(self._position, start + limit - 1)
+        first = max(1, start)
+        while first <= end:
+            last = min(end, first + _READ_BATCH - 1)
+            if self._past is not None and first < self._base:
+                last = min(last, self._base - 1)
+                rows = self._past.rows(first, last)
+            else:
+                rows = self._files.query(sql, first, last)
+            yield from map(Stored._make, rows)
+            first = last + 1
+
+    def recorded(self, cause: str) -> Recorded | None:
+        """The request that was accepted under this cause, `<user>/<transaction>`, or None."""
+        rows = self._files.query(
+            "SELECT body, position FROM request WHERE transaction_id = ?", cause
+        )
+        if rows:
+            return Recorded._make(rows[0])
+        found = self._past.request(cause) if self._past is not None else None
+        return Recorded._make(found) if found else None
+
+    def cursor(self, name: str) -> int:
+        """How far `name` has come; 0 for one that was never moved."""
+        rows = self._files.query("SELECT position FROM cursor WHERE name = ?", name)
+        return int(rows[0][0]) if rows else 0
+
+    def cursors(self, prefix: str) -> dict[str, int]:
+        """How far each has come whose name begins so."""
+        sql = "SELECT name, position FROM cursor WHERE substr(name, 1, ?) = ?"
+        return dict(self._files.query(sql, len(prefix), prefix))
+
+    def move_cursor(self, name: str, position: int | None) -> None:
+        """Remember how far `name` has come, or with None forget it; on the disk when this returns.
+
+        Raises:
+            LogUnwritable: the disk refused.
+            OurBug: the log does not reach that far.
+        """
+        if not 0 <= (position or 0) <= self._position:
+            raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
+        with self._files.writing(f"move cursor {name!r}") as db:
+            if position is None:
+                db.execute("DELETE FROM cursor WHERE name = ?", (name,))
+            else:
+                db.execute("REPLACE INTO cursor VALUES (?, ?)", (name, position))
+
+    def keep_checkpoint(self, note: bytes) -> None:
+        """Store a signed checkpoint of the log as it stands, on the disk when this returns.
+
+        Raises:
+            LogUnwritable: the disk refused.
+            OurBug: there is one of this position already, or nothing that it could cover.
+        """
+        try:
+            with self._files.writing(f"keep the checkpoint at {self._position}") as db:
+                db.execute("INSERT INTO checkpoint VALUES (?, ?)", (self._position, note))
+        except sqlite3.IntegrityError as error:
+            raise OurBug(f"{self._path}: checkpoint at {self._position}: {error}") from error
+
+    def newest_checkpoint(self) -> tuple[int, bytes] | None:
+        """How many events the newest checkpoint covers, and the checkpoint; None before the first.
+
+        Raises:
+            LogRefused, LogUnwritable: as `read`.
+        """
+        rows = self._files.query("SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1")
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
+
+    def next_session(self) -> int:
+        """The number of a new session: 1, 2, 3..., never the same twice.
+
+        Raises:
+            LogUnwritable: the disk refused.
+        """
+        with self._files.writing("begin a session") as db:
+            db.execute("UPDATE meta SET value = value + 1 WHERE name = 'session'")
+            row = db.execute("SELECT value FROM meta WHERE name = 'session'").fetchone()
+        return int(row[0])
+
+    def new_file(self, probe: Callable[[str], None] = lambda _: None) -> Path | None:
+        """Go on in a new file, which begins with the books that were just closed.
+
+        Args:
+            probe: told of each step.
+
+        Returns:
+            Where the old file is now; None where there is nothing to close yet, or while somebody
+            reads the file: then the log goes on in it.
+
+        Raises:
+            LogUnwritable: the disk refused. The log goes on in the old file, if it is not closed.
+            LogRefused: something in the archive is in the way; the log goes on in the old file.
+            OurBug: the newest event is no `books_closed`.
+        """
+        if self._position <= self._base:
+            return None
+        ((kind, head),) = self._files.query(_END, self._position)
+        if kind != BooksClosed.TYPE:
+            raise OurBug(f"{self._path}: a new file begins with books, not with {kind}")
+        turn = Turn(self._path, self._origin, self._base, self._position, head)
+        closed = turn.make(self._files, self._past, probe)
+        if closed is not None:
+            self._close_past()
+            self._base = self._checked_from = self._position
+            self._open_past()
+        return closed
+
+    def close(self) -> None:
+        """Close the file and let the next writer in. Safe to call twice."""
+        self._close_past()
+        self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _first_position(self) -> int:
+        ((first,),) = self._files.query("SELECT coalesce(min(position), 1) FROM event")
+        return int(first)
+
+    def _open_past(self) -> None:
+        """Find the closed files before this one; a log that lacks one of them is not opened."""
+        if self._base > 1:
+            ((kind, head),) = self._files.query(_END, self._base)
+            if kind != BooksClosed.TYPE:  # only those begin a file: see `log_turn`
+                told = f"position 1: missing, and the log begins with {kind} at {self._base}"
+                raise LogRefused(told, 1)
+            self._past = ClosedPast.open(self._path, self._origin, self._base, head)
+
+    def _close_past(self) -> None:
+        if self._past is not None:
+            self._past.close()
+            self._past = None
+
+    def _chained(self, entries: Sequence[Pending], cause: str | None) -> Iterator[Stored]:
+        position, head = self._position, self._head
+        for entry in entries:
+            position += 1
+            self._admit(position, entry, cause)
+            head = next_hash(head, entry.stored)
+            yield Stored(position, *entry, head)
+
+    def _admit(self, position: int, entry: Pending, cause: str | None) -> None:
+        """Refuse what would make a log that nobody can open."""
+        if len(entry.stored) > MAX_EVENT_BYTES:
+            raise InputError(
+                f"{entry.type} at {position}: {len(entry.stored)} bytes, "
+                f"at most {MAX_EVENT_BYTES} are stored in one event"
+            )
+        try:
+            read = decode_entry(entry.stored)
+        except UnreadableEvent as error:
+            raise OurBug(f"append at {position}: {error}") from error
+        says = (read.position, read.stream, read.data.TYPE, read.v, read.at)
+        told = (position, self._origin, entry.type, entry.version, entry.at)
+        if says != told:
+            raise OurBug(f"append at {position}: the bytes say {says}, the caller {told}")
+        asked = None if read.actor in OWN_ACTORS else read.cause
+        if asked != cause:
+            raise OurBug(f"append at {position}: the bytes are for request {asked}, not {cause}")

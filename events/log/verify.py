@@ -1,0 +1,395 @@
+"""Verify a log with other code than wrote it: is every stored byte where and what it was?
+
+It re-hashes what is stored, holds the column copies against the bytes, reads every event in full,
+and computes the RFC 6962 root that a checkpoint held elsewhere can be compared with. It finds every
+change, deletion, swap and insertion, and a cut tail as far as the log's own cursors, requests and
+checkpoints reach beyond it. A log that was cut or rewritten whole, hashes and all, shows only
+against such a checkpoint.
+
+The log stays as it was to the last byte. One that no writer has open is copied first, WAL and all,
+since SQLite would recover a killed writer's WAL in place. One that is being written is read beside
+its writer, as of one moment.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log.read_only_copy import snapshot_of_file, still
+from events.log.schema import CHECKPOINTS_SINCE, OWN_ACTORS
+from events.log.segments import archive_of, closed_files, open_closed
+from events.log.snapshot_anchor import Start, after_books, beginning, beginning_of
+from events.log.verify_form import (
+    BadFile,
+    verify_alone,
+    verify_format,
+    verify_pages,
+    verify_size,
+    verify_wal,
+)
+from events.proof.chain import next_hash
+from events.proof.checkpoint import parse_checkpoint
+from events.proof.checkpoint_check import Held, LogSays, first_fault
+from events.proof.note import VerifierKey, parse_verifier_key, split_notes
+from events.types.envelope import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
+from events.types.integrity import CheckpointKeyChanged
+from events.types.table import TableEvent
+
+__all__ = ["Progress", "Verdict", "held_elsewhere", "verify"]
+
+# Called with the events done and the events in all.
+Progress = Callable[[int, int], None]
+
+_COLUMNS: Final = {
+    "position": int,
+    "type": str,
+    "version": int,
+    "at": str,
+    "bytes": bytes,
+    "hash": bytes,
+}
+# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_PROGRESS_EVERY: Final = 10_000
+
+
+class Verdict(NamedTuple):
+    """What a verification found.
+
+    Args:
+        ok: nothing is wrong.
+        events: how many events the log has, 0 where that cannot be read.
+        root: the RFC 6962 root over all stored bytes, in hex; None unless ok.
+        first_bad: the first position that is wrong or missing; None where no single one is.
+        reason: one line for a person; None if ok.
+        checkpoints: how many agree with the log: all that there were, if ok.
+        base: the first position that was looked at: 1, or that of a file that was verified alone.
+        origin: whose log it says it is, `<site>/<table>`; empty where that cannot be read.
+        newest: when the last event that was found sound was appended, RFC 3339; empty before it.
+    """
+
+    ok: bool
+    events: int
+    root: str | None
+    first_bad: int | None
+    reason: str | None
+    checkpoints: int = 0
+    base: int = 1
+    origin: str = ""
+    newest: str = ""
+
+
+class _Walk:
+    """What is gathered on the way through the events, file by file.
+
+    Args:
+        origin: `<site>/<table>`.
+        total: how many events there are in all.
+        progress: called now and then.
+    """
+
+    def __init__(self, origin: str, total: int, progress: Progress | None) -> None:
+        self.origin = origin
+        self.total = total
+        self.progress = progress
+        self.wanted: set[int] = set()
+        self.position, self.digest, self.tree = beginning(origin)
+        self.before = b""
+        self.newest = ""
+        self.roots: dict[int, bytes] = {0: self.tree.root()}
+        self.keys: list[tuple[int, VerifierKey]] = []
+
+    def begin_at(self, start: Start) -> None:
+        """Take the word of a file for what is before it."""
+        self.position, self.digest, self.tree = start
+        self.roots[start.position] = self.tree.root()
+
+    def take(self, digest: bytes, stored: bytes, at: str, event: TableEvent) -> None:
+        self.position += 1
+        self.newest = at
+        self.before, self.digest = self.digest, digest
+        self.tree.add(stored)
+        if self.position in self.wanted:
+            self.roots[self.position] = self.tree.root()
+        if isinstance(event, CheckpointKeyChanged):
+            try:
+                self.keys.append((self.position, parse_verifier_key(event.key)))
+            except InputError as error:
+                raise BadFile(f"announces what is no key: {error}", self.position) from error
+
+
+def held_elsewhere(name: str, data: bytes) -> tuple[Held, ...]:
+    """Checkpoints that somebody kept, one behind the other.
+
+    Args:
+        name: what to call them: the file they are from.
+        data: what it holds.
+
+    Raises:
+        InputError: it holds none, or something that is none.
+    """
+    notes = split_notes(data)
+    if not notes:
+        raise InputError(f"{name}: empty; a checkpoint from the table's bus or log belongs there")
+    held = []
+    for number, note in enumerate(notes, start=1):
+        where = name if len(notes) == 1 else f"{name}, checkpoint {number},"
+        try:
+            held.append(Held(where, *parse_checkpoint(note)))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+    return tuple(held)
+
+
+def verify(
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    held: Sequence[Held] = (),
+    keys: Collection[VerifierKey] = (),
+    archive: Path | None = None,
+    alone: bool = False,
+) -> Verdict:
+    """Verify the log at `path`, which stays as it is, with all closed files before it.
+
+    Args:
+        path: the log's file; its WAL is found beside it.
+        progress: called now and then.
+        held: checkpoints from elsewhere; those stored in the log are verified in any case.
+        keys: public keys that are believed; without any, those that the log announces.
+        archive: the folder of the closed files, where it is not `archive` beside the log.
+        alone: take the file's own word for what stands in closed files, and leave them alone.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
+    """
+    path = Path(os.path.realpath(path))
+    events, odd, origin, walk = 0, None, "", None
+    with ExitStack() as stack:
+        source = still(path, stack)
+        try:
+            verify_alone(path)
+            verify_wal(source)
+            db = stack.enter_context(closing(snapshot_of_file(source)))
+            origin, version, odd = verify_format(db)
+            if source != path:
+                verify_size(source, db)
+            (events,) = db.execute("SELECT count(*) FROM event").fetchone()
+            start = beginning_of(db, origin)
+            events += start.position
+            walk = _Walk(origin, events, progress)
+            walk.wanted.update(each.checkpoint.size for each in held)
+            stored: list[Held] = []
+            if alone:
+                walk.begin_at(start)
+            elif start.position:
+                _verify_closed_files(walk, archive or archive_of(path), start.position + 1, stored)
+            _verify_file(walk, db, version, stored)
+            checkpoints = _judged(walk, (*held, *stored), start.position if alone else 0, keys)
+            _verify_checkpoints(walk, checkpoints, keys)
+        except BadFile as bad:
+            reason = f"{bad.reason}; and {odd}" if odd else bad.reason
+            newest = walk.newest if walk else ""
+            return Verdict(False, events, None, bad.position, reason, origin=origin, newest=newest)
+        except _UNREADABLE as error:
+            reason = f"not a whole SQLite file: {error}"
+            return Verdict(False, events, None, None, reason, origin=origin)
+        if odd is not None:
+            return Verdict(False, events, None, None, odd, origin=origin, newest=walk.newest)
+        root, base = walk.tree.root().hex(), start.position + 1 if alone else 1
+        counted = len(checkpoints)
+        return Verdict(True, events, root, None, None, counted, base, origin, walk.newest)
+
+
+def _verify_closed_files(walk: _Walk, folder: Path, base: int, stored: list[Held]) -> None:
+    try:
+        files = closed_files(folder, walk.origin, base)
+    except LogRefused as refused:
+        raise BadFile(refused.reason, refused.position) from refused
+    for file in files:
+        try:
+            verify_alone(file.path, closed=True)
+            with closing(open_closed(file.path)) as db:
+                origin, version, odd = verify_format(db)
+                if origin != walk.origin:
+                    raise BadFile(f"the log of {origin}, not of {walk.origin}")  # noqa: TRY301 - named below
+                verify_size(file.path, db)
+                _verify_file(walk, db, version, stored)
+                if walk.position != file.last:
+                    told = f"ends at {walk.position}, not at {file.last}"
+                    raise BadFile(told, min(walk.position, file.last) + 1)  # noqa: TRY301 - named below
+                if odd is not None:
+                    raise BadFile(odd)  # noqa: TRY301 - named below
+        except BadFile as bad:
+            position = file.first if bad.position is None else bad.position
+            raise BadFile(f"{file.path.name}: {bad.reason}", position) from bad
+        except _UNREADABLE as error:
+            told = f"{file.path.name}: not a whole SQLite file: {error}"
+            raise BadFile(told, file.first) from error
+
+
+def _verify_file(walk: _Walk, db: sqlite3.Connection, version: int, stored: list[Held]) -> None:
+    """One file's events, and what it knows of them; its checkpoints go to `stored`."""
+    found = _stored_checkpoints(db, version)
+    walk.wanted.update(each.checkpoint.size for each in found)
+    stored += [each for each in found if each not in stored[-1:]]  # the newest is carried on
+    ended = _verify_events(db, walk)
+    _verify_no_more_is_known(db, walk.position, ended)
+    verify_pages(db)
+
+
+def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
+    """Every event of a file that begins behind `walk`; returns how many requests end in it."""
+    ended, progress = 0, walk.progress
+    rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
+    seam = walk.position > 0 and bool(walk.before)
+    while True:
+        try:
+            row = rows.fetchone()
+        except _UNREADABLE as error:
+            raise BadFile(f"unreadable: {error}", walk.position + 1) from error
+        if seam:
+            _verify_seam(row, walk)
+            seam = False
+            continue
+        if progress is not None and (row is None or walk.position % _PROGRESS_EVERY == 0):
+            progress(walk.position, walk.total)
+        if row is None:
+            return ended
+        position = walk.position + 1
+        digest, envelope, event = _verify_event(row, position, walk.origin, walk.digest)
+        ended += _ends_request(db, envelope)
+        walk.take(digest, row[4], envelope.at, event)
+
+
+def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:
+    """A file goes on with the very event that the one before it ends with: books, and true ones."""
+    position = walk.position
+    if row is None:
+        raise BadFile("empty", position)
+    if row[0] != position:
+        raise BadFile(f"begins at {row[0]}, but the file before it ends at {position}", position)
+    if row[5] != walk.digest:
+        raise BadFile("does not go on from the file before it: another past", position)
+    _verify_event(row, position, walk.origin, walk.before)
+    stored = row[4]
+    books = after_books(position, stored) if isinstance(stored, bytes) else None
+    if books is None or not isinstance(stored, bytes):
+        raise BadFile("begins with no books_closed", position)
+    books.tree.add(stored)
+    if (books.head, books.tree.root()) != (walk.before, walk.tree.root()):
+        raise BadFile("begins with books that do not have the log before them", position)
+    walk.roots[position] = walk.tree.root()  # a checkpoint of this size may lie in either file
+
+
+def _verify_event(
+    row: tuple[object, ...], position: int, origin: str, before: bytes
+) -> tuple[bytes, Envelope, TableEvent]:
+    """The chain's hash with this event, its envelope and itself, if it belongs at `position`."""
+    found, kind, version, at, stored, digest = row
+    if found != position:
+        raise BadFile(f"missing; the next event stands at {found}", position)
+    for value, (name, wanted) in zip(row, _COLUMNS.items(), strict=True):
+        if type(value) is not wanted:
+            raise BadFile(f"column {name} holds {type(value).__name__}", position)
+    assert isinstance(stored, bytes)  # noqa: S101 - tells the type checker what the loop found
+    if len(stored) > MAX_EVENT_BYTES:
+        raise BadFile(f"{len(stored)} bytes, more than an event may have", position)
+    chained = next_hash(before, stored)
+    if digest != chained:
+        raise BadFile("the stored bytes are not those that were hashed", position)
+    try:
+        envelope = decode_envelope(stored)
+        event = decode_data(envelope)
+    except UnreadableEvent as error:
+        raise BadFile(str(error), position) from error
+    for name, copy, said in (
+        ("stream", origin, envelope.stream),
+        ("position", position, envelope.position),
+        ("type", kind, envelope.type),
+        ("version", version, envelope.v),
+        ("at", at, envelope.at),
+    ):
+        if copy != said:
+            raise BadFile(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
+    return chained, envelope, event
+
+
+def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
+    """Whether a request that is recorded ends with this event; each that was asked for has one."""
+    if envelope.actor in OWN_ACTORS:
+        return False
+    sql = "SELECT position FROM request WHERE transaction_id = ?"
+    (end,) = db.execute(sql, (envelope.cause,)).fetchone() or (None,)
+    if not isinstance(end, int) or end < envelope.position:
+        raise BadFile(f"its request {envelope.cause!r} is not recorded", envelope.position)
+    return end == envelope.position
+
+
+def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:
+    for name, known in db.execute("SELECT name, position FROM cursor"):
+        if not isinstance(known, int) or known < 0:
+            raise BadFile(f"cursor {name!r} stands at {known!r}, which is no position")
+        if known > events:
+            raise BadFile(f"missing, but cursor {name!r} has come to {known}", events + 1)
+    requests = 0
+    for name, known in db.execute("SELECT transaction_id, position FROM request"):
+        if not isinstance(known, int) or known < 1:
+            raise BadFile(f"request {name!r} ended at {known!r}, which is no position")
+        if known > events:
+            raise BadFile(f"missing, but request {name!r} ended at {known}", events + 1)
+        requests += 1
+    if requests != ended:
+        raise BadFile(f"{requests} requests are recorded, but the events are of {ended}")
+
+
+def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...]:
+    if version < CHECKPOINTS_SINCE:
+        return ()
+    found = []
+    for size, note in db.execute("SELECT size, note FROM checkpoint ORDER BY size"):
+        where = f"the checkpoint stored at {size!r}"
+        if type(note) is not bytes:
+            raise BadFile(f"{where} is {type(note).__name__}")
+        try:
+            held = Held(where, *parse_checkpoint(note))
+        except InputError as error:
+            raise BadFile(f"{where}: {error}") from error
+        if held.checkpoint.size != size:
+            raise BadFile(f"{where} says that it covers {held.checkpoint.size}")
+        found.append(held)
+    return tuple(found)
+
+
+def _judged(
+    walk: _Walk, held: Sequence[Held], base: int, keys: Collection[VerifierKey]
+) -> Sequence[Held]:
+    """The checkpoints to judge: of a file alone, those that can be; the others are passed over.
+
+    Raises:
+        BadFile: a file alone has another root than one of them.
+    """
+    if not base:
+        return held
+    within = [each for each in held if each.checkpoint.size >= base]
+    if keys:
+        return within
+    announced = walk.keys[0][0] if walk.keys else walk.position + 1
+    for each in within:  # the key of the older ones was announced in a closed file
+        size = each.checkpoint.size
+        if size < announced and walk.roots.get(size) != each.checkpoint.root:
+            raise BadFile(f"rewritten or cut: {each.where} gives another root", None)
+    return [each for each in within if each.checkpoint.size >= announced]
+
+
+def _verify_checkpoints(walk: _Walk, held: Sequence[Held], keys: Collection[VerifierKey]) -> None:
+    if keys and not held:
+        raise BadFile("it has no checkpoint, so that the key that was given proves nothing")
+    says = LogSays(walk.origin, walk.position, walk.roots, walk.keys)
+    fault = first_fault(says, held, keys)
+    if fault is not None:
+        raise BadFile(fault.reason, fault.first_bad)

@@ -1,0 +1,136 @@
+"""What an open log needs of its closed files, and the turn that adds one to them."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+from events.errors import LogRefused, LogUnwritable
+from events.log.connections import LogFiles
+from events.log.disk import remove_database, sync_folder
+from events.log.idempotency_index import RequestIndex, index_of
+from events.log.rotation import finish_turn, make_next, put_in_place
+from events.log.segments import Archive, archive_of, closed_files, closed_name
+
+__all__ = ["ClosedPast", "Turn"]
+
+_REQUESTS: Final = "SELECT transaction_id, position FROM request"
+
+
+class ClosedPast:
+    """Events and requests in the closed files of a log. Use `ClosedPast.open`."""
+
+    def __init__(self, archive: Archive, index: RequestIndex) -> None:
+        self._archive = archive
+        self.index = index
+
+    @classmethod
+    def open(cls, log: Path, origin: str, base: int, head: bytes) -> Self:
+        """Find the files that the log goes on from.
+
+        Args:
+            log: its file.
+            origin: `<site>/<table>`.
+            base: the first position of that file, the last of the newest closed one.
+            head: the chain's hash there.
+
+        Raises:
+            LogRefused: one is missing, or the newest is not what the log goes on from.
+            LogUnwritable: the index of their requests cannot be made.
+        """
+        folder = archive_of(log)
+        archive = Archive(origin, closed_files(folder, origin, base))
+        with closing(archive):
+            if not archive.ends_with(base, head):
+                newest = archive.files[-1].path
+                told = f"{newest}: its end is not what {log.name} goes on from, at {base}"
+                raise LogRefused(f"{told}; put the right file back from a backup", base)
+        index = RequestIndex.open(index_of(folder, origin), archive.files, base, head)
+        return cls(archive, index)
+
+    def rows(self, first: int, last: int) -> list[tuple[Any, ...]]:
+        """As `Archive.rows`."""
+        return self._archive.rows(first, last)
+
+    def request(self, cause: str) -> tuple[bytes, int] | None:
+        """Body and position of a request that a closed file holds, or None.
+
+        Raises:
+            LogRefused: the index or the file cannot be read.
+        """
+        position = self.index.find(cause)
+        return None if position is None else self._archive.request(cause, position)
+
+    def close(self) -> None:
+        """Close the files. Safe to call twice."""
+        self._archive.close()
+        self.index.close()
+
+
+class Turn(NamedTuple):
+    """One file's end.
+
+    Args:
+        log: its path.
+        origin: `<site>/<table>`.
+        first: its first position.
+        last: its last, that of a `books_closed`.
+        head: the chain's hash there.
+    """
+
+    log: Path
+    origin: str
+    first: int
+    last: int
+    head: bytes
+
+    def make(
+        self, files: LogFiles, past: ClosedPast | None, probe: Callable[[str], None]
+    ) -> Path | None:
+        """Close the file and go on in a new one; None while a reader is in the way.
+
+        Args:
+            files: the open file.
+            past: the files that were closed before.
+            probe: told of each step.
+
+        Raises:
+            LogUnwritable: the disk refused.
+            LogRefused: something in the archive is in the way, or what was made is no such log.
+        """
+        folder = archive_of(self.log)
+        closed = folder / closed_name(self.origin, self.first, self.last)
+        if not files.settle():
+            return None
+        try:
+            try:
+                if closed.exists() or closed.is_symlink():
+                    raise LogRefused(f"{closed}: is there already; find out whose it is")
+                folder.mkdir(exist_ok=True)
+                sync_folder(self.log.parent)
+                probe("turn.begun")
+                files.lend(lambda db: make_next(self.log, db, self.origin, self.last))
+                probe("turn.made")
+                self._index(files, past, folder)
+                probe("turn.indexed")
+                if not files.settle():
+                    return None
+                files.exchange(lambda: put_in_place(self.log, closed, probe))
+            finally:
+                finish_turn(self.log, self.origin)
+        except (OSError, sqlite3.Error) as error:
+            raise LogUnwritable(f"{self.log}: cannot begin a new file: {error}") from error
+        return closed
+
+    def _index(self, files: LogFiles, past: ClosedPast | None, folder: Path) -> None:
+        requests = [(str(cause), int(position)) for cause, position in files.query(_REQUESTS)]
+        with ExitStack() as stack:
+            if past is None:
+                path = index_of(folder, self.origin)
+                remove_database(path)  # of a log that was here before
+                index = RequestIndex.open(path, (), self.first, b"")
+                stack.callback(index.close)
+            else:
+                index = past.index
+            index.add(requests, self.last, self.head)

@@ -1,0 +1,165 @@
+"""Is a log what its checkpoints say it was? Those stored in it, and those kept elsewhere. Pure.
+
+A checkpoint binds every event up to its size. So a good one vouches for the keys, too, that the log
+announces up to there: whoever holds one public key can follow a rotation both ways, as long as a
+checkpoint signed by a key that is believed covers the change (the core has the old key sign it).
+
+At each size the log itself says which key was in force, and only that one counts there: a key that
+was retired, and may since have been stolen, signs nothing newer. A key that was given and that the
+log never announced is somebody else's, a witness's, and counts everywhere.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from events.proof.checkpoint import Checkpoint
+from events.proof.note import Note, VerifierKey, signed_by
+
+__all__ = ["Finding", "Held", "LogSays", "first_fault"]
+
+
+class Held(NamedTuple):
+    """A checkpoint to hold against a log.
+
+    Args:
+        where: what to call it: where it was stored, or its file.
+        checkpoint: what it says.
+        note: the same with its signatures.
+    """
+
+    where: str
+    checkpoint: Checkpoint
+    note: Note
+
+
+class LogSays(NamedTuple):
+    """What was found in the log.
+
+    Args:
+        origin: `<site>/<table>`.
+        events: how many there are.
+        roots: the RFC 6962 root at each size that is asked about, as far as the log goes.
+        keys: the keys that it announces, each with the position of the announcement, in order.
+    """
+
+    origin: str
+    events: int
+    roots: Mapping[int, bytes]
+    keys: Sequence[tuple[int, VerifierKey]]
+
+    def in_force(self, size: int) -> VerifierKey | None:
+        """The key in force when the log had `size` events."""
+        until = [key for position, key in self.keys if position <= size]
+        return until[-1] if until else None
+
+    def agrees(self, checkpoint: Checkpoint) -> bool:
+        """Whether the checkpoint is of this log as it stands."""
+        root = self.roots.get(checkpoint.size)
+        return checkpoint.origin == self.origin and checkpoint.root == root
+
+
+class Finding(NamedTuple):
+    """What is wrong, for a person, and the first position that nobody vouches for any more."""
+
+    reason: str
+    first_bad: int | None
+
+
+def first_fault(
+    log: LogSays, held: Sequence[Held], given: Collection[VerifierKey]
+) -> Finding | None:
+    """What is wrong first; None if the log is what every checkpoint says.
+
+    Args:
+        log: the log, otherwise verified.
+        held: the checkpoints, in the order in which they are judged.
+        given: public keys that are believed. Without any, the log's own are: then a forger who
+            replaced those and every checkpoint is not found.
+    """
+    judge = _Judge(log, held, given)
+    return next((fault for each in held if (fault := judge.fault(each))), None)
+
+
+class _Judge:
+    def __init__(self, log: LogSays, held: Sequence[Held], given: Collection[VerifierKey]) -> None:
+        self._log = log
+        announced = frozenset(key for _, key in log.keys)
+        self._foreign = frozenset(given) - announced
+        self._known = frozenset(given) | announced
+        self._signers = {id(each): signed_by(each.note, self._known) for each in held}
+        self._believed = frozenset(given) or announced
+        self._vouched = self._follow(held)
+
+    def fault(self, held: Held) -> Finding | None:
+        """What is wrong with the log by this checkpoint, or with the checkpoint."""
+        log, checkpoint = self._log, held.checkpoint
+        size = checkpoint.size
+        if checkpoint.origin != log.origin:
+            said = f"{held.where} is a checkpoint of {checkpoint.origin!r}, not of {log.origin!r}"
+            return Finding(said, None)
+        if not self._signers[id(held)]:
+            return Finding(f"{held.where} {self._unsigned(held.note)}", None)
+        if size > log.events:
+            said = f"missing: the log ends at {log.events}, but {held.where} covers {size} events"
+            return Finding(said, log.events + 1)
+        if not log.agrees(checkpoint):
+            said = f"rewritten: {held.where} gives another root for the first {size} events"
+            if self._vouched:
+                said += f", of which {self._vouched} are vouched for by another checkpoint"
+            return Finding(said, min(self._vouched, size - 1) + 1 if size else None)
+        return self._distrust(held)
+
+    def _unsigned(self, note: Note) -> str:
+        known = {(key.name, key.key_id) for key in self._known}
+        said = [f"{each.name}+{each.key_id.hex()}" for each in note.signatures]
+        for each in note.signatures:
+            if (each.name, each.key_id) in known:
+                return f"is badly signed: the signature of {each.name} is wrong"
+        return (
+            f"is signed by {' and '.join(said)}, which this log never announced and nobody gave: "
+            "give the public key"
+        )
+
+    def _distrust(self, held: Held) -> Finding | None:
+        size = held.checkpoint.size
+        counting = self._counting(held)
+        if not counting:
+            known = " and ".join(sorted(key.name for key in self._signers[id(held)]))
+            said = f"{held.where} is signed by a key of {known} that was not in force at {size}"
+            return Finding(said, None)
+        if not counting & self._believed:
+            return Finding(
+                f"{held.where} is signed by {min(counting)}, "
+                "which no key that was given vouches for",
+                None,
+            )
+        return None
+
+    def _counting(self, held: Held) -> frozenset[VerifierKey]:
+        """The signers that count at the checkpoint's size."""
+        force = self._log.in_force(held.checkpoint.size)
+        return self._signers[id(held)] & (self._foreign | ({force} if force else set()))
+
+    def _follow(self, held: Sequence[Held]) -> int:
+        """Believe what believed keys vouch for; returns how many events those vouch for."""
+        agreeing = [each for each in held if self._log.agrees(each.checkpoint)]
+        vouched = 0
+        while True:
+            sizes = [
+                each.checkpoint.size
+                for each in agreeing
+                if (self._counting(each) | self._retiring(each)) & self._believed
+            ]
+            if max(sizes, default=0) <= vouched:
+                return vouched
+            vouched = max(sizes)
+            announced = {key for position, key in self._log.keys if position <= vouched}
+            self._believed |= announced
+
+    def _retiring(self, held: Held) -> frozenset[VerifierKey]:
+        """The key that was in force before, where it has signed beside its successor."""
+        size = held.checkpoint.size
+        force = self._log.in_force(size)
+        until = [key for position, key in self._log.keys if position <= size and key != force]
+        signers = self._signers[id(held)]
+        return signers & {until[-1]} if until and force in signers else frozenset()

@@ -1,0 +1,96 @@
+"""Key files: a private key that only its owner may read, and public keys given on a command line.
+
+A private key's file holds one line, `PRIVATE+KEY+name+id+key`; its public half is printed where it
+is made, and is not secret. A file that others may read is refused: whoever has the key can sign
+another history.
+"""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Final
+
+from events.errors import InputError
+from events.proof.note import SigningKey, VerifierKey, parse_signing_key, parse_verifier_key
+
+__all__ = ["given_key", "load_signing_key", "make_signing_key"]
+
+_SEED_BYTES: Final = 32
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_MAX_FILE: Final = 4096
+
+
+def make_signing_key(path: Path, name: str) -> SigningKey:
+    """Make a new private key in a new file of mode 0600, on the disk when this returns.
+
+    Raises:
+        InputError: the name cannot be a key's, something is there already, or it cannot be made.
+    """
+    key = SigningKey(name, secrets.token_bytes(_SEED_BYTES))
+    try:
+        parse_verifier_key(str(key.verifier))
+    except InputError as error:
+        raise InputError(f"{name!r} cannot name a key: no spaces, no plus signs") from error
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o600)  # whatever the umask has taken away
+            file.write(f"{key.secret}\n")
+            file.flush()
+            os.fsync(descriptor)
+    except FileExistsError as error:
+        raise InputError(f"{path}: is there already, and a key is never overwritten") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot keep a key here: {error.strerror}") from error
+    return key
+
+
+def load_signing_key(path: Path) -> SigningKey:
+    """Read a private key.
+
+    Raises:
+        InputError: there is no such file, others may read it, or it holds no private key.
+    """
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                raise InputError(f"{path}: not a file; name one that `baccarat keys new` made")
+            if mode & _OTHERS:
+                raise InputError(
+                    f"{path}: others than its owner may read or write it (mode "
+                    f"{stat.S_IMODE(mode):04o}); chmod 600 it, and make a new key if others have"
+                )
+            data = file.read(_MAX_FILE)
+    except OSError as error:
+        raise InputError(
+            f"{path}: {error.strerror}; name a private key that `baccarat keys new` made"
+        ) from error
+    try:
+        return parse_signing_key(data.decode("utf-8", "replace"))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def given_key(text: str) -> VerifierKey:
+    """A public key as a person gives it: the line itself, or a file that holds it.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if text.count("+") >= 2 and not Path(text).is_file():  # noqa: PLR2004 - name+id+key
+        return parse_verifier_key(text)
+    try:
+        with Path(text).open("rb") as file:
+            line = file.read(_MAX_FILE).decode("utf-8", "replace")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"--key {text}: neither a public key line, name+id+key, nor a file that holds one"
+        ) from error
+    if line.startswith("PRIVATE"):
+        raise InputError(f"--key {text}: a private key; `baccarat keys show` tells the public one")
+    try:
+        return parse_verifier_key(line)
+    except InputError as error:
+        raise InputError(f"--key {text}: {error}") from error

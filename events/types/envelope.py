@@ -1,0 +1,191 @@
+"""The envelope: how an event is stored and sent. What is stored is the truth.
+
+Stored bytes are the envelope's JSON without `hash`; hashes are taken of those bytes and never of a
+re-encoding. Unknown types, newer versions and unknown fields are refused; older versions are read
+as what they would be today (`events.types.upcasting`).
+"""
+
+import hashlib
+from typing import Final, Literal, Union
+
+import msgspec
+from msgspec import Raw, Struct
+
+from events.errors import UnreadableEvent
+from events.types.registry import KINDS, UPCASTS
+from events.types.table import TableEvent
+from events.types.upcasting import EventReader
+
+__all__ = [
+    "MAX_EVENT_BYTES",
+    "Entry",
+    "Envelope",
+    "decode_data",
+    "decode_entry",
+    "decode_envelope",
+    "encode_envelope",
+    "event_id",
+    "sealed_bytes",
+    "with_hash",
+]
+
+# Brokers are configured for messages of 8 MB; half of that leaves room for any envelope around it.
+MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+
+
+class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """One event with what is known about it.
+
+    Args:
+        event_id: first 32 hex digits of SHA-256 over cause and index.
+        stream: `<site>/<table>`.
+        position: 1, 2, 3... without gaps.
+        type: the event type's name.
+        v: its integer version.
+        at: when it was appended, RFC 3339 with nine decimals.
+        actor: who: a user, `user:person` through a delegate, `shoe` or `core`.
+        cause: `<user>/<transaction>` or `<journal>/<seq>`.
+        correlation: the coup's id, or empty.
+        data: the event's fields.
+    """
+
+    event_id: str
+    stream: str
+    position: int
+    type: str
+    v: int
+    at: str
+    actor: str
+    cause: str
+    correlation: str
+    data: Raw
+
+
+class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """An envelope with its event read, of the newest version; the event says which type it is.
+
+    Args:
+        event_id: as in `Envelope`, and so are all to `correlation`.
+        stream: `<site>/<table>`.
+        position: 1, 2, 3...
+        v: the version that was stored.
+        at: when it was appended.
+        actor: who.
+        cause: of what it came.
+        correlation: the coup's id, or empty.
+        data: the event.
+    """
+
+    event_id: str
+    stream: str
+    position: int
+    v: int
+    at: str
+    actor: str
+    cause: str
+    correlation: str
+    data: TableEvent
+
+
+def _entry_of(kind: type[TableEvent]) -> type[Struct]:
+    """An entry of the newest version of one type, told by the envelope's `type`."""
+    fields = [("v", Literal[kind.VERSION]), ("data", kind)]
+    return msgspec.defstruct(
+        f"{kind.__name__}Entry", fields, bases=(Entry,), tag_field="type", tag=kind.TYPE
+    )
+
+
+_encoder: Final = msgspec.json.Encoder()
+_envelopes: Final = msgspec.json.Decoder(Envelope)
+_events: Final = EventReader(KINDS, UPCASTS)
+_entries: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
+    Union[tuple(map(_entry_of, KINDS))]  # noqa: UP007 - of a tuple that is made here
+)
+_NO_ENVELOPE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def event_id(cause: str, index: int) -> str:
+    """The same cause makes the same ids, whenever and wherever it is decided."""
+    return hashlib.sha256(f"{cause}\n{index}".encode()).hexdigest()[:32]
+
+
+def encode_envelope(
+    event: TableEvent,
+    *,
+    index: int,
+    stream: str,
+    position: int,
+    at: str,
+    actor: str,
+    cause: str,
+    correlation: str,
+) -> bytes:
+    """The bytes to store for `event`, the `index`-th of its cause."""
+    return _encoder.encode(
+        Envelope(
+            event_id=event_id(cause, index),
+            stream=stream,
+            position=position,
+            type=event.TYPE,
+            v=event.VERSION,
+            at=at,
+            actor=actor,
+            cause=cause,
+            correlation=correlation,
+            data=Raw(_encoder.encode(event)),
+        )
+    )
+
+
+def decode_envelope(stored: bytes) -> Envelope:
+    """Read the envelope around an event.
+
+    Raises:
+        UnreadableEvent: the bytes are no envelope.
+    """
+    try:
+        return _envelopes.decode(stored)
+    except _NO_ENVELOPE as error:
+        raise UnreadableEvent(f"not an envelope: {error}") from error
+
+
+def decode_data(envelope: Envelope) -> TableEvent:
+    """Read the event itself; one of an older version is brought up to the newest.
+
+    Raises:
+        UnreadableEvent: unknown type, newer version, or fields that are not the version's.
+    """
+    return _events.read(envelope.type, envelope.v, envelope.data)
+
+
+def decode_entry(stored: bytes) -> Entry:
+    """Read an envelope and its event: in one pass where the event is of the newest version.
+
+    Raises:
+        UnreadableEvent: as `decode_envelope` and `decode_data`.
+    """
+    try:
+        return _entries.decode(stored)
+    except _NO_ENVELOPE:
+        envelope = decode_envelope(stored)
+    return Entry(
+        event_id=envelope.event_id,
+        stream=envelope.stream,
+        position=envelope.position,
+        v=envelope.v,
+        at=envelope.at,
+        actor=envelope.actor,
+        cause=envelope.cause,
+        correlation=envelope.correlation,
+        data=decode_data(envelope),
+    )
+
+
+def with_hash(stored: bytes, digest: bytes) -> bytes:
+    """The message for the bus: the stored bytes with `hash` put in as the last field."""
+    return b'%b,"hash":"%b"}' % (stored[:-1], digest.hex().encode())
+
+
+def sealed_bytes(stored: bytes) -> bytes:
+    """The envelope with `data` null: for events whose contents displays must not see."""
+    return _encoder.encode(msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null")))

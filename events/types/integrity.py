@@ -1,0 +1,16 @@
+"""What is on record about the log's own proof: by which key its checkpoints are signed."""
+
+from events.types.table import TableEvent
+
+__all__ = ["CheckpointKeyChanged"]
+
+
+class CheckpointKeyChanged(TableEvent, frozen=True, kw_only=True):
+    """From here on checkpoints are signed by this key; the first key of a log is a change as well.
+
+    Args:
+        key: the public key, `name+id+key` (`events.proof.note.VerifierKey`).
+    """
+
+    TYPE = "checkpoint_key_changed"
+    key: str

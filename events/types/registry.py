@@ -1,0 +1,78 @@
+"""Every type of event that a log may hold, and how its older versions are brought up."""
+
+from typing import Final
+
+from events.types import chips, commission, integrity, shoe_life, table
+from events.types import corrections as correction
+from events.types import irregularities as irregularity
+from events.types import snapshot_anchor as books
+from events.types import wagers as wagering
+from events.types.table import TableEvent
+from events.types.upcasting import Upcast
+
+__all__ = ["KINDS", "TABLE_EVENTS", "UPCASTS"]
+
+# The newest class of each type.
+KINDS: Final[tuple[type[TableEvent], ...]] = (
+    table.RulebookAdopted,
+    table.ShoeLoaded,
+    table.ShoeEnded,
+    table.ShoeReported,
+    table.BettingOpened,
+    table.WagersPlaced,
+    table.WagersWithdrawn,
+    table.BettingClosed,
+    table.CardDealt,
+    table.CardDisclosed,
+    table.DealCompleted,
+    table.ResultConfirmed,
+    table.ResultDisputed,
+    table.CoupMisaligned,
+    table.CoupSettled,
+    table.CoupVoided,
+    table.AlarmRaised,
+    table.AlarmCleared,
+    books.BooksClosed,
+    chips.ChipsCorrected,
+    chips.ChipsCounted,
+    chips.ChipsCredited,
+    chips.ChipsFilled,
+    chips.DropCounted,
+    chips.FloatClosed,
+    chips.FloatOpened,
+    commission.CommissionAccrued,
+    commission.CommissionCollected,
+    commission.CommissionPrepaid,
+    commission.CommissionRecovered,
+    commission.CommissionReturned,
+    commission.CommissionReversed,
+    commission.CommissionUncollected,
+    correction.HandsCorrected,
+    correction.RulebookCorrected,
+    correction.WagerCorrected,
+    integrity.CheckpointKeyChanged,
+    irregularity.CardCorrected,
+    irregularity.CardEntered,
+    irregularity.CardMarkedUnreadable,
+    irregularity.CardUnread,
+    irregularity.CoupRealigned,
+    irregularity.DealerAssigned,
+    irregularity.ExcessCardDrawn,
+    irregularity.ExcessCardResolved,
+    irregularity.IrregularityRecorded,
+    irregularity.ShoeErrorCleared,
+    shoe_life.BurnRecorded,
+    shoe_life.CutCardCame,
+    shoe_life.ShoeAudited,
+    wagering.AggregateCapped,
+    wagering.LimitsSet,
+    wagering.WagersVoided,
+)
+
+TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
+    (kind.TYPE, kind.VERSION): kind for kind in KINDS
+}
+
+# From every older version, which a log may hold as well. No type has one yet;
+# docs/changing-an-event.md says how it gets one.
+UPCASTS: Final[tuple[Upcast, ...]] = ()

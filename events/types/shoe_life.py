@@ -1,0 +1,99 @@
+"""The life of a shoe beside its coups: burn, cut card, and the audit when it has ended."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from events.cards import Card
+from events.types.table import TableEvent
+
+__all__ = ["BurnRecorded", "CutCardCame", "CutPlace", "RepeatedRun", "ShoeAudited"]
+
+CutPlace = Literal["between", "first_card", "mid_coup"]
+
+
+class BurnRecorded(TableEvent, frozen=True, kw_only=True):
+    """The burn of a new shoe is done, or a person says what became of it.
+
+    Args:
+        shoe: the shoe's id.
+        exposed: the first card, shown to the table; None where nobody reported it.
+        burned: how many cards were burned behind it.
+        expected: how many the rulebook's rule asks for; None where the first card is not known.
+        by: `shoe` or a person, whose reason then stands beside it.
+        reason: why, where a person recorded it.
+    """
+
+    TYPE = "burn_recorded"
+    shoe: str
+    exposed: Card | None = None
+    burned: int
+    expected: int | None = None
+    by: str
+    reason: str = ""
+
+
+class CutCardCame(TableEvent, frozen=True, kw_only=True):
+    """The cut card came out, and which coup is therefore the last.
+
+    Args:
+        shoe: the shoe's id.
+        place: `between` coups, in place of a coup's `first_card`, or in `mid_coup`.
+        by: `shoe`, or `person` where the dealer reported it.
+        last_coup: the number of the shoe's last coup.
+    """
+
+    TYPE = "cut_card_came"
+    shoe: str
+    place: CutPlace
+    by: str
+    last_coup: int
+
+
+class RepeatedRun(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """The longest run of faces that a shoe has in common with an earlier one.
+
+    Args:
+        earlier: that shoe's id.
+        length: of the run, in cards.
+        start: where it begins in this shoe, counted from 0.
+        earlier_start: where it begins in the earlier one.
+        chance: an upper bound of its chance in honest shuffles, `num/den`: the number of pairs of
+            places, over 52 to the power of its length, at most 1.
+    """
+
+    earlier: str
+    length: int
+    start: int
+    earlier_start: int
+    chance: str
+
+
+class ShoeAudited(TableEvent, frozen=True, kw_only=True):
+    """What a shoe's end says of its cards. Sealed: burned faces can be told from what is left.
+
+    Args:
+        shoe: its id.
+        decks: how many it began with.
+        seen: cards that left it, whatever became of them.
+        known: of these, whose face is known.
+        burned: of these, burned: the exposed first card, those behind it, and overdrawn cards
+            that the house's policy burned.
+        carried: overdrawn cards that were carried over.
+        coups: begun from it, voids included.
+        voids: of these, void.
+        left: faces not known to have left it, face to count.
+        repeated: the longest run in common with an earlier shoe; None when none is known.
+    """
+
+    TYPE = "shoe_audited"
+    shoe: str
+    decks: int
+    seen: int
+    known: int
+    burned: int
+    carried: int
+    coups: int
+    voids: int
+    left: dict[Card, int]
+    repeated: RepeatedRun | None = None

@@ -1,0 +1,197 @@
+"""What a batch from the hub is to the archive: rows to store, heads that move, faults. Pure.
+
+Tables stand beside one another: what is wrong with one of them ends its part of the batch, and
+nothing of another's. Of a table whose feed is stopped nothing is taken.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
+
+from events.errors import UnreadableEvent
+from events.types.envelope import Envelope, decode_envelope
+from property.hub.replicated_event import Carried, Head, Verdict, follows
+from property.hub.subjects import split_origin
+
+__all__ = ["Fault", "FaultKind", "Intake", "Move", "Row", "take"]
+
+FaultKind = Literal["gap", "fork", "forged", "foreign", "unreadable", "nonsense"]
+"""A gap is waited for, nonsense is dropped; each other stops the table's feed until it is released.
+
+`fork`: the same position with another hash; `forged`: a hash that does not follow from the bytes;
+`foreign`: bytes that say that they are another table's, or another position's; `unreadable`: bytes
+that are no event, or that the database refuses; `nonsense`: a message that is not one of ours.
+"""
+
+_OF_VERDICT: Final[dict[Verdict, FaultKind]] = {
+    Verdict.GAP: "gap",
+    Verdict.FORK: "fork",
+    Verdict.FORGED: "forged",
+}
+_TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
+# A clock may be wrong by any amount, and the archive makes a part for each month that it sees: what
+# is not of this century's years goes to one part of its own.
+_MONTH: Final = re.compile(r"20[2-9]\d-\d\d")
+_NO_MONTH: Final = "1970-01-01"
+# What PostgreSQL cannot hold in text; the bytes keep it.
+_NUL: Final = "\\u0000"
+_NO_NUL: Final = "\\ufffd"
+
+
+class Row(NamedTuple):
+    """A row of `property.event`, in the order of its columns."""
+
+    site: str
+    table: str
+    position: int
+    type: str
+    version: int
+    at: str
+    actor: str
+    stored: bytes
+    data: str
+    hash: bytes
+    month: str
+
+
+class Fault(NamedTuple):
+    """What is wrong with a table's feed.
+
+    Args:
+        origin: the table's, `<site>/<table>`.
+        kind: its name.
+        position: where; 0 where there is none.
+        reason: one line for a person.
+    """
+
+    origin: str
+    kind: FaultKind
+    position: int
+    reason: str
+
+    @property
+    def stops(self) -> bool:
+        """Whether the table's feed goes no further until a person has looked."""
+        return self.kind not in {"gap", "nonsense"}
+
+
+class Move(NamedTuple):
+    """A head that goes on.
+
+    Args:
+        was: from where, as the archive has it.
+        now: to where.
+        at: the newest event's time.
+    """
+
+    was: Head
+    now: Head
+    at: str
+
+
+class Intake(NamedTuple):
+    """A batch as it is to be stored, whole.
+
+    Args:
+        rows: the events, in order within each table.
+        moves: the heads, by origin.
+        faults: at most one a table.
+        repeated: of each table that repeats itself, the newest event that was there before.
+    """
+
+    rows: list[Row]
+    moves: dict[str, Move]
+    faults: list[Fault]
+    repeated: dict[str, Carried]
+
+
+def take(
+    heads: Mapping[str, Head], batch: Iterable[Carried], stopped: Iterable[str] = ()
+) -> Intake:
+    """Hold a batch against the heads.
+
+    Args:
+        heads: where each table's chain stands; one that is not there has not begun.
+        batch: in the order of the hub.
+        stopped: origins of which nothing is taken.
+    """
+    rows: list[Row] = []
+    moves: dict[str, Move] = {}
+    faults: list[Fault] = []
+    gaps: dict[str, Fault] = {}
+    repeated: dict[str, Carried] = {}
+    ended = set(stopped)
+    for each in batch:
+        origin = each.origin
+        if origin in ended:
+            continue
+        move = moves.get(origin)
+        head = move.now if move else heads.get(origin) or Head.beginning(origin)
+        verdict = follows(head, each)
+        if verdict is Verdict.DUPLICATE:
+            repeated[origin] = each
+            continue
+        read = _row_of(each) if verdict is Verdict.NEXT else _fault_of(verdict, head, each)
+        if isinstance(read, Row):
+            rows.append(read)
+            moves[origin] = Move(move.was if move else head, each.head, read.at)
+        elif read.kind == "gap":  # what is missing may come behind
+            gaps[origin] = max(read, gaps.get(origin, read), key=_position)
+        else:
+            faults.append(read)
+            ended.add(origin)
+    open_gaps = (
+        gap for origin, gap in gaps.items() if origin not in ended and not _filled(gap, moves)
+    )
+    return Intake(rows, moves, [*faults, *open_gaps], repeated)
+
+
+def _position(fault: Fault) -> int:
+    return fault.position
+
+
+def _filled(gap: Fault, moves: Mapping[str, Move]) -> bool:
+    move = moves.get(gap.origin)
+    return move is not None and move.now.position >= gap.position
+
+
+def _fault_of(verdict: Verdict, head: Head, carried: Carried) -> Fault:
+    told = {
+        Verdict.GAP: f"comes behind {head.position}: what is between is missing",
+        Verdict.FORK: f"has hash {carried.hash.hex()}, and is archived with {head.hash.hex()}",
+        Verdict.FORGED: f"its hash does not follow from {head.position} and its bytes",
+    }[verdict]
+    return Fault(carried.origin, _OF_VERDICT[verdict], carried.position, told)
+
+
+def _row_of(carried: Carried) -> Row | Fault:
+    """The event's row, or what is wrong with it though the chain is whole."""
+    try:
+        envelope = decode_envelope(carried.stored)
+    except UnreadableEvent as error:
+        return Fault(carried.origin, "unreadable", carried.position, str(error))
+    if (envelope.stream, envelope.position) != (carried.origin, carried.position):
+        said = f"says that it is {envelope.position} of {envelope.stream}"
+        return Fault(carried.origin, "foreign", carried.position, said)
+    if not _TIME.match(envelope.at):
+        said = f"its time {envelope.at[:40]!r} is none"
+        return Fault(carried.origin, "unreadable", carried.position, said)
+    return _row(carried, envelope)
+
+
+def _row(carried: Carried, envelope: Envelope) -> Row:
+    site, table = split_origin(carried.origin)
+    month = _MONTH.match(envelope.at)
+    return Row(
+        site,
+        table,
+        carried.position,
+        envelope.type,
+        envelope.v,
+        envelope.at,
+        envelope.actor,
+        carried.stored,
+        bytes(envelope.data).decode().replace(_NUL, _NO_NUL),
+        carried.hash,
+        f"{month[0]}-01" if month else _NO_MONTH,
+    )

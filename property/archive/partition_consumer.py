@@ -1,0 +1,159 @@
+"""One partition of the hub's stream, read and stored; what is missing is looked for beside it."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import structlog
+from nats.aio.client import Client
+
+from property.archive.batch import Intake
+from property.archive.store import Archive, Kept, Probe
+from property.archive.stream_reader import HUB_ERRORS, FeedReader, begin_at, parse_batch
+from property.hub.replicated_event import Head
+from property.tasks import Pause
+
+__all__ = ["PartitionFeed"]
+
+_log = structlog.get_logger()
+# A gap that the hub cannot fill is looked at again: an uplink may fill it meanwhile.
+_GAP_S: Final = 2.0
+_GAP_MOST_S: Final = 300.0
+
+
+class PartitionFeed:
+    """One partition, read and stored."""
+
+    def __init__(
+        self, partition: int, client: Client, store: Archive, turn: asyncio.Lock, probe: Probe,
+        leaving: asyncio.Event,
+    ) -> None:  # fmt: skip
+        self.heads: dict[str, Head] = {}
+        self.stopped: set[str] = set()
+        self._partition = partition
+        self._client = client
+        self._store = store
+        self._turn = turn
+        self._probe = probe
+        self._leaving = leaving
+        self._mending: dict[str, asyncio.Task[None]] = {}
+
+    def mending(self) -> list[asyncio.Task[None]]:
+        """What looks for something missing, or has failed at it."""
+        tasks = self._mending.items()
+        over = [origin for origin, task in tasks if task.done() and not task.exception()]
+        for origin in over:
+            del self._mending[origin]
+        return list(self._mending.values())
+
+    async def end(self) -> None:
+        """Leave off mending; it goes on with whoever takes the partition."""
+        for task in self._mending.values():
+            task.cancel()
+        await asyncio.gather(*self._mending.values(), return_exceptions=True)
+
+    async def run(self, well: Callable[[], None]) -> None:
+        """Read until told to leave. The hub's faults are waited for, the database's end it."""
+        pause = Pause()
+        while not self._leaving.is_set():
+            try:
+                await self._read(partial(_both, pause.well, well))
+            except HUB_ERRORS as error:
+                if self._client.is_closed:
+                    raise
+                _log.warning("feed_waits", partition=self._partition, reason=str(error))
+                await pause.wait(self._leaving)
+
+    async def _read(self, well: Callable[[], None]) -> None:
+        async with self._turn:
+            place = await self._store.place(self._partition)
+        start, stream = await begin_at(self._client.jetstream(), place)
+        if place.sequence and start == 1:
+            _log.warning("hub_read_again", partition=self._partition, place=place.sequence)
+        reader = await FeedReader.partition(self._client, self._partition, start)
+        async with reader:
+            while not self._leaving.is_set():
+                messages = await reader.next()
+                well()
+                if not messages:
+                    continue
+                batch = parse_batch(messages)
+                async with self._turn:
+                    intake, kept = await self._store.keep(
+                        self.heads, batch.events, self.stopped, batch.nonsense,
+                        (self._partition, batch.place._replace(stream=stream)),
+                    )  # fmt: skip
+                    self._moved(intake)
+                self._told(kept)
+                await reader.acknowledge()
+                self._probe("acknowledged")
+
+    def _moved(self, intake: Intake) -> None:
+        for origin, move in intake.moves.items():
+            self.heads[origin] = move.now
+        self.stopped |= {fault.origin for fault in intake.faults if fault.stops}
+
+    def _told(self, kept: Kept) -> None:
+        for fault in kept.faults:
+            _log.error(
+                "feed_fault",
+                stream=fault.origin,
+                kind=fault.kind,
+                position=fault.position,
+                reason=fault.reason,
+            )
+            if fault.kind == "gap":
+                self.mend(fault.origin)
+
+    def mend(self, origin: str) -> None:
+        """Look for what is missing of a table, beside the others, until it is there."""
+        standing = self._mending.get(origin)
+        if standing is None or standing.done():
+            self._mending[origin] = asyncio.create_task(self._mend(origin))
+
+    async def _mend(self, origin: str) -> None:
+        pause = _GAP_S
+        while True:
+            try:
+                if await self._mended(origin):
+                    return
+            except HUB_ERRORS as error:
+                _log.warning("gap_waits", stream=origin, reason=str(error))
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _GAP_MOST_S)
+
+    async def _mended(self, origin: str) -> bool:
+        """Store what the hub has of a table and the archive has not; whether nothing is missing."""
+        reader = await FeedReader.table(self._client, origin)
+        newest, ended = 0, reader is None
+        if reader is not None:
+            async with reader:
+                while not ended:
+                    messages = await reader.next()
+                    if not messages:
+                        continue
+                    batch = parse_batch(messages)
+                    async with self._turn:
+                        intake, kept = await self._store.keep(
+                            self.heads, batch.events, self.stopped, batch.nonsense
+                        )
+                        self._moved(intake)
+                    self._told(Kept(0, 0, [each for each in kept.faults if each.stops]))
+                    newest = max((newest, *(each.position for each in batch.events)))
+                    ended = batch.behind == 0 or origin in self.stopped
+                    await reader.acknowledge()
+        if origin in self.stopped:
+            return True  # it waits for a person now
+        head = self.heads.get(origin) or Head.beginning(origin)
+        if newest > head.position:
+            return False
+        async with self._turn:
+            await self._store.mended(origin)
+        _log.info("gap_filled", stream=origin, position=head.position)
+        return True
+
+
+def _both(*called: Callable[[], None]) -> None:
+    for each in called:
+        each()

@@ -1,0 +1,216 @@
+"""What can be asked of the archive, by name: the same for the command and for the page. Pure.
+
+The questions are views and functions of the archive (`property/migrations/sql`); here is how each
+is asked, and with what. What is not given is not asked for.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from events.cards import parse_card
+from events.errors import InputError
+from property.hub.subjects import split_origin
+
+__all__ = ["QUESTIONS", "Option", "Question", "given_of"]
+
+_Kind = Literal["card", "date", "number", "result", "table", "text", "time"]
+_RESULTS: Final = ("banker", "player", "tie", "void")
+# Rows of one answer. Whoever wants more asks of a shorter time.
+_ROWS_MOST: Final = 10_000
+# The limit is ours, behind the choice of a table.
+_EVERY: Final = 1_000_000_000
+
+
+class Option(NamedTuple):
+    """Something that a question may be asked with.
+
+    Args:
+        name: of it, and of the parameter in the question's SQL.
+        kind: what it is.
+        says: for a person.
+        default: where it is not given.
+    """
+
+    name: str
+    kind: _Kind
+    says: str
+    default: Any = None
+
+
+class Question(NamedTuple):
+    """A question.
+
+    Args:
+        says: what it asks, in one line.
+        sql: with named parameters: the options', and `site` and `table_name` for a table.
+        options: what it may be asked with.
+    """
+
+    says: str
+    sql: str
+    options: tuple[Option, ...] = ()
+
+
+_TABLE: Final = Option("table", "table", "this table only, <site>/<table>")
+_SINCE: Final = Option("since", "time", "from then on", datetime.min.replace(tzinfo=UTC))
+_UNTIL: Final = Option("until", "time", "before then", datetime.max.replace(tzinfo=UTC))
+_MOST: Final = Option("most", "number", "the newest so many", 200)
+_OF_TABLE: Final = """
+    (%(site)s::text IS NULL OR site = %(site)s)
+    AND (%(table_name)s::text IS NULL OR "table" = %(table_name)s)
+"""
+
+QUESTIONS: Final[dict[str, Question]] = {
+    "tables": Question(
+        "every table: how far it is archived, its feed, link, shoe and alarms",
+        f"""
+        SELECT site, "table", position, feed, last_event_at, stored_at, link, shoe, alarms,
+            feed_alarms
+        FROM property.live WHERE {_OF_TABLE} ORDER BY site, "table"
+        """,  # noqa: S608 - our own words
+        (_TABLE,),
+    ),
+    "alarms": Question(
+        "what stands: of feeds, by the archive; of tables, by their own logs",
+        f"""
+        SELECT * FROM (
+            SELECT site, "table", 'feed' AS of, kind AS alarm, reason AS text, position,
+                raised_at AS at
+            FROM property.feed_alarm WHERE cleared_at IS NULL
+            UNION ALL
+            SELECT site, "table", 'table', alarm, text, position, at FROM property.table_alarm
+        ) AS standing WHERE {_OF_TABLE} ORDER BY at DESC, site, "table"
+        """,  # noqa: S608 - our own words
+        (_TABLE,),
+    ),
+    "coups": Question(
+        "coups by card, result, dealer, patron and time, the newest first",
+        f"""
+        SELECT site, "table", coup, opened_at, settled_at, rulebook, winner, void, player, banker,
+            player_total, banker_total, dealer, supervisor, patrons, revision
+        FROM property.find_coups(%(card)s, %(result)s, %(dealer)s, %(patron)s, %(since)s,
+            %(until)s, {_EVERY})
+        WHERE {_OF_TABLE} ORDER BY opened_at DESC, site, "table", coup LIMIT %(most)s
+        """,  # noqa: S608 - our own words
+        (
+            Option("card", "card", "this card lay, such as 9D"),
+            Option("result", "result", "banker, player, tie or void"),
+            Option("dealer", "text", "this dealer dealt"),
+            Option("patron", "text", "this patron's wagers lay"),
+            _TABLE,
+            _SINCE,
+            _UNTIL,
+            _MOST,
+        ),
+    ),
+    "commission": Question(
+        "commission outstanding, by table and seat, minor units",
+        f"""
+        SELECT site, "table", seat, accrued, reversed, outstanding, uncollected, at
+        FROM property.commission WHERE outstanding <> 0 AND {_OF_TABLE}
+        ORDER BY site, "table", seat
+        """,  # noqa: S608 - our own words
+        (_TABLE,),
+    ),
+    "win": Question(
+        "handle, win, commission and theoretical win by table, business day and shift, minor units",
+        f"""
+        SELECT site, "table", day, shift, handle, win, commission, theoretical
+        FROM property.win WHERE (%(day)s::date IS NULL OR day = %(day)s) AND {_OF_TABLE}
+        ORDER BY day, shift, site, "table"
+        """,  # noqa: S608 - our own words
+        (Option("day", "date", "this business day only"), _TABLE),
+    ),
+    "runs": Question(
+        "the same cards in a row more than once, across shoes and tables",
+        f"""
+        SELECT run, times, site, "table", shoe, coup, place
+        FROM property.repeated_runs(%(cards)s, %(since)s, %(until)s) LIMIT {_ROWS_MOST}
+        """,  # noqa: S608 - our own words
+        (Option("cards", "number", "so many cards in a row", 12), _SINCE, _UNTIL),
+    ),
+    "two-tables": Question(
+        "the same patron reference at two tables at once",
+        f"""
+        SELECT patron, site, "table", coup, other_site, other_table, other_coup, since_at, until_at
+        FROM property.two_tables(%(since)s, %(until)s) LIMIT {_ROWS_MOST}
+        """,  # noqa: S608 - our own words
+        (_SINCE, _UNTIL),
+    ),
+}
+"""By name, in the order in which they are shown."""
+
+
+def given_of(question: Question, given: Mapping[str, str | None]) -> dict[str, Any]:
+    """The parameters of a question's SQL.
+
+    Args:
+        question: the one.
+        given: option to its value as text; what is absent or empty is not asked for.
+
+    Raises:
+        InputError: a value is none of its kind, or there is no such option.
+    """
+    unknown = sorted(set(given) - {option.name for option in question.options})
+    if unknown:
+        has = ", ".join(option.name for option in question.options)
+        raise InputError(f"{unknown[0]}: this question has no such option; it has {has or 'none'}")
+    found: dict[str, Any] = {}
+    for option in question.options:
+        text = given.get(option.name)
+        value = _value(option, text) if text else option.default
+        if option.kind == "table":
+            found["site"], found["table_name"] = value or (None, None)
+        else:
+            found[option.name] = value
+    return found
+
+
+def _value(option: Option, text: str) -> Any:
+    try:
+        return _READERS[option.kind](text)
+    except (ValueError, InputError) as error:
+        raise InputError(f"{option.name}: {text[:40]!r}: {error}") from error
+
+
+def _card(text: str) -> str:
+    return str(parse_card(text.upper()))
+
+
+def _time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError("no time; write it as 2026-11-27T21:40:07Z") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise InputError("no date; write it as 2026-11-27") from error
+
+
+def _result(text: str) -> str:
+    if text not in _RESULTS:
+        raise InputError(f"there are {', '.join(_RESULTS)}")
+    return text
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _ROWS_MOST):
+        raise InputError(f"1 to {_ROWS_MOST:,}")
+    return int(text)
+
+
+_READERS: Final[dict[_Kind, Callable[[str], Any]]] = {
+    "card": _card,
+    "date": _date,
+    "number": _number,
+    "result": _result,
+    "table": split_origin,
+    "text": str,
+    "time": _time,
+}

@@ -1,0 +1,68 @@
+"""The archive hears what uplinks say of themselves: one that has stopped is an alarm of its table.
+
+Every worker hears all tables. To record the same again changes nothing, and whoever comes back
+hears the newest of each again.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from events.errors import InputError
+from property.archive.store import Archive
+from property.archive.stream_reader import HUB_ERRORS, FeedReader
+from property.hub.subjects import FEEDS, origin_of
+from property.hub.uplink_status import Heard, UplinkWord, parse_word
+
+__all__ = ["hear_uplinks"]
+
+_AGAIN_S: Final = 2.0
+
+_log: Final = structlog.get_logger()
+
+
+async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> None:
+    """Record the uplinks' words until the connection is gone; the hub's faults are waited for.
+
+    Args:
+        client: with the role `archive`.
+        store: where alarms are kept.
+        turn: whose connection it is.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        nats.errors.Error, BusError: the connection to the hub is gone.
+    """
+    clock = asyncio.get_running_loop().time
+    heard, said = Heard(clock()), ""
+    while True:
+        try:
+            async with await FeedReader.unacknowledged(client, FEEDS, None) as reader:
+                while True:
+                    for origin, word in _words(await reader.next()):
+                        if heard.counts(origin, word, clock()):
+                            async with turn:
+                                await store.uplink(origin, word)
+                    said = ""
+        except HUB_ERRORS as error:
+            if client.is_closed:
+                raise
+            if (reason := str(error) or type(error).__name__) != said:
+                _log.warning("uplinks_unheard", reason=reason)
+                said = reason
+            await asyncio.sleep(_AGAIN_S)
+
+
+def _words(messages: Sequence[Msg]) -> list[tuple[str, UplinkWord]]:
+    """The words among them; what is none is told, and the table's earlier one stays."""
+    found = []
+    for each in messages:
+        try:
+            found.append((origin_of(each.subject), parse_word(each.data)))
+        except InputError as error:
+            _log.warning("uplink_word_unread", subject=each.subject, reason=str(error))
+    return found

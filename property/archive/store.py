@@ -1,0 +1,373 @@
+"""The archive in PostgreSQL: events, heads and the feed's place, in one transaction or not at all.
+
+**One writer a partition**, by an advisory lock of its connection (`property.shares`). What a second
+one would do is refused as well: a head only moves on from where this writer has seen it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import tuple_row
+
+from events.errors import ArchiveError
+from property.archive.batch import Fault, Intake, Row, take
+from property.archive.database import explained
+from property.hub.replicated_event import Carried, Head
+from property.hub.subjects import partition_of, split_origin
+from property.hub.uplink_status import UplinkWord
+
+__all__ = ["Archive", "Kept", "Place", "Probe", "TableHead", "no_probe", "release"]
+
+Probe = Callable[[str], None]
+"""Told of each step, for tests that end a process in the middle of one."""
+
+# What PostgreSQL says of a value, and not of itself: out of range, too long for an index, too deep.
+_REFUSED: Final = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.errors.ProgramLimitExceeded,
+    psycopg.errors.StatementTooComplex,
+)
+_COLUMNS: Final = 'site, "table", position, type, version, at, actor, bytes, data, hash, month'
+_COPY: Final = f"COPY property.event ({_COLUMNS}) FROM STDIN"
+_MOVE: Final = """
+INSERT INTO property.head AS h (site, "table", position, hash, at, stored_at, state)
+SELECT site, "table", position, hash, at, clock_timestamp(), 'running'
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bytea[], %s::timestamptz[])
+    AS now (site, "table", position, hash, at)
+ON CONFLICT (site, "table") DO UPDATE SET
+    position = excluded.position, hash = excluded.hash, at = excluded.at,
+    stored_at = excluded.stored_at
+WHERE (h.site, h."table", h.position, h.hash) IN (
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bytea[])
+)
+"""
+_ALARM: Final = """
+INSERT INTO property.feed_alarm (site, "table", kind, position, reason) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (site, "table", kind) WHERE cleared_at IS NULL DO NOTHING
+"""
+# The newest reason stands, since when it does.
+_STOPPED: Final = _ALARM.replace(
+    "DO NOTHING", "DO UPDATE SET position = excluded.position, reason = excluded.reason"
+)
+_STATE: Final = """
+INSERT INTO property.head AS h (site, "table", position, hash, state) VALUES (%s, %s, 0, %s, %s)
+ON CONFLICT (site, "table") DO UPDATE SET state = excluded.state
+WHERE h.state <> 'stopped' OR excluded.state = 'stopped'
+"""
+_PLACE: Final = """
+INSERT INTO property.feed AS f (partition, sequence, hash, stream) VALUES (%s, %s, %s, %s)
+ON CONFLICT (partition) DO UPDATE SET
+    sequence = excluded.sequence, hash = excluded.hash, stream = excluded.stream
+"""
+_REPEATED: Final = """
+SELECT e.site, e."table", e.position, e.hash FROM unnest(%s::text[], %s::text[], %s::bigint[])
+    AS again (site, "table", position)
+JOIN property.event e USING (site, "table", position)
+"""
+_CLEAR: Final = """
+UPDATE property.feed_alarm SET cleared_at = clock_timestamp(), cleared_by = %s
+WHERE site = %s AND "table" = %s AND cleared_at IS NULL
+"""
+# The alarm of an uplink that has stopped; only the uplink itself clears it, by running.
+_UPLINK: Final = "uplink"
+
+
+class Place(NamedTuple):
+    """How far a partition of the hub's stream was read.
+
+    Args:
+        sequence: of the newest message.
+        hash: that it has in its header.
+        stream: when the stream was made: one that is made anew counts from 1 again.
+    """
+
+    sequence: int = 0
+    hash: bytes = b""
+    stream: str = ""
+
+
+class TableHead(NamedTuple):
+    """A table's head in the archive, and how its feed stands."""
+
+    head: Head
+    state: str
+
+
+class Kept(NamedTuple):
+    """What became of a batch.
+
+    Args:
+        stored: how many events were stored.
+        repeated: of how many tables events came again.
+        faults: what was wrong, each of it on record.
+    """
+
+    stored: int
+    repeated: int
+    faults: list[Fault]
+
+
+def no_probe(_step: str) -> None:
+    """What a process that nobody watches calls at each of its steps."""
+
+
+class Archive:
+    """The archive through one connection; nothing of it is concurrent.
+
+    Args:
+        url: for messages.
+        connection: with autocommit, as `property.database.connected` gives it.
+        probe: told of each step of a batch.
+    """
+
+    def __init__(self, url: str, connection: AsyncConnection, probe: Probe = no_probe) -> None:
+        self._url = url
+        self._connection = connection
+        self._probe = probe
+        self._months: set[str] = set()
+
+    async def prefer_durable(self) -> None:
+        """Ask that what is committed is on disk, whatever the server's default is.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        with explained(self._url):
+            await self._connection.execute(
+                "SELECT set_config('synchronous_commit', 'on', false) "
+                "WHERE current_setting('synchronous_commit') = 'off'"
+            )
+
+    async def place(self, partition: int) -> Place:
+        """How far a partition was read.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        asked = "SELECT sequence, hash, stream FROM property.feed WHERE partition = %s"
+        row = await self._one(asked, (partition,))
+        return Place(row[0], bytes(row[1]), row[2]) if row else Place()
+
+    async def heads(self, partition: int) -> dict[str, TableHead]:
+        """The tables of a partition that have begun.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        asked = 'SELECT site, "table", position, hash, state FROM property.head'
+        with explained(self._url):
+            async with self._cursor() as cursor:
+                await cursor.execute(asked)
+                rows = await cursor.fetchall()
+        return {
+            f"{site}/{table}": TableHead(Head(position, bytes(digest)), state)
+            for site, table, position, digest, state in rows
+            if partition_of(site, table) == partition
+        }
+
+    async def released(self) -> set[str]:
+        """Tables whose feed a person has released.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        with explained(self._url):
+            async with self._cursor() as cursor:
+                await cursor.execute(
+                    "SELECT site, \"table\" FROM property.head WHERE state = 'released'"
+                )
+                return {f"{site}/{table}" for site, table in await cursor.fetchall()}
+
+    async def keep(
+        self, heads: Mapping[str, Head], batch: Sequence[Carried], stopped: Iterable[str],
+        nonsense: Sequence[Fault] = (), place: tuple[int, Place] | None = None,
+    ) -> tuple[Intake, Kept]:  # fmt: skip
+        """Store a batch, and how far it was read, or nothing.
+
+        Args:
+            heads: where the tables stand here; the caller moves them by what is returned.
+            batch: in the hub's order.
+            stopped: origins of which nothing is taken.
+            nonsense: what else came, for the record.
+            place: partition, and how far it is read with this batch.
+
+        Raises:
+            ArchiveUnavailable: the database did not take it.
+            ArchiveError: another writer has moved a head.
+        """
+        with explained(self._url):
+            intake = await self._rewritten(take(heads, batch, stopped))
+            self._probe("keep.before")
+            try:
+                await self._write(intake, nonsense, place)
+            except _REFUSED:
+                intake = await self._one_by_one(intake)
+                await self._write(intake._replace(rows=[], moves={}), nonsense, place)
+            self._probe("keep.after")
+        faults = [*intake.faults, *nonsense]
+        return intake, Kept(len(intake.rows), len(intake.repeated), faults)
+
+    async def mended(self, origin: str) -> None:
+        """Record that a table's feed goes on: its gap is filled, or it was released.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        site, table = split_origin(origin)
+        running = "UPDATE property.head SET state = 'running' WHERE site = %s AND \"table\" = %s"
+        with explained(self._url):
+            async with self._connection.transaction():
+                await self._connection.execute(
+                    f"{running} AND state IN ('gap', 'released')", (site, table)
+                )
+                await self._connection.execute(f"{_CLEAR} AND kind = 'gap'", ("", site, table))
+
+    async def uplink(self, origin: str, word: UplinkWord) -> None:
+        """Record that a table's uplink has stopped, or that it has not any more.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        site, table = split_origin(origin)
+        with explained(self._url):
+            if word.state == "stopped":
+                given = (site, table, _UPLINK, word.position, f"{word.code}: {word.reason}")
+                await self._connection.execute(_STOPPED, given)
+            else:
+                clear = f"{_CLEAR} AND kind = %s"
+                await self._connection.execute(clear, (word.by, site, table, _UPLINK))
+
+    async def _rewritten(self, intake: Intake) -> Intake:
+        """What comes again must be what is archived; another past is a fork, wherever it begins."""
+        if not intake.repeated:
+            return intake
+        ours: dict[str, bytes] = {}
+        keys = [(*split_origin(origin), each.position) for origin, each in intake.repeated.items()]
+        async with self._cursor() as cursor:
+            await cursor.execute(_REPEATED, tuple(map(list, zip(*keys, strict=True))))
+            async for site, table, _, digest in cursor:
+                ours[f"{site}/{table}"] = bytes(digest)
+        forks = [
+            Fault(
+                origin,
+                "fork",
+                each.position,
+                f"comes with hash {each.hash.hex()}, and is archived with {ours[origin].hex()}",
+            )
+            for origin, each in intake.repeated.items()
+            if origin in ours and ours[origin] != each.hash
+        ]
+        if not forks:
+            return intake
+        named = {fork.origin for fork in forks}
+        return _without(intake, named)._replace(
+            faults=[*(each for each in intake.faults if each.origin not in named), *forks]
+        )
+
+    async def _write(
+        self, intake: Intake, nonsense: Sequence[Fault], place: tuple[int, Place] | None
+    ) -> None:
+        for month in sorted({row.month for row in intake.rows} - self._months):
+            await self._connection.execute("SELECT property.make_month(%s::date)", (month,))
+            self._months.add(month)
+        async with self._connection.transaction(), self._cursor() as cursor:
+            if intake.rows:
+                async with cursor.copy(_COPY) as copy:
+                    for row in intake.rows:
+                        await copy.write_row(row)
+                self._probe("keep.copied")
+                await self._move(cursor, intake)
+            await _record(cursor, [*intake.faults, *nonsense])
+            if place is not None:
+                await cursor.execute(_PLACE, (place[0], *place[1]))
+            self._probe("keep.written")
+
+    async def _move(self, cursor: AsyncCursor[Any], intake: Intake) -> None:
+        tables = [split_origin(origin) for origin in intake.moves]
+        sites, names = [site for site, _ in tables], [table for _, table in tables]
+        moves = intake.moves.values()
+        now = [[each.now.position for each in moves], [each.now.hash for each in moves]]
+        was = [[each.was.position for each in moves], [each.was.hash for each in moves]]
+        times = [each.at for each in moves]
+        await cursor.execute(_MOVE, (sites, names, *now, times, sites, names, *was))
+        if cursor.rowcount != len(tables):
+            raise ArchiveError(
+                f"{len(tables) - cursor.rowcount} of {len(tables)} heads were moved by another "
+                f"writer; nothing was stored"
+            )
+
+    async def _one_by_one(self, intake: Intake) -> Intake:
+        """Table by table: what the database refuses of one is that one's fault."""
+        done = Intake([], {}, list(intake.faults), intake.repeated)
+        for origin, rows in groupby(sorted(intake.rows, key=_origin), key=_origin):
+            part = Intake(list(rows), {origin: intake.moves[origin]}, [], {})
+            try:
+                await self._write(part, (), None)
+            except _REFUSED as error:
+                said = " ".join(str(error).split())
+                done.faults.append(
+                    Fault(origin, "unreadable", part.rows[0].position, f"not stored: {said}")
+                )
+            else:
+                done.rows.extend(part.rows)
+                done.moves.update(part.moves)
+        return done
+
+    async def _one(self, asked: str, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        with explained(self._url):
+            async with self._cursor() as cursor:
+                await cursor.execute(asked, given)
+                return await cursor.fetchone()
+
+    def _cursor(self) -> AsyncCursor[tuple[Any, ...]]:
+        return self._connection.cursor(row_factory=tuple_row)
+
+
+async def release(url: str, connection: AsyncConnection, origin: str, by: str) -> bool:
+    """Let a stopped feed go on, after a person has looked; whether there was one.
+
+    Args:
+        url: for messages.
+        connection: to the archive.
+        origin: `<site>/<table>`.
+        by: who, for the record.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+    """
+    site, table = split_origin(origin)
+    with explained(url):
+        async with connection.transaction(), connection.cursor() as cursor:
+            await cursor.execute(f"{_CLEAR} AND kind <> %s", (by, site, table, _UPLINK))
+            await cursor.execute(
+                "UPDATE property.head SET state = 'released' WHERE site = %s AND \"table\" = %s "
+                "AND state = 'stopped'",
+                (site, table),
+            )
+            return cursor.rowcount == 1
+
+
+async def _record(cursor: AsyncCursor[Any], faults: Iterable[Fault]) -> None:
+    for fault in faults:
+        site, table = split_origin(fault.origin)
+        if fault.kind != "nonsense":
+            beginning = Head.beginning(fault.origin).hash
+            state = "stopped" if fault.stops else "gap"
+            await cursor.execute(_STATE, (site, table, beginning, state))
+        await cursor.execute(_ALARM, (site, table, fault.kind, fault.position, fault.reason))
+
+
+def _origin(row: Row) -> str:
+    return f"{row.site}/{row.table}"
+
+
+def _without(intake: Intake, origins: set[str]) -> Intake:
+    return intake._replace(
+        rows=[row for row in intake.rows if _origin(row) not in origins],
+        moves={each: move for each, move in intake.moves.items() if each not in origins},
+        repeated={each: event for each, event in intake.repeated.items() if each not in origins},
+    )

@@ -1,0 +1,182 @@
+"""An archive worker: takes a fair share of the partitions and stores what the hub has of them.
+
+Any number of them can run, on any machines. A worker is nothing but one connection to PostgreSQL,
+which its share hangs on, and one to the hub. Where it loses either, it begins again, and its share
+is another's meanwhile. What was committed decides what is read next; acknowledgements are for those
+who watch the hub.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+import structlog
+from nats.aio.client import Client
+
+from events.errors import ArchiveUnavailable, BusError
+from property.archive.database import connected, migrate
+from property.archive.partition_consumer import PartitionFeed
+from property.archive.partition_locks import Shares, fair_share
+from property.archive.status_listener import hear_uplinks
+from property.archive.store import Archive, Probe, no_probe
+from property.archive.stream_reader import HUB_ERRORS
+from property.hub.connection import HubSettings, connect
+from property.hub.subjects import PARTITIONS, partition_of, split_origin
+from property.tasks import Pause, end_tasks
+
+__all__ = ["run_worker"]
+
+_log = structlog.get_logger()
+_LOOK_S: Final = 1.0
+
+
+async def run_worker(
+    archive: str, hub: HubSettings, stop: asyncio.Event, probe: Probe = no_probe
+) -> None:
+    """Archive until `stop` is set; what is away is waited for.
+
+    Args:
+        archive: URL of the PostgreSQL.
+        hub: with the role `archive`.
+        stop: ends it behind the batch in hand.
+        probe: told of each step of a batch.
+
+    Raises:
+        ArchiveError: the archive is newer than this build, or another writer moves its heads.
+    """
+    pause, attempt = Pause(), 0
+    while not stop.is_set():
+        try:
+            await asyncio.to_thread(migrate, archive)
+            client = await connect(hub, attempt)
+            try:
+                await _session(archive, client, stop, probe, pause)
+            finally:
+                await _closed(client)
+        except (ArchiveUnavailable, *HUB_ERRORS) as error:
+            _log.warning("archive_waits", reason=str(error) or type(error).__name__)
+            attempt += 1
+            await pause.wait(stop)
+
+
+async def _closed(client: Client) -> None:
+    with suppress(*HUB_ERRORS):
+        await client.close()
+
+
+async def _session(
+    archive: str, client: Client, stop: asyncio.Event, probe: Probe, pause: Pause
+) -> None:
+    connection = await connected(archive)
+    try:
+        store = Archive(archive, connection, probe)
+        await store.prefer_durable()
+        shares = Shares(archive, connection)
+        await shares.join()
+        await _Worker(client, store, shares, stop, probe, pause).run()
+    finally:
+        await connection.close()
+
+
+class _Held(NamedTuple):
+    """A partition of ours: what reads it, and how to tell it to end."""
+
+    leaving: asyncio.Event
+    task: asyncio.Task[None]
+
+
+class _Worker:
+    """One life of a worker, from its connections to the loss of one of them."""
+
+    def __init__(
+        self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event, probe: Probe,
+        pause: Pause,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._store = store
+        self._shares = shares
+        self._stop = stop
+        self._probe = probe
+        self._pause = pause
+        self._turn = asyncio.Lock()  # the connection is one
+        self._held: dict[int, _Held] = {}
+        self._feeds: dict[int, PartitionFeed] = {}
+
+    async def run(self) -> None:
+        """Hold a fair share, until `stop` or until something fails."""
+        hearing = asyncio.create_task(hear_uplinks(self._client, self._store, self._turn))
+        try:
+            while not self._stop.is_set():
+                if self._client.is_closed:
+                    raise BusError("the hub has hung up")
+                await self._balance()
+                await self._again()
+                watched = [hearing, *(held.task for held in self._held.values())]
+                watched += [task for feed in self._feeds.values() for task in feed.mending()]
+                stopping = asyncio.create_task(self._stop.wait())
+                done, _ = await asyncio.wait(
+                    [stopping, *watched], timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                stopping.cancel()
+                for task in done - {stopping}:
+                    task.result()  # raises what ended it
+        finally:
+            await end_tasks([hearing])
+            await self._leave(list(self._held), give=self._stop.is_set())
+
+    async def _balance(self) -> None:
+        async with self._turn:
+            workers = await self._shares.workers()
+        share = fair_share(workers)
+        over = sorted(self._held)[share:]
+        if over:
+            await self._leave(over, give=True)
+        for number in range(PARTITIONS):
+            if len(self._held) >= share:
+                return
+            if number in self._held:
+                continue
+            async with self._turn:
+                taken = await self._shares.try_take(number)
+            if taken:
+                await self._begin(number)
+
+    async def _begin(self, partition: int) -> None:
+        leaving = asyncio.Event()
+        async with self._turn:
+            heads = await self._store.heads(partition)
+        feed = PartitionFeed(partition, self._client, self._store, self._turn, self._probe, leaving)
+        for origin, table in heads.items():
+            feed.heads[origin] = table.head
+            if table.state == "stopped":
+                feed.stopped.add(origin)
+            elif table.state != "running":
+                feed.mend(origin)
+        task = asyncio.create_task(feed.run(self._pause.well))
+        self._held[partition], self._feeds[partition] = _Held(leaving, task), feed
+        _log.info("partition_taken", partition=partition, tables=len(heads))
+
+    async def _again(self) -> None:
+        """Feeds that a person has released."""
+        async with self._turn:
+            released = await self._store.released()
+        for origin in released:
+            feed = self._feeds.get(partition_of(*split_origin(origin)))
+            if feed is not None and origin in feed.stopped:
+                feed.stopped.discard(origin)
+                feed.mend(origin)
+
+    async def _leave(self, partitions: list[int], *, give: bool) -> None:
+        """End feeds behind the batch in hand; give their locks back where the connection lives."""
+        leaving = [(number, self._held.pop(number)) for number in partitions]
+        for number, held in leaving:
+            held.leaving.set()
+            if not give:
+                held.task.cancel()
+            await self._feeds.pop(number).end()
+        await asyncio.gather(*(held.task for _, held in leaving), return_exceptions=True)
+        for number, held in leaving:
+            if give and not held.task.cancelled() and held.task.exception() is None:
+                async with self._turn:
+                    await self._shares.give(number)
+                _log.info("partition_given", partition=number)

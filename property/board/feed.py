@@ -1,0 +1,200 @@
+"""Fills the board from the archive: heads a few times a second, and what a coup has changed.
+
+Heads are one small row a table, so that looking costs the same whatever was archived. Only of a
+table whose head has moved is it asked whether anything happened that its picture shows.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from events.clock import Clock
+from events.errors import ArchiveError
+from events.types.corrections import HandsCorrected
+from events.types.irregularities import DealerAssigned
+from events.types.table import (
+    AlarmCleared,
+    AlarmRaised,
+    CoupSettled,
+    CoupVoided,
+    ShoeEnded,
+    ShoeLoaded,
+)
+from property.archive.client import Asker
+from property.board.state import Board, CoupRow, roads_of
+from property.hub.subjects import split_origin
+
+__all__ = ["BoardFeed"]
+
+_LOOK_S: Final = 0.05
+_AGAIN_S: Final = 1.0
+# A table that catches up settles coups by the hundred; its picture is drawn no more often than so.
+_PICTURE_US: Final = 500_000
+# A board that has not been looked after for so long is not shown as live.
+_STALE_US: Final = 3_000_000
+# Feeds' alarms stand beside the heads, and are as few.
+_HEADS: Final = """
+SELECT h.site || '/' || h."table", h.position, h.state, h.at,
+    coalesce(array_agg(f.kind ORDER BY f.kind) FILTER (WHERE f.kind IS NOT NULL), '{}')
+FROM property.head h LEFT JOIN property.feed_alarm f
+    ON f.site = h.site AND f."table" = h."table" AND f.cleared_at IS NULL
+GROUP BY h.site, h."table"
+"""
+_SHOWN: Final = [
+    kind.TYPE
+    for kind in (
+        AlarmCleared,
+        AlarmRaised,
+        CoupSettled,
+        CoupVoided,
+        DealerAssigned,
+        HandsCorrected,
+        ShoeEnded,
+        ShoeLoaded,
+    )
+]
+_MOVED: Final = """
+SELECT DISTINCT t.site || '/' || t."table"
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::date[]) AS t (site, "table", was, month)
+JOIN property.event e ON e.site = t.site AND e."table" = t."table" AND e.position > t.was
+    AND e.month >= t.month
+WHERE e.type = ANY (%s)
+    OR (e.type = 'shoe_reported' AND starts_with(e.data #>> '{source,report,kind}', 'link_'))
+"""
+_LIVE: Final = """
+SELECT shoe, link, alarms FROM property.live WHERE site = %s AND "table" = %s
+"""
+_COUPS: Final = """
+SELECT c.coup, c.winner, c.void, c.player, c.banker, c.player_total, c.banker_total,
+    c.player_pair, c.banker_pair, c.dealer
+FROM property.coup c
+CROSS JOIN (
+    SELECT position, month FROM property.event
+    WHERE site = %(site)s AND "table" = %(table)s AND type = 'shoe_loaded'
+    ORDER BY position DESC LIMIT 1
+) AS loaded
+WHERE c.site = %(site)s AND c."table" = %(table)s AND c.position > loaded.position
+    AND c.month >= loaded.month
+ORDER BY c.position
+"""
+
+_log: Final = structlog.get_logger()
+
+
+class BoardFeed:
+    """Keeps a board up to date. `run` it.
+
+    Args:
+        url: of the archive.
+        clock: for how old the board is.
+
+    Attributes:
+        board: what it fills.
+    """
+
+    def __init__(self, url: str, clock: Clock) -> None:
+        self.board = Board()
+        self._url = url
+        self._clock = clock
+        self._looked_us: int | None = None
+        self._heads: dict[str, _Head] = {}
+        self._due: set[str] = set()
+        self._drawn_us: dict[str, int] = {}
+        self._wake: set[Callable[[], None]] = set()
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have `wake` called at every change; what is returned ends that."""
+        self._wake.add(wake)
+        return lambda: self._wake.discard(wake)
+
+    @property
+    def live(self) -> bool:
+        """Whether the archive was looked at just now."""
+        if self._looked_us is None:
+            return False
+        return self._clock.mono_us() - self._looked_us < _STALE_US
+
+    async def run(self) -> None:
+        """Fill the board for ever; an archive that is away is waited for."""
+        said = ""
+        while True:
+            try:
+                async with await Asker.open(self._url) as asker:
+                    while True:
+                        await self.look(asker)
+                        said = ""
+                        await asyncio.sleep(_LOOK_S)
+            except ArchiveError as error:
+                if str(error) != said:
+                    said = str(error)
+                    _log.warning("board.archive_away", reason=said)
+                await asyncio.sleep(_AGAIN_S)
+
+    async def look(self, asker: Asker) -> None:
+        """Look once."""
+        before = self.board.change
+        found = await asker.rows(_HEADS)
+        moved: dict[str, _Head] = {}
+        for table, position, state, at, alarms in found.rows:
+            was = self._heads.get(table)
+            now = _Head(position, at)
+            if was is None or was.position < position:
+                moved[table] = was or _Head(0, None)
+            self._heads[table] = now
+            pulse = {"position": position, "at": at, "feed": state, "feed_alarms": alarms}
+            self.board.pulse(table, pulse)
+        self._due.update(await self._shown(asker, moved))
+        for table in tuple(self._due):
+            if self._clock.mono_us() >= self._drawn_us.get(table, 0) + _PICTURE_US:
+                self._due.discard(table)
+                self.board.picture(table, await _picture(asker, table))
+                self._drawn_us[table] = self._clock.mono_us()
+        self._looked_us = self._clock.mono_us()
+        if self.board.change != before:
+            for wake in tuple(self._wake):
+                wake()
+
+    async def _shown(self, asker: Asker, moved: dict[str, "_Head"]) -> list[str]:
+        """Of those that have moved, the tables whose picture may be another."""
+        new = [table for table, was in moved.items() if was.at is None]
+        known = {table: was for table, was in moved.items() if was.at is not None}
+        if not known:
+            return new
+        names = [split_origin(table) for table in known]
+        found = await asker.rows(
+            _MOVED,
+            (
+                [site for site, _ in names],
+                [name for _, name in names],
+                [was.position for was in known.values()],
+                [was.at.date().replace(day=1) for was in known.values() if was.at],
+                _SHOWN,
+            ),
+        )
+        return [*new, *(table for (table,) in found.rows)]
+
+
+class _Head(NamedTuple):
+    position: int
+    at: datetime | None
+
+
+async def _picture(asker: Asker, table: str) -> dict[str, Any]:
+    site, name = split_origin(table)
+    live = await asker.rows(_LIVE, (site, name))
+    shoe, link, alarms = live.rows[0] if live.rows else (None, None, [])
+    found = await asker.rows(_COUPS, {"site": site, "table": name})
+    coups = [CoupRow(*row[:-1]) for row in found.rows]
+    last = next((coup for coup in reversed(coups) if coup.winner and not coup.void), None)
+    return {
+        "shoe": shoe,
+        "link": link,
+        "alarms": alarms,
+        "dealer": found.rows[-1][-1] if found.rows else None,
+        "coups": len(coups),
+        "last": last._asdict() if last else None,
+        **roads_of(coups),
+    }

@@ -1,0 +1,131 @@
+"""Where on the hub a table's log is: streams, subjects, partitions. Pure.
+
+A table says `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`. Its events are stored
+under `property.v1.part.<n>.<site>.<table>.event`: JetStream's partition mapping puts the number in,
+the same for a table always, so that workers can take a share each and order within a table stays.
+"""
+
+import re
+from typing import Final
+
+from events.errors import InputError
+from events.mqtt.topics import SEGMENT
+
+__all__ = [
+    "CHECKPOINTS",
+    "COSIGNED",
+    "EVENTS",
+    "FEEDS",
+    "PARTITIONS",
+    "SAID_EVENTS",
+    "STORED_EVENTS",
+    "checkpoint_subject",
+    "cosigned_subject",
+    "event_subject",
+    "feed_subject",
+    "held_checkpoint_subject",
+    "held_event_subject",
+    "origin_of",
+    "partition_filter",
+    "partition_of",
+    "split_origin",
+    "stored_subject",
+]
+
+# How many shares there can be. Another number would put tables elsewhere than their past: never
+# change it on a hub that holds anything.
+PARTITIONS: Final = 16
+
+# The streams.
+EVENTS: Final = "EVENTS"
+CHECKPOINTS: Final = "CHECKPOINTS"
+COSIGNED: Final = "COSIGNED"
+FEEDS: Final = "FEEDS"
+
+# The mapping from what a table says to what is stored, in the server's words.
+SAID_EVENTS: Final = "property.v1.*.*.event"
+STORED_EVENTS: Final = (
+    f"property.v1.part.{{{{partition({PARTITIONS},1,2)}}}}"
+    ".{{wildcard(1)}}.{{wildcard(2)}}.event"
+)
+
+_SUBJECT: Final = re.compile(
+    r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)"
+    r"\.(?:event|checkpoint|cosigned|feed)\Z"
+)
+# FNV-1a of 32 bits, as nats-server computes `partition` over the tokens it names.
+_FNV_START: Final = 0x811C9DC5
+_FNV_PRIME: Final = 0x01000193
+_FNV_MASK: Final = 0xFFFFFFFF
+
+
+def event_subject(site: str, table: str) -> str:
+    """Where a table says its events."""
+    return f"property.v1.{site}.{table}.event"
+
+
+def checkpoint_subject(site: str, table: str) -> str:
+    """Where a table says its checkpoints."""
+    return f"property.v1.{site}.{table}.checkpoint"
+
+
+def feed_subject(site: str, table: str) -> str:
+    """Where a table's uplink says how its feed stands."""
+    return f"property.v1.{site}.{table}.feed"
+
+
+def cosigned_subject(site: str, table: str) -> str:
+    """Where the witness says a table's checkpoints again, with its own signature on them."""
+    return f"property.v1.{site}.{table}.cosigned"
+
+
+def held_event_subject(site: str, table: str) -> str:
+    """Where a table asks for its newest event that the hub holds."""
+    return f"property.v1.{site}.{table}.held.event"
+
+
+def held_checkpoint_subject(site: str, table: str) -> str:
+    """Where a table asks for its newest checkpoint that the hub holds."""
+    return f"property.v1.{site}.{table}.held.checkpoint"
+
+
+def stored_subject(site: str, table: str) -> str:
+    """Where a table's events are stored."""
+    return f"property.v1.part.{partition_of(site, table)}.{site}.{table}.event"
+
+
+def partition_of(site: str, table: str) -> int:
+    """A table's share, 0 to `PARTITIONS` - 1, as the hub computes it."""
+    digest = _FNV_START
+    for byte in f"{site}{table}".encode():
+        digest = ((digest ^ byte) * _FNV_PRIME) & _FNV_MASK
+    return digest % PARTITIONS
+
+
+def partition_filter(partition: int) -> str:
+    """What a worker of that share hears."""
+    return f"property.v1.part.{partition}.>"
+
+
+def origin_of(subject: str) -> str:
+    """`<site>/<table>` of a subject of ours, as said or as stored.
+
+    Raises:
+        InputError: it is none of ours.
+    """
+    found = _SUBJECT.match(subject)
+    if found is None:
+        raise InputError(f"subject {subject[:80]!r}: none of a table's")
+    return f"{found[1]}/{found[2]}"
+
+
+def split_origin(origin: str) -> tuple[str, str]:
+    """(site, table) of `<site>/<table>`.
+
+    Raises:
+        InputError: it is no origin.
+    """
+    site, slash, table = origin.partition("/")
+    if not slash or not SEGMENT.match(site) or not SEGMENT.match(table):
+        raise InputError(f"origin {origin[:80]!r}: write <site>/<table>")
+    return site, table

@@ -1,0 +1,152 @@
+"""What a table's uplink asks the hub and says to it, on one connection."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from events.errors import BusError, InputError
+from events.proof.checkpoint import parse_checkpoint
+from property.hub.replicated_event import Carried
+from property.hub.subjects import (
+    checkpoint_subject,
+    event_subject,
+    feed_subject,
+    held_checkpoint_subject,
+    held_event_subject,
+    split_origin,
+)
+from property.hub.uplink_status import UplinkWord, encode_word
+from property.uplink.replication import (
+    EXPECTED_SEQUENCE,
+    Accepted,
+    Held,
+    Message,
+    Refused,
+    answer_of,
+    held_of,
+    held_sequence,
+    messages,
+)
+
+__all__ = ["HeldNote", "TableHub"]
+
+# A hub whose leader was lost has another by then.
+_ANSWER_S: Final = 8.0
+# The thinnest line that is still waited for, bytes a second.
+_THINNEST: Final = 16 * 1024
+_STATUS: Final = "Status"
+_NOT_FOUND: Final = "404"
+
+
+class HeldNote(NamedTuple):
+    """The table's newest checkpoint on the hub: its sequence, and how many events it covers."""
+
+    sequence: int
+    size: int
+
+
+class TableHub:
+    """One table's side of the hub. Whatever the library raises comes through.
+
+    Args:
+        connection: with the table's login.
+        origin: `<site>/<table>`.
+    """
+
+    def __init__(self, connection: Client, origin: str) -> None:
+        self._connection, self._origin = connection, origin
+        names = split_origin(origin)
+        self._event, self._held_event = event_subject(*names), held_event_subject(*names)
+        self._feed = feed_subject(*names)
+        self._note, self._held_note = checkpoint_subject(*names), held_checkpoint_subject(*names)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection is gone."""
+        return self._connection.is_closed
+
+    async def held(self) -> Held | None:
+        """The newest event that the hub holds of this table.
+
+        Raises:
+            InputError: there is something else in its place.
+            BusError: it cannot say.
+        """
+        answer = await self._asked(self._held_event)
+        return None if answer is None else held_of(self._origin, answer.headers, answer.body)
+
+    async def note(self) -> HeldNote:
+        """The newest checkpoint. One that cannot be read covers nothing, and is followed by ours.
+
+        Raises:
+            InputError: the answer is none.
+            BusError: it cannot say.
+        """
+        answer = await self._asked(self._held_note)
+        if answer is None:
+            return HeldNote(0, 0)
+        sequence = held_sequence(answer.headers)
+        try:
+            checkpoint, _ = parse_checkpoint(answer.body)
+        except InputError:
+            return HeldNote(sequence, 0)
+        return HeldNote(sequence, checkpoint.size)
+
+    async def say(
+        self, events: Sequence[Carried], sequence: int, *, ids: bool = True
+    ) -> Accepted | Refused:
+        """Publish events that follow one another: all of them or none.
+
+        Args:
+            events: at least one.
+            sequence: of the newest that the hub holds of this table.
+            ids: see `property.filling.messages`.
+
+        Raises:
+            InputError: the answer is none.
+            UnreadableEvent: one is no event.
+        """
+        batch = secrets.token_hex(16)
+        *first, last = messages(events, sequence, batch, ids=ids)
+        for each in first:
+            await self._connection.publish(self._event, each.body, headers=each.headers)
+        size = sum(len(each.stored) for each in events)
+        return await self._answered(self._event, last, size)
+
+    async def say_note(self, note: bytes, sequence: int) -> Accepted | Refused:
+        """Publish a checkpoint.
+
+        Raises:
+            InputError: the answer is none.
+        """
+        headers = {EXPECTED_SEQUENCE: str(sequence)}
+        return await self._answered(self._note, Message(headers, note), len(note))
+
+    async def tell(self, word: UplinkWord) -> str:
+        """Say how the feed stands; why the hub has not taken it, empty where it has."""
+        data = encode_word(word)
+        try:
+            answer = await self._answered(self._feed, Message({}, data), len(data))
+        except (InputError, NatsError, OSError) as error:
+            return str(error) or type(error).__name__
+        return answer.text if isinstance(answer, Refused) else ""
+
+    async def _answered(self, subject: str, message: Message, size: int) -> Accepted | Refused:
+        patience = _ANSWER_S + size / _THINNEST
+        answer = await self._connection.request(
+            subject, message.body, timeout=patience, headers=message.headers
+        )
+        return answer_of(answer.data)
+
+    async def _asked(self, subject: str) -> Message | None:
+        answer = await self._connection.request(subject, b"", timeout=_ANSWER_S)
+        headers = answer.headers or {}
+        status = headers.get(_STATUS)
+        if status == _NOT_FOUND:
+            return None
+        if status is not None:
+            raise BusError(f"the hub answers with status {status}")
+        return Message(headers, answer.data)

@@ -1,0 +1,316 @@
+"""The uplink: what a table's log holds is said to the property's hub, event by event, for ever.
+
+It keeps no cursor of its own. At every connect, after every refusal and every few seconds it asks
+the hub what it holds of the table, and goes on from there: a hub that was wiped, or brought back
+from an old copy, is filled again. A table whose chain has forked stops by itself, with an alarm;
+each table has a connection and a task of its own, so that none waits for another. How a feed
+stands is said on the hub too, for whoever looks after the property.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from typing import Final
+
+import structlog
+from msgspec import Struct
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from events.clock import Clock
+from events.errors import BusError, InputError, LogError, LogRefused
+from property.hub.connection import HubSettings, connect
+from property.hub.replicated_event import Head
+from property.hub.uplink_status import REPEATED_S, UplinkWord, stopped_word
+from property.tasks import Pause, end_tasks
+from property.uplink.hub_client import HeldNote, TableHub
+from property.uplink.log_reader import Found, LogSource
+from property.uplink.replication import (
+    DUPLICATE_CODES,
+    SEQUENCE_CODES,
+    Place,
+    Refused,
+    Stopped,
+    go_on,
+)
+
+__all__ = ["Feed", "FeedState", "UplinkLog", "feeds_of", "run_uplink"]
+
+# How often a log's folder is looked at.
+_POLL_S: Final = 0.05
+# A table that commits all the time is read so often, and several events go together.
+_READ_GAP_S: Final = 0.1
+# A table that catches up rests for so much of each batch's time: all others share hub and archive.
+_LEFT_TO_OTHERS: Final = 0.5
+# How often the hub is asked though nothing is amiss: behind a leaf, its loss breaks no connection.
+_AUDIT_S: Final = 5.0
+# A copy that lags may answer what the hub holds: asked again, it has caught up.
+_REFUSALS_MOST: Final = 5
+# A log that cannot be read is read so often before its feed stops for good.
+_UNREADABLE_MOST: Final = 3
+# The server has room for fifty batches at a time, of all tables; a process takes its share.
+_BATCHES_MOST: Final = 16
+_CLOSE_S: Final = 1.0
+# So soon a change of how the feed stands is told.
+_TELL_S: Final = 0.5
+# A feed that made no round for so long does not run, whatever its task does.
+_STUCK_S: Final = 60.0
+_NEVER: Final = -inf
+
+_log: Final = structlog.get_logger()
+
+
+class UplinkLog(Struct, frozen=True, kw_only=True):
+    """A table's log, and how its uplink comes to the hub.
+
+    Args:
+        path: the log's file.
+        hub: servers and login; `who` is the table's `<site>/<table>`.
+    """
+
+    path: Path
+    hub: HubSettings
+
+
+class FeedState(Struct, kw_only=True):
+    """How a table's feed stands; changes as it runs.
+
+    Args:
+        origin: `<site>/<table>`.
+        up: whether it is connected.
+        position: up to where the hub has the log.
+        refilled: how often the hub held less than before.
+        stopped: why nothing more is sent until a person has looked.
+        trouble: why it is not connected; empty while it is.
+    """
+
+    origin: str
+    up: bool = False
+    position: int = 0
+    refilled: int = 0
+    stopped: Stopped | None = None
+    trouble: str = ""
+
+
+class _Halt(Exception):  # noqa: N818 - it carries a verdict
+    def __init__(self, verdict: Stopped) -> None:
+        super().__init__(verdict.text)
+        self.verdict = verdict
+
+
+class Feed:
+    """One table's.
+
+    Args:
+        table: its log and login.
+        clock: the machine's.
+        batches: shared by all feeds of this process.
+    """
+
+    def __init__(self, table: UplinkLog, clock: Clock, batches: asyncio.Semaphore) -> None:
+        self._hub, self._batches = table.hub, batches
+        self._origin = table.hub.who
+        self._source = LogSource(table.path, self._origin, clock)
+        self._note = HeldNote(0, 0)
+        self._pause = Pause()
+        self._refusals = self._unreadable = 0
+        self._untold = ""
+        self._fed_at = _NEVER
+        self._log = _log.bind(table=self._origin)
+        self.state = FeedState(origin=self._origin)
+
+    async def run(self) -> None:
+        """Feed for ever; once stopped by what was found, say so for ever. Ends when cancelled."""
+        attempt = 0
+        while True:
+            try:
+                connection = await connect(self._hub, attempt)
+                try:
+                    await self._serve(TableHub(connection, self._origin))
+                finally:
+                    await _close(connection)
+            except _Halt as halt:
+                self._stop(halt.verdict)
+            except LogRefused as error:
+                # SQLite's own troubles of a moment look the same.
+                self._unreadable += 1
+                if self._unreadable == _UNREADABLE_MOST:
+                    self._stop(Stopped("gap", error.position or 0, error.reason))
+                else:
+                    self._down(error.reason)
+            except (BusError, InputError, LogError, NatsError, OSError) as error:
+                self._down(str(error) or type(error).__name__)
+            attempt += 1
+            # Two hundred tables that lost the same hub do not come back in the same moment.
+            await asyncio.sleep(self._pause.next_s() * (0.5 + secrets.randbelow(1000) / 1000))
+
+    async def _serve(self, hub: TableHub) -> None:
+        """Until the connection is lost, or worse."""
+        self._fed_at = _NEVER
+        telling = asyncio.create_task(self._tell(hub))
+        try:
+            await (self._feed(hub) if self.state.stopped is None else asyncio.wait({telling}))
+        except asyncio.CancelledError:
+            await end_tasks([telling])  # what it says must not come behind
+            if self.state.stopped is None and self._fed_at > _NEVER:
+                with suppress(TimeoutError):
+                    ended = UplinkWord(state="ended", position=self.state.position)
+                    await asyncio.wait_for(hub.tell(ended), _CLOSE_S)
+            raise
+        finally:
+            await end_tasks([telling])
+            if not telling.cancelled():
+                telling.result()
+        raise BusError("the connection is lost")
+
+    async def _tell(self, hub: TableHub) -> None:
+        """Say how the feed stands, again and again. One that does not get on says nothing."""
+        loop = asyncio.get_running_loop()
+        due = 0.0
+        while not hub.lost:
+            await asyncio.sleep(_TELL_S)
+            word = self._word(loop.time())
+            if word is None or loop.time() < due:
+                continue
+            untold = await hub.tell(word)
+            due = loop.time() + REPEATED_S
+            if untold and untold != self._untold:
+                self._log.warning("feed_untold", reason=untold)
+            self._untold = untold
+
+    def _word(self, now: float) -> UplinkWord | None:
+        stopped = self.state.stopped
+        if stopped is not None:
+            return stopped_word(*stopped)
+        if now - self._fed_at > _STUCK_S:
+            return None
+        return UplinkWord(state="running", position=self.state.position)
+
+    async def _feed(self, hub: TableHub) -> None:
+        """Until the connection is lost, or worse."""
+        loop = asyncio.get_running_loop()
+        place = await self._ask(hub, None)
+        asked, self._refusals = loop.time(), 0
+        self._up(place)
+        while not hub.lost:
+            pause = _POLL_S
+            if self._source.changed():
+                began = loop.time()
+                found = await asyncio.to_thread(self._source.read, place.head, self._note.size)
+                self._unreadable = 0
+                place = await self._say(hub, place, found)
+                pause = _LEFT_TO_OTHERS * (loop.time() - began) if found.more else _READ_GAP_S
+            if loop.time() - asked > _AUDIT_S:
+                place = await self._ask(hub, place)
+                asked = loop.time()
+                self._pause.well()
+            self.state.position, self._fed_at = place.head.position, loop.time()
+            await asyncio.sleep(pause)
+
+    async def _ask(self, hub: TableHub, known: Place | None) -> Place:
+        """Where to go on, by what the hub holds.
+
+        Args:
+            hub: is asked.
+            known: where we believe that it stands; None before it was asked.
+        """
+        try:
+            held = await hub.held()
+        except InputError as error:
+            raise _Halt(Stopped("forged", 0, f"the hub's newest: {error}")) from error
+        if held is None:
+            place = Place(Head.beginning(self._origin), 0)
+        elif known == (held.carried.head, held.sequence):
+            return known
+        else:
+            own = await asyncio.to_thread(self._source.at, held.carried.position)
+            verdict = go_on(held, own)
+            if isinstance(verdict, Stopped):
+                raise _Halt(verdict)
+            place = verdict
+        if place == known:
+            return known
+        if place.head.position < self.state.position:
+            self.state.refilled += 1
+            self._log.warning("hub_refilled", had=self.state.position, has=place.head.position)
+        self._note = await hub.note()
+        self._source.forget()
+        return place
+
+    async def _say(self, hub: TableHub, place: Place, found: Found) -> Place:
+        """Say what was found; returns where the hub stands then."""
+        if found.events:
+            async with self._batches:
+                answer = await hub.say(found.events, place.sequence)
+                if isinstance(answer, Refused) and answer.code in DUPLICATE_CODES:
+                    # Somebody has used an id of ours, or we have, and the hub was brought back
+                    # since. The expected sequence alone tells what is new.
+                    answer = await hub.say(found.events, place.sequence, ids=False)
+            if isinstance(answer, Refused):
+                return await self._refused(hub, answer)
+            place, self._refusals = Place(found.events[-1].head, answer.sequence), 0
+            self._pause.well()
+        if found.note is not None and found.size <= place.head.position:
+            answer = await hub.say_note(found.note, self._note.sequence)
+            if isinstance(answer, Refused):
+                return await self._refused(hub, answer)
+            self._note = HeldNote(answer.sequence, found.size)
+        return place
+
+    async def _refused(self, hub: TableHub, answer: Refused) -> Place:
+        self._refusals += 1
+        if answer.code not in SEQUENCE_CODES or self._refusals > _REFUSALS_MOST:
+            raise BusError(f"the hub refuses: {answer.text} ({answer.code})")
+        return await self._ask(hub, None)
+
+    def _up(self, place: Place) -> None:
+        self.state.up, self.state.trouble = True, ""
+        self.state.position = place.head.position
+        self._log.info("feed_up", position=place.head.position)
+
+    def _down(self, trouble: str) -> None:
+        """Told once for each reason, however often it is tried."""
+        if trouble != self.state.trouble:
+            self._log.warning("feed_down", reason=trouble, position=self.state.position)
+        self.state.up, self.state.trouble = False, trouble
+
+    def _stop(self, verdict: Stopped) -> None:
+        self.state.up, self.state.stopped = False, verdict
+        self._log.critical(
+            "feed_stopped", code=verdict.code, position=verdict.position, reason=verdict.text
+        )
+
+
+def feeds_of(tables: Iterable[UplinkLog], clock: Clock) -> tuple[Feed, ...]:
+    """The feeds of one process."""
+    batches = asyncio.Semaphore(_BATCHES_MOST)
+    return tuple(Feed(each, clock, batches) for each in tables)
+
+
+async def run_uplink(feeds: Sequence[Feed], stop: asyncio.Event) -> None:
+    """Run every feed until `stop` is set, whatever becomes of any.
+
+    Raises:
+        Exception: what a feed has met that it does not know, once the others have ended too.
+    """
+    tasks = [asyncio.create_task(each.run(), name=each.state.origin) for each in feeds]
+    for task in tasks:
+        task.add_done_callback(_ended)
+    await stop.wait()
+    await end_tasks(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
+def _ended(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.critical("feed_failed", table=task.get_name(), exc_info=error)
+
+
+async def _close(connection: Client) -> None:
+    with suppress(NatsError, OSError, TimeoutError):
+        await asyncio.wait_for(connection.close(), _CLOSE_S)

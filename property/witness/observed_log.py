@@ -1,0 +1,270 @@
+"""What a witness knows of one log, and what it says to the next event and to a checkpoint. Pure.
+
+Events are taken in order, each by its hash of the chain. Of the past there are the peaks of the
+Merkle tree where the newest cosigned checkpoint left it, and the leaves' hashes since: a checkpoint
+comes behind the events that it covers, so its root is that of a size already passed.
+
+A checkpoint is cosigned if a key that is believed has signed it, if it is not older than the newest
+that was cosigned, and if its root is that of the bytes that were seen here. So a log that is
+rewritten and signed anew, by its own key, is refused by whoever saw it before.
+
+Believed are the keys that were given, and the one that signed the newest cosigned checkpoint. Where
+the log has announced a key, that one must have signed, and one that is believed beside it: the core
+has the old key sign the change.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from events.errors import InputError, UnreadableEvent
+from events.proof.chain import origin_hash
+from events.proof.checkpoint import Checkpoint, parse_checkpoint
+from events.proof.merkle import Tree, leaf_hash
+from events.proof.note import Note, VerifierKey, parse_verifier_key, signed_by
+from events.types.envelope import decode_entry
+from events.types.integrity import CheckpointKeyChanged
+from property.hub.replicated_event import Carried, Head, Verdict, follows
+
+__all__ = ["LEAVES_MOST", "Announced", "Fit", "Memory", "Refused", "Watched"]
+
+# Leaves kept behind the newest cosigned checkpoint: a week of a table that signs nothing. Past it
+# the oldest go into the peaks, and a checkpoint from among them can no longer be judged.
+LEAVES_MOST: Final = 65_536
+# An event that announces a key holds this; most events are not looked into any further.
+_ANNOUNCES: Final = CheckpointKeyChanged.TYPE.encode()
+
+
+class Refused(NamedTuple):
+    """What was not taken, and why.
+
+    Args:
+        code: its name; `docs/witness.md` lists them.
+        text: one line for a person.
+        position: of the event, or the checkpoint's size; 0 where there is none.
+    """
+
+    code: str
+    text: str
+    position: int = 0
+
+
+class Announced(NamedTuple):
+    """A key that the log has announced, and at which position."""
+
+    position: int
+    key: VerifierKey
+
+
+class Fit(NamedTuple):
+    """A checkpoint that is to be cosigned.
+
+    Args:
+        checkpoint: what it says.
+        note: the same with its signatures.
+        signer: the key that counted.
+    """
+
+    checkpoint: Checkpoint
+    note: Note
+    signer: VerifierKey
+
+
+class Memory(NamedTuple):
+    """What is kept of a log between two runs.
+
+    Args:
+        head: the chain's hash at the newest event.
+        tree: as of the newest cosigned checkpoint, or, without one, of an earlier size.
+        leaves: the leaves' hashes behind it, up to the head.
+        announced: keys that the log has announced, in order.
+        newest: the newest cosigned checkpoint.
+        signer: the key that has signed it.
+    """
+
+    head: bytes
+    tree: Tree
+    leaves: tuple[bytes, ...] = ()
+    announced: tuple[Announced, ...] = ()
+    newest: Checkpoint | None = None
+    signer: VerifierKey | None = None
+
+
+class Watched:
+    """One log under a witness's eye.
+
+    Args:
+        origin: `<site>/<table>`.
+        given: public keys of the log that a person has given.
+        memory: what was known before; None at the first time.
+
+    Attributes:
+        origin: the same.
+        announced: keys that the log has announced, in order.
+        newest: the newest checkpoint that was cosigned.
+    """
+
+    def __init__(
+        self, origin: str, given: Iterable[VerifierKey], memory: Memory | None = None
+    ) -> None:
+        known = memory or Memory(origin_hash(origin), Tree())
+        self.origin = origin
+        self.announced = list(known.announced)
+        self.newest = known.newest
+        self._given = frozenset(given)
+        self._signer = known.signer
+        self._head = known.head
+        self._tree = Tree(known.tree.size, known.tree.peaks)
+        self._leaves = list(known.leaves)
+
+    @property
+    def position(self) -> int:
+        """The newest event's."""
+        return self._tree.size + len(self._leaves)
+
+    @property
+    def head(self) -> bytes:
+        """The chain's hash there."""
+        return self._head
+
+    @property
+    def tree(self) -> Tree:
+        """The tree as it is kept: of the newest cosigned checkpoint, or of an earlier size."""
+        return self._tree
+
+    def hear(self, carried: Carried) -> bytes | Refused | None:
+        """Take the next event.
+
+        Returns:
+            Its leaf's hash where it was next; None where it was here before; else why it is not
+            taken, and then nothing has changed.
+        """
+        position, stored = carried.position, carried.stored
+        verdict = follows(Head(self.position, self._head), carried)
+        if verdict is Verdict.GAP:
+            missing = self.position + 1  # the place that a whole stretch of them is named by
+            return Refused("gap", f"after {self.position} comes {position}", missing)
+        if verdict is Verdict.FORGED:
+            said = f"event {position} does not follow: its hash is not that of the chain so far"
+            return Refused("forged", said, position)
+        if verdict is not Verdict.NEXT:
+            return self._again(position, stored, forks=verdict is Verdict.FORK)
+        leaf = leaf_hash(stored)
+        self._leaves.append(leaf)
+        self._head = carried.hash
+        if _ANNOUNCES in stored:
+            self._note_key(position, stored)
+        return leaf
+
+    def shed(self) -> bool:
+        """Let the oldest leaves go into the peaks where there are too many; whether it has."""
+        if len(self._leaves) <= LEAVES_MOST:
+            return False
+        self._shrink(self._tree.size + LEAVES_MOST // 2)
+        return True
+
+    def judge(self, data: bytes) -> Fit | Refused | None:
+        """What becomes of a checkpoint.
+
+        Returns:
+            What is to be cosigned; why it is not; or None where its events are still to come, or
+            where it was cosigned before.
+        """
+        try:
+            checkpoint, note = parse_checkpoint(data)
+        except InputError as error:
+            return Refused("no_checkpoint", str(error))
+        return self._judge(checkpoint, note)
+
+    def _judge(self, checkpoint: Checkpoint, note: Note) -> Fit | Refused | None:
+        size = checkpoint.size
+        if checkpoint.origin != self.origin:
+            said = f"a checkpoint of {checkpoint.origin!r} among those of {self.origin!r}"
+            return Refused("foreign_origin", said, size)
+        known = self._given | {each.key for each in self.announced} | self._last()
+        signers = signed_by(note, known)
+        if not signers:
+            return _unsigned(note, known, size)
+        older = self._older(checkpoint)
+        if older is not None or size == self._cosigned or size > self.position:
+            return older
+        signer = self._counting(size, signers)
+        if isinstance(signer, Refused):
+            return signer
+        if self._root(size) != checkpoint.root:
+            said = f"another root for the first {size} events than that of the bytes seen here"
+            return Refused("rewritten", said, size)
+        return Fit(checkpoint, note, signer)
+
+    def ahead(self, data: bytes) -> bool:
+        """Whether a checkpoint that `judge` said nothing to waits for its events."""
+        return parse_checkpoint(data)[0].size > self.position
+
+    def keep(self, fit: Fit) -> None:
+        """The checkpoint is cosigned: it is the newest from here on."""
+        self._shrink(fit.checkpoint.size)
+        self.newest = fit.checkpoint
+        self._signer = fit.signer
+
+    @property
+    def _cosigned(self) -> int:
+        return self.newest.size if self.newest else -1
+
+    def _last(self) -> frozenset[VerifierKey]:
+        return frozenset({self._signer} if self._signer else ())
+
+    def _again(self, position: int, stored: bytes, *, forks: bool) -> Refused | None:
+        at = position - 1 - self._tree.size
+        if forks or (at >= 0 and self._leaves[at] != leaf_hash(stored)):
+            said = f"event {position} is another than the one that was seen at {position} before"
+            return Refused("fork", said, position)
+        return None
+
+    def _note_key(self, position: int, stored: bytes) -> None:
+        try:
+            event = decode_entry(stored).data
+            if isinstance(event, CheckpointKeyChanged):
+                self.announced.append(Announced(position, parse_verifier_key(event.key)))
+        except (UnreadableEvent, InputError):
+            return  # of a newer build, or no key: its checkpoints are then refused by the key
+
+    def _older(self, checkpoint: Checkpoint) -> Refused | None:
+        newest, size = self.newest, checkpoint.size
+        if newest is not None and size == newest.size and checkpoint.root != newest.root:
+            return Refused("conflicting", f"a second root for {size} events, signed as well", size)
+        if size < max(self._cosigned, self._tree.size):
+            said = f"it covers {size} events, and {max(self._cosigned, self._tree.size)} are behind"
+            return Refused("older", f"{said} us already", size)
+        return None
+
+    def _counting(self, size: int, signers: frozenset[VerifierKey]) -> VerifierKey | Refused:
+        """The signer that counts at that size."""
+        until = [each.key for each in self.announced if each.position <= size]
+        believed = self._given | self._last()
+        force = until[-1] if until else None
+        if force is not None and force not in signers:
+            said = f"signed by {min(signers).name} with a key that the log has replaced since"
+            return Refused("retired_key", said, size)
+        if not signers & believed:
+            said = f"signed by {force or min(signers)}, which nobody vouches for: give the key"
+            return Refused("unknown_key", said, size)
+        return force or min(signers & believed)
+
+    def _root(self, size: int) -> bytes:
+        tree = Tree(self._tree.size, self._tree.peaks)
+        for leaf in self._leaves[: size - tree.size]:
+            tree.add_leaf(leaf)
+        return tree.root()
+
+    def _shrink(self, size: int) -> None:
+        done = size - self._tree.size
+        for leaf in self._leaves[:done]:
+            self._tree.add_leaf(leaf)
+        del self._leaves[:done]
+
+
+def _unsigned(note: Note, known: Iterable[VerifierKey], size: int) -> Refused:
+    names = {(key.name, key.key_id) for key in known}
+    if any((each.name, each.key_id) in names for each in note.signatures):
+        return Refused("bad_signature", "the signature of a known key is wrong", size)
+    said = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
+    return Refused("unknown_key", f"signed by {said}, which is no known key of this log", size)

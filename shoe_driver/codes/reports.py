@@ -1,0 +1,75 @@
+"""A report that a code stands for as it is, and words for a card's face."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from events.cards import Card
+from events.errors import ConfigError
+from events.types.shoe_reports import AnyReport
+
+__all__ = ["Always", "always", "face_of", "fixed_lines"]
+
+_FACE: Final = re.compile(
+    r"(?P<rank>[A2-9TJQK]|10)(?P<suit>[SHDC])|(?P<suit2>[SHDC])(?P<rank2>[A2-9TJQK]|10)"
+)
+
+
+class Always(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A report and its fields, the same every time.
+
+    Args:
+        report: the kind of report (`events.types.shoe_reports`).
+        fields: what stands in it.
+    """
+
+    report: str
+    fields: dict[str, str | int | bool] = {}
+
+
+def always(where: str, report: str, fields: Mapping[str, Any]) -> AnyReport:
+    """The report of this kind with these fields.
+
+    Args:
+        where: the key in the profile, for messages.
+        report: its kind.
+        fields: what stands in it.
+
+    Raises:
+        ConfigError: there is no such report.
+    """
+    try:
+        made: AnyReport = msgspec.convert({"kind": report, **fields}, AnyReport)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    return made
+
+
+def fixed_lines(table: Mapping[str, Always]) -> dict[bytes, AnyReport]:
+    """Whole lines that a site's file gives a meaning.
+
+    Raises:
+        ConfigError: a report does not exist; names each such line.
+    """
+    made: dict[bytes, AnyReport] = {}
+    wrong: list[str] = []
+    for text, spec in table.items():
+        try:
+            made[text.encode()] = always(f"codes.lines.{text}", spec.report, spec.fields)
+        except ConfigError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConfigError("; ".join(wrong))
+    return made
+
+
+def face_of(text: str) -> Card | None:
+    """A face in words, rank and suit in either order, ten as T or 10; None for anything else."""
+    found = _FACE.fullmatch(text)
+    if found is None:
+        return None
+    rank = found["rank"] or found["rank2"]
+    return Card(("T" if rank == "10" else rank) + (found["suit"] or found["suit2"]))

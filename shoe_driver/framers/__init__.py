@@ -1,3 +1,0 @@
-"""The framers: each cuts a stream of bytes into frames, wherever it was split."""
-
-__all__: list[str] = []

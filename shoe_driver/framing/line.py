@@ -1,0 +1,83 @@
+"""The framer `line`: text that ends with CR, LF or CR LF.
+
+    frame    text without its line end, of which a prefix and a suffix are stripped
+    empty    a line of nothing is no line: so LF after CR says nothing, wherever it is split off
+    reject   `not_text` (a byte outside 20-7E), `no_prefix`, `no_suffix`, `too_long`
+    run      rejected lines are gathered with their line ends
+    partial  broken off before its end, a line is `broken_line` and is never emitted. What comes
+             next may be its rest, and the rest of a line can look like another line (`52` of
+             `0052`): so it is rejected up to the line end. Not so where what was broken off is no
+             text (noise), or where a prefix tells a line from the rest of one
+
+There is no check: a flipped bit that leaves a line legible is not seen.
+"""
+
+import re
+from typing import Final
+
+from shoe_driver.framing.frames import Frame, HoldingFramer, Piece
+
+__all__ = ["LineFramer"]
+
+_TEXT: Final = re.compile(rb"[ -~]+")
+_BROKEN: Final = "broken_line"
+_TOO_LONG: Final = "too_long"
+
+
+class LineFramer(HoldingFramer):
+    """Cuts lines.
+
+    Args:
+        line_limit: most bytes in a line, with its prefix and its suffix.
+        prefix: what every line begins with.
+        suffix: what every line ends with, before the line end.
+    """
+
+    def __init__(self, line_limit: int, prefix: bytes = b"", suffix: bytes = b"") -> None:
+        super().__init__(_BROKEN)
+        self._limit = line_limit
+        self._prefix = prefix
+        self._suffix = suffix
+        self._skip = ""  # why the rest of this line is rejected
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """See `Framer.feed`."""
+        base, buffer = self._take(data)
+        out: list[Piece] = []
+        at = base
+        *lines, rest = buffer.replace(b"\r", b"\n").split(b"\n")
+        for line in lines:
+            end = at + len(line) + 1
+            reason = self._skip or (self._fault(line) if line else "")
+            if reason or (self._run.length and not line):
+                self._run.add(at, buffer[at - base : end - base], out, reason)
+                self._skip = ""
+            elif line:
+                self._run.end(out)
+                body = line.removeprefix(self._prefix).removesuffix(self._suffix)
+                out.append(Frame(at, line, "", body))
+            at = end
+        if not self._skip and len(rest) > self._limit:
+            self._skip = _TOO_LONG
+        if self._skip:
+            self._run.add(at, rest, out, self._skip)
+            rest = b""
+        self._held = rest
+        return out
+
+    def flush(self) -> list[Piece]:
+        """See `Framer.flush`."""
+        if not self._prefix and _TEXT.fullmatch(self._held):
+            self._skip = _BROKEN
+        return super().flush()
+
+    def _fault(self, line: bytes) -> str:
+        """Why this is no line, if so."""
+        if len(line) > self._limit:
+            return _TOO_LONG
+        if not line.startswith(self._prefix):
+            return "no_prefix"
+        if not line.endswith(self._suffix):
+            return "no_suffix"
+        within = len(line) - len(self._suffix)
+        return "" if _TEXT.fullmatch(line, len(self._prefix), within) else "not_text"

@@ -1,0 +1,125 @@
+"""Three copies of everything: which frame is a new report, and which one we have already.
+
+The rule of the house's shoe-link page for devices that repeat without being acknowledged:
+
+    first valid copy             a new report, at once: nothing waits for the others
+    same number, same body       a copy, while within the window and not more than `copies`
+    same number, another body    a conflict: neither can be trusted
+    same number otherwise        a new report (two power-ups in a row look alike and are two)
+    another number than due      reports were lost in between; told before the new report
+    number of a power-up         due at any time on a power-up, and never on anything else
+
+Where frames carry no times (bare captures) every frame counts as within the window. Nine reports
+lost in a row cannot be seen: this is why the profile's loss detection is `weak`.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from events.types.shoe_reports import CopyConflict, ReportLost
+from shoe_driver.profiles.profile import RepeatPolicy
+
+__all__ = ["RepeatFilter", "Verdict"]
+
+
+class Verdict(Struct, frozen=True):
+    """What a valid frame is.
+
+    Args:
+        new: it is a new report.
+        finding: what has to be told first.
+    """
+
+    new: bool
+    finding: ReportLost | CopyConflict | None = None
+
+
+_COPY: Final = Verdict(new=False)
+_NEW: Final = Verdict(new=True)
+
+
+class RepeatFilter:
+    """Remembers the newest report and its copies.
+
+    Args:
+        policy: how the device repeats and numbers.
+
+    Attributes:
+        copies: finished reports of which one copy came, two, and so on.
+    """
+
+    def __init__(self, policy: RepeatPolicy) -> None:
+        self._copies = policy.copies
+        self._window_us = policy.window_ms * 1_000
+        self._boot = policy.boot
+        self._first = policy.cycle[0]
+        following = (policy.boot + policy.cycle, policy.cycle + policy.cycle[0])
+        self._next = dict(zip(*following, strict=True))
+        self._seq: str | None = None
+        self._bodies: tuple[bytes, ...] = ()
+        self._count = 0
+        self._first_us: int | None = None
+        self._open = False  # the newest report is not among `copies` yet
+        self.copies = [0] * policy.copies
+
+    @property
+    def short_copies(self) -> int:
+        """Finished reports of which fewer copies came than are sent."""
+        return sum(self.copies[:-1])
+
+    def accept(self, seq: str, body: bytes, mono_us: int | None, *, booted: bool) -> Verdict:
+        """Judge a valid frame.
+
+        Args:
+            seq: the device's number.
+            body: kind and data.
+            mono_us: arrival by a clock that never steps, or None where there are no times.
+            booted: it says that the device was powered up.
+        """
+        if seq == self._seq and self._count < self._copies and self._within(mono_us):
+            self._count += 1
+            if body in self._bodies:
+                return _COPY
+            self._bodies += (body,)
+            told = tuple(known.hex().upper() for known in self._bodies)
+            return Verdict(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
+        due = self._next.get(self._seq) if self._seq is not None else None
+        self._finish()
+        self._open = True
+        self._seq, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
+        if booted if seq == self._boot else due in (None, seq):
+            return _NEW
+        # Before the first report any number of the cycle is due: its first stands for them.
+        return Verdict(new=True, finding=ReportLost(expected=due or self._first, got=seq))
+
+    def close_window(self) -> None:
+        """No copy of the newest report can come any more: the clock has been another since."""
+        self._finish()
+        self._count = self._copies
+
+    @property
+    def memory(self) -> str | None:
+        """What is remembered once no copy can come any more: the newest report's number."""
+        return self._seq
+
+    def recall(self, memory: str | None) -> None:
+        """Stand as one does that gave this memory."""
+        self._open = False
+        self._seq, self._bodies, self._first_us = memory, (), None
+        self._count = self._copies
+
+    def settled(self, mono_us: int) -> bool:
+        """Whether no copy of the newest report can come any more."""
+        full = self._count >= self._copies
+        return self._seq is None or full or not self._within(mono_us)
+
+    def _finish(self) -> None:
+        if self._open:
+            self.copies[self._count - 1] += 1
+            self._open = False
+
+    def _within(self, mono_us: int | None) -> bool:
+        if mono_us is None or self._first_us is None:
+            return True
+        return mono_us - self._first_us <= self._window_us

@@ -1,0 +1,299 @@
+"""From valid frames to reports: each framer's frames have their own numbers and their own codes.
+
+`enq` repeats and numbers (`repeat`), `line` does neither, `cobs` numbers and is answered
+(`window`). A listener remembers what it must to judge the next frame, and can say so in a line of
+text, with which another one goes on.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from events.errors import OurBug
+from events.types.shoe_reports import AnyReport, ReportLost, ShoeBooted, UnknownReport
+from shoe_driver.codes.bracket import BracketCodes, BracketTable
+from shoe_driver.codes.enq import Codes, CodeTable
+from shoe_driver.codes.ref import RefCodes, RefKind, RefTable
+from shoe_driver.codes.scan import ScanCodes, ScanTable
+from shoe_driver.framing.frames import Frame, Rejected
+from shoe_driver.link.duplicate_filter import RepeatFilter
+from shoe_driver.link.ref_host import ack_frame, resend_frame
+from shoe_driver.link.resend_window import VERSION, ResendWindow, Taken, parse_header
+from shoe_driver.profiles.profile import Profile
+
+__all__ = ["Heard", "Listener", "make_listener"]
+
+_BEAT_BYTES: Final = 4
+
+
+class Heard(Struct, frozen=True, gc=False):
+    """One thing that was heard.
+
+    Args:
+        report: what it means.
+        frame: the frame that says or shows it.
+        new: it is a report of the device, and nothing that was found out about its reports.
+    """
+
+    report: AnyReport
+    frame: Frame
+    new: bool = True
+
+
+class Listener(Protocol):
+    """What every listener does."""
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Finished reports of which one copy came, two, and so on; empty where none are sent."""
+        ...
+
+    @property
+    def resends(self) -> int:
+        """Reports that came again although they had been taken."""
+        ...
+
+    @property
+    def awaited(self) -> int:
+        """How many reports will be told at least of what has come, or is known to be missing."""
+        ...
+
+    @property
+    def memory(self) -> str | None:
+        """What the next frame is judged by, once `settled`; None before the first frame."""
+        ...
+
+    def recall(self, memory: str | None) -> None:
+        """Stand as one does that gave this memory."""
+        ...
+
+    def settled(self, mono_us: int) -> bool:
+        """Whether memory is all there is to know."""
+        ...
+
+    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
+        """What a valid frame says, in order."""
+        ...
+
+    def rejected(self, piece: Rejected) -> list[AnyReport]:
+        """What rejected bytes say besides that they were rejected."""
+        ...
+
+    def restarted(self) -> None:
+        """The driver was started: no time before can be compared."""
+        ...
+
+    def reopened(self) -> None:
+        """The port was opened."""
+        ...
+
+    def finish(self) -> list[Heard]:
+        """Nothing comes any more."""
+        ...
+
+    def greeting(self) -> bytes:
+        """What the device is told when the port is open."""
+        ...
+
+    def replies(self) -> bytes:
+        """What the device is told now, once everything heard is stored."""
+        ...
+
+
+class _Silent:
+    """What a listener does that has nothing to count and never writes."""
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def resends(self) -> int:
+        return 0
+
+    @property
+    def awaited(self) -> int:
+        return 0
+
+    def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - the protocol's signature
+        return True
+
+    def rejected(self, piece: Rejected) -> list[AnyReport]:  # noqa: ARG002 - the same
+        return []
+
+    def restarted(self) -> None:
+        """Nothing here depends on the time of another start."""
+
+    def reopened(self) -> None:
+        """Nothing here depends on the link."""
+
+    def finish(self) -> list[Heard]:
+        return []
+
+    def greeting(self) -> bytes:
+        return b""
+
+    def replies(self) -> bytes:
+        return b""
+
+
+class _EnqListener(_Silent):
+    """Three copies of everything."""
+
+    def __init__(self, profile: Profile) -> None:
+        if profile.repeat is None or not isinstance(profile.codes, CodeTable):
+            raise OurBug("an enq profile was let through without its sections")
+        self._repeat = RepeatFilter(profile.repeat)
+        self._codes = Codes(profile.codes)
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        return tuple(self._repeat.copies)
+
+    @property
+    def memory(self) -> str | None:
+        return self._repeat.memory
+
+    def recall(self, memory: str | None) -> None:
+        self._repeat.close_window()
+        self._repeat.recall(memory)
+
+    def settled(self, mono_us: int) -> bool:
+        return self._repeat.settled(mono_us)
+
+    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
+        meaning = self._codes.meaning(frame.body)
+        booted = isinstance(meaning, ShoeBooted)
+        verdict = self._repeat.accept(frame.seq, frame.body, mono_us, booted=booted)
+        heard = []
+        if verdict.finding is not None:
+            heard.append(Heard(verdict.finding, frame, new=False))
+        if verdict.new:
+            heard.append(Heard(meaning or UnknownReport(raw=frame.raw.hex().upper()), frame))
+        return heard
+
+    def restarted(self) -> None:
+        self._repeat.close_window()
+
+    def finish(self) -> list[Heard]:
+        self._repeat.close_window()
+        return []
+
+
+class _LineListener(_Silent):
+    """Every line is new. A rejected one cannot be asked for again, and may have been a card."""
+
+    def __init__(self, profile: Profile) -> None:
+        if isinstance(profile.codes, BracketTable):
+            self._codes: BracketCodes | ScanCodes = BracketCodes(profile.codes)
+        elif isinstance(profile.codes, ScanTable):
+            self._codes = ScanCodes(profile.codes)
+        else:
+            raise OurBug("a line profile was let through without its codes")
+
+    @property
+    def memory(self) -> str | None:
+        return self._codes.memory
+
+    def recall(self, memory: str | None) -> None:
+        self._codes.recall(memory or "")
+
+    def settled(self, mono_us: int) -> bool:
+        return self._codes.settled(mono_us)
+
+    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
+        said = self._codes.meaning(frame.body, mono_us)
+        return [
+            Heard(UnknownReport(raw=frame.raw.hex().upper()) if report is None else report, frame)
+            for report in said
+        ]
+
+    def rejected(self, piece: Rejected) -> list[AnyReport]:
+        return [ReportLost(expected="line", got=piece.reason)]
+
+
+class _RefListener(_Silent):
+    """Numbered, acknowledged, and asked for again."""
+
+    def __init__(self, profile: Profile) -> None:
+        if profile.resend is None or not isinstance(profile.codes, RefTable):
+            raise OurBug("a cobs profile was let through without its sections")
+        self._repair_ms = profile.resend.repair_ms
+        self._window = ResendWindow(self._repair_ms)
+        self._codes = RefCodes(profile.codes)
+
+    @property
+    def resends(self) -> int:
+        return self._window.resends
+
+    @property
+    def awaited(self) -> int:
+        return self._window.awaited
+
+    @property
+    def memory(self) -> str | None:
+        window = self._window
+        known = window.boot is not None and window.due is not None
+        return f"{window.boot}:{window.due}" if known else None
+
+    def recall(self, memory: str | None) -> None:
+        boot, due = map(int, memory.split(":")) if memory is not None else (None, None)
+        resends = self._window.resends
+        self._window = ResendWindow(self._repair_ms, boot, due)
+        self._window.resends = resends
+
+    def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - numbers decide here, not the time
+        return self._window.settled
+
+    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:  # noqa: ARG002 - the same
+        header = parse_header(frame.body)
+        beat = header.kind == RefKind.BEAT
+        # Another version's numbers are not ours to judge; and an echo of what the host said (some
+        # adapters do that) has no number at all.
+        foreign = header.version != VERSION or header.kind >= RefKind.ACK
+        if foreign or (beat and len(header.payload) != _BEAT_BYTES):
+            return [Heard(UnknownReport(raw=frame.raw.hex().upper()), frame)]
+        return self._said(self._window.take(frame, header))
+
+    def reopened(self) -> None:
+        self._window.reopened()
+
+    def finish(self) -> list[Heard]:
+        return self._said(self._window.finish())
+
+    def greeting(self) -> bytes:
+        self._window.wants_ack = self._window.wants_resend = False
+        return resend_frame(self._window.boot, self._window.due)
+
+    def replies(self) -> bytes:
+        window = self._window
+        wants_ack, wants_resend = window.wants_ack, window.wants_resend
+        window.wants_ack = window.wants_resend = False
+        if wants_resend:
+            return resend_frame(window.boot, window.due)
+        return ack_frame(window.boot, window.due) if wants_ack else b""
+
+    def _said(self, taken: list[Taken]) -> list[Heard]:
+        heard = []
+        for each in taken:
+            if each.finding is not None:
+                heard.append(Heard(each.finding, each.frame, new=False))
+                continue
+            meaning = self._codes.meaning(each.header.kind, each.header.payload)
+            heard.append(
+                Heard(meaning or UnknownReport(raw=each.frame.raw.hex().upper()), each.frame)
+            )
+        return heard
+
+
+_LISTENERS: Final[Mapping[str, Callable[[Profile], Listener]]] = {
+    "enq": _EnqListener,
+    "line": _LineListener,
+    "cobs": _RefListener,
+}
+
+
+def make_listener(profile: Profile) -> Listener:
+    """What listens to the frames of a profile's framer."""
+    return _LISTENERS[profile.framer](profile)

@@ -1,0 +1,301 @@
+"""The bus side of the driver: what is told to the core, and what the core acknowledges.
+
+The core must not believe that it has caught up when it has not. So `link/shoe` with the new head
+goes out before the events it counts, where there are several. Reports that wait for a missing one
+count as well: they have no number yet, and will have. One that goes out alone, and is the
+head, says so by its number: it waits for no other message, and `link/shoe` follows at the next
+tick. (mosquitto keeps that order. nats-server keeps it within one topic only: there an event may
+arrive just before its head, and raises the head itself.)
+
+Events are posted without waiting and resent, in order, from the last acknowledged one: when the
+core asks, after every connect, and when nothing has moved for a while. Whatever comes in is refused
+by value: junk, retained acknowledgements, and those of another journal or beyond our head are
+counted, and said at the first and at powers of two.
+"""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from events.clock import Clock
+from events.mqtt.bus import Message
+from events.mqtt.topics import Topics
+from events.types.shoe_reports import LinkStatus, ShoeAck
+from shoe_driver.decode import Decoder
+from shoe_driver.link.outbox import AckOutcome, Outbox
+from shoe_driver.link.states import LinkState
+from shoe_driver.profiles.profile import Profile
+
+__all__ = ["LinkView", "Recorded", "Teller"]
+
+# The core acknowledges within milliseconds. After a second without one, something was lost; if it
+# is the core that is gone, asking less and less often is enough: it says hello when it is back.
+_RESEND_FIRST_US: Final = 1_000_000
+_RESEND_MOST_US: Final = 8_000_000
+# Every duplicate that the core receives is acknowledged once more: not each may start a resend.
+_REPEAT_US: Final = 200_000
+# How stale `link/shoe` and the note of what is acknowledged may become.
+_STATUS_EVERY_US: Final = 2_000_000
+
+_log: Final = structlog.get_logger()
+
+
+class Recorded(Protocol):
+    """What the sender has to send, and what is kept of it; `Recorder` of the service is one.
+
+    Attributes:
+        decoder: of the newest journal.
+        outbox: of the newest journal.
+        notes: what a person should know about the journal.
+    """
+
+    decoder: Decoder
+    outbox: Outbox
+    notes: list[str]
+
+    @property
+    def journal(self) -> str:
+        """The journal's id."""
+        ...
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that it is read with."""
+        ...
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Reports, reports short of copies, and rejects."""
+        ...
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Finished reports of which one copy came, two, and so on."""
+        ...
+
+    @property
+    def resends(self) -> int:
+        """Reports that came again although they had been taken."""
+        ...
+
+    def forsake(self, seq: int) -> None:
+        """The core has events, up to this one, that are not here."""
+        ...
+
+    def remember(self, journal: str, seq: int) -> None:
+        """The core stands in an older journal."""
+        ...
+
+    def release(self, seq: int) -> None:
+        """The core needs nothing of this journal up to this number."""
+        ...
+
+    def note_acked(self) -> None:
+        """Note what has been acknowledged."""
+        ...
+
+
+class LinkView(Struct, frozen=True):
+    """What the port's side says of itself.
+
+    Args:
+        held: whether the port is held.
+        reason: why it is not.
+        transport: where the shoe is.
+        hint: what a person could do, or know.
+        opened: how often the port was opened.
+    """
+
+    held: bool
+    reason: str
+    transport: str
+    hint: str = ""
+    opened: int = 0
+
+
+class Teller:
+    """Tells the core.
+
+    Args:
+        topics: where.
+        recorder: what there is to tell.
+        link: asked how the port stands.
+        post: sends a message at once, or answers False.
+        clock: for the patience above.
+        probe: told of each step.
+
+    Attributes:
+        refused: acknowledgements that were refused.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        recorder: Recorded,
+        link: Callable[[], LinkView],
+        post: Callable[[str, bytes, bool], bool],
+        clock: Clock,
+        probe: Callable[[str], None],
+    ) -> None:
+        self.refused = 0
+        self._topics = topics
+        self._recorder = recorder
+        self._link = link
+        self._post = post
+        self._clock = clock
+        self._probe = probe
+        self._connected = False
+        self._told: tuple[str, int] = ("", 0)  # the journal and the head that were made public
+        self._status_due = False  # the head went out as an event; link/shoe has yet to follow
+        self._told_us = 0
+        self._moved_us = 0
+        self._patience_us = _RESEND_FIRST_US
+
+    def connected(self) -> None:
+        """The bus is there: everything that is not acknowledged is told again."""
+        self._connected = True
+        self._again()
+
+    def disconnected(self) -> None:
+        """The bus is gone; what it had is worth nothing."""
+        self._connected = False
+
+    def told(self) -> None:
+        """There may be new events."""
+        newest = (self._recorder.journal, self._recorder.decoder.promised)
+        if self._told != newest:
+            if self._connected and self._head_is_all_there_is():
+                self._told, self._status_due = newest, True
+            else:
+                self._publish_status()
+        self._pump()
+
+    def changed(self) -> None:
+        """The port was opened or lost."""
+        self._publish_status()
+
+    def tick(self) -> None:
+        """Time has passed: look whether anything is stuck or stale. To be called often."""
+        now = self._clock.mono_us()
+        if not self._connected:
+            return
+        if now - self._told_us > _STATUS_EVERY_US:
+            self._publish_status()
+            self._recorder.note_acked()
+        elif self._status_due:
+            self._publish_status()
+        if self._recorder.outbox.waiting and now - self._moved_us > self._patience_us:
+            self._patience_us = min(self._patience_us * 2, _RESEND_MOST_US)
+            self._recorder.outbox.resend()
+            self._moved_us = now
+        self.told()
+
+    async def on_ack(self, message: Message) -> None:
+        """The core has appended, or says hello."""
+        self._probe("ack.received")
+        try:
+            ack = msgspec.json.decode(message.payload, type=ShoeAck)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._refuse(f"unreadable: {error}")
+            return
+        if message.retain:
+            self._refuse("retained: it may be of any age")
+        elif ack.journal == self._recorder.journal:
+            if ack.hello and ack.seq > self._recorder.decoder.head:
+                self._recorder.forsake(ack.seq)
+            self._acknowledged(ack.seq, hello=ack.hello)
+            if ack.settled is not None:
+                self._recorder.release(ack.settled)
+        elif ack.hello:
+            # The core does not have this journal at all: it is told from the first event on.
+            self._recorder.remember(ack.journal, ack.seq)
+            self._acknowledged(0, hello=True)
+        else:
+            self._refuse(f"of another journal: {ack.journal!r}")
+
+    def _acknowledged(self, seq: int, *, hello: bool) -> None:
+        outcome = self._recorder.outbox.acknowledge(seq)
+        now = self._clock.mono_us()
+        asked = outcome is AckOutcome.REPEATED and now - self._moved_us > _REPEAT_US
+        if outcome is AckOutcome.BEYOND:
+            self._refuse(f"of event {seq}, and there are {self._recorder.decoder.head}")
+        elif outcome is AckOutcome.REWOUND:
+            _log.warning("outbox.rewound", journal=self._recorder.journal, to=seq)
+            asked = True
+        elif outcome is AckOutcome.ADVANCED:
+            self._moved_us, self._patience_us = now, _RESEND_FIRST_US
+        if hello or asked:
+            self._again()
+        else:
+            self._pump()
+
+    def _again(self) -> None:
+        """Tell how the link stands, and everything from the last acknowledged event on."""
+        self._moved_us, self._patience_us = self._clock.mono_us(), _RESEND_FIRST_US
+        self._recorder.outbox.resend()
+        self._publish_status()
+        self._pump()
+
+    def _head_is_all_there_is(self) -> bool:
+        """Whether the head is the one event to send now, so that nothing is on its way behind it.
+
+        A core that does not know the journal yet takes no head from an event.
+        """
+        due = [seq for seq, _ in self._recorder.outbox.due()]
+        return self._told[0] == self._recorder.journal and due == [self._recorder.decoder.promised]
+
+    def _pump(self) -> None:
+        """Send what is due and was made public; what finds no room is due again at a tick."""
+        outbox, (journal, head) = self._recorder.outbox, self._told
+        if not self._connected or journal != self._recorder.journal:
+            return
+        if not outbox.waiting:
+            self._moved_us = self._clock.mono_us()
+        for seq, message in outbox.due():
+            if seq > head:
+                return
+            self._probe("event.before")
+            if not self._post(self._topics.shoe_event, message, False):
+                return
+            self._probe("event.after")
+            outbox.sent(seq)
+
+    def _publish_status(self) -> None:
+        if not self._connected:
+            return
+        status = self._status()
+        self._told_us = self._clock.mono_us()
+        if self._post(self._topics.link_shoe, msgspec.json.encode(status), True):
+            self._told, self._status_due = (status.journal, status.head), False
+
+    def _status(self) -> LinkStatus:
+        link, decoder, profile = self._link(), self._recorder.decoder, self._recorder.profile
+        reports, short_copies, rejected = self._recorder.counts
+        heard_us = decoder.heard_us
+        return LinkStatus(
+            state=(decoder.link if link.held else LinkState.DOWN).value,
+            profile=profile.id,
+            transport=link.transport,
+            last_frame_age_ms=(
+                None if heard_us is None else (self._clock.mono_us() - heard_us) // 1_000
+            ),
+            loss_detection=profile.loss_detection,
+            reports=reports,
+            short_copies=short_copies,
+            rejected=rejected,
+            journal=self._recorder.journal,
+            head=decoder.promised,
+            reason="" if link.held else link.reason,
+            copies=self._recorder.copies,
+            resends=self._recorder.resends,
+            hint="; ".join([*([link.hint] if link.hint else []), *self._recorder.notes]),
+            opened=link.opened,
+        )
+
+    def _refuse(self, reason: str) -> None:
+        self.refused += 1
+        if self.refused & (self.refused - 1) == 0:
+            _log.error("shoe_ack.refused", count=self.refused, reason=reason)

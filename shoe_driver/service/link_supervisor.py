@@ -1,0 +1,232 @@
+"""The port's side of the driver: open, listen, lose, and open again, for ever.
+
+One coroutine does everything in order: what it reads it stores before it reads on, and what is due
+to the device is sent after that. A port that cannot be opened, or a journal that cannot be written,
+is said once and tried again with pauses that grow to a limit; nothing that was not stored is
+accepted. Only a replay ends.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from events.clock import Clock
+from events.errors import LinkError, LogUnwritable
+from shoe_driver.link.states import LinkState
+from shoe_driver.records import RecordKind
+from shoe_driver.service.port_reader import Inflow
+from shoe_driver.service.rate_limited_log import Voice
+from shoe_driver.service.recorder import Recorder
+from shoe_driver.service.silence_watch import Proof
+from shoe_driver.transports.endpoint import Endpoint
+from shoe_driver.transports.port import Port, open_port
+from shoe_driver.transports.port_errors import LinkEnded, PortError
+
+__all__ = ["STOPPED", "Intake"]
+
+STOPPED: Final = "driver stopped"
+
+# An adapter that comes back is to be heard within two seconds; one that stays away should not fill
+# a core. Half of each pause is chance.
+_PAUSE_FIRST_S: Final = 0.1
+_PAUSE_LEAST_S: Final = 0.05
+_PAUSE_MOST_S: Final = 1.5
+# How often silence is looked at; the limits themselves are the profile's.
+_WATCH_EVERY_S: Final = 0.25
+# How long a start waits for the core to take the rest of a journal that should be replaced.
+_ROLL_PATIENCE_S: Final = 5.0
+# To store that the link has ended.
+_STOP_S: Final = 2.0
+
+_log: Final = structlog.get_logger()
+
+
+class Intake:
+    """Keeps the link.
+
+    Args:
+        endpoint: where the shoe is.
+        recorder: stores what arrives and what happens.
+        clock: stamps reads, measures silence.
+        rng: the chance in the pauses.
+        changed: called when `held`, `reason` or `hint` have changed.
+
+    Attributes:
+        held: whether the port is held.
+        reason: why it is not.
+        hint: what a person could do, or know, about the link; empty when all is well.
+        opened: how often the port was opened.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        recorder: Recorder,
+        clock: Clock,
+        rng: random.Random,
+        changed: Callable[[], None],
+    ) -> None:
+        self.held = False
+        self.reason = "starting"
+        self.hint = ""
+        self.opened = 0
+        self._endpoint = endpoint
+        self._recorder = recorder
+        self._clock = clock
+        self._rng = rng
+        self._changed = changed
+        self._voice = Voice(clock)
+        self._proof = Proof(recorder, clock)
+
+    async def run(self) -> None:
+        """Keep the link until cancelled; then say that it has ended."""
+        try:
+            await self._await_roll()
+            await self._keep()
+        finally:
+            self._down(PortError(STOPPED, ""))
+            try:
+                async with asyncio.timeout(_STOP_S):
+                    await self._recorder.hang_up(STOPPED)
+            except (LogUnwritable, TimeoutError) as error:
+                _log.error("journal.unwritable", reason=str(error) or "the disk hangs")
+
+    async def _keep(self) -> None:
+        failures = 0
+        try:
+            self._refuse_second_replay()
+            while True:
+                proven, began_us = False, self._clock.mono_us()
+                try:
+                    proven = await self._session()
+                except LinkEnded:
+                    raise
+                except (LinkError, LogUnwritable) as error:
+                    self._down(error)
+                failures = 1 if proven else failures + 1
+                # A call that nobody answered has waited already: whoever is back is called soon.
+                spent_s = (self._clock.mono_us() - began_us) / 1_000_000
+                await asyncio.sleep(max(self._pause(failures) - spent_s, _PAUSE_LEAST_S))
+        except LinkEnded as error:
+            self._down(error)
+        await asyncio.Event().wait()  # what was said of the end stays said
+
+    def _refuse_second_replay(self) -> None:
+        """Cards of a capture are dealt once.
+
+        Raises:
+            LinkEnded: this journal has events already.
+        """
+        if self._endpoint.scheme == "file" and self._recorder.decoder.head:
+            raise LinkEnded(
+                f"{self._endpoint}: journal {self._recorder.journal} has events already",
+                "a replay needs an empty journal folder, or it might deal its cards twice",
+            )
+
+    async def _session(self) -> bool:
+        """One link from opening to loss: whether it ever brought a valid frame.
+
+        Raises:
+            LinkError: the port could not be opened, or the link has ended for good.
+            LogUnwritable: nothing can be stored.
+        """
+        await self._recorder.settle()
+        self._recorder.roll()
+        # Only a profile that is acknowledged may write: it is the one that can resend.
+        writes = self._recorder.profile.resend is not None
+        port = await open_port(self._endpoint, writes=writes)
+        try:
+            await self._listen(port)
+        except (LinkError, LogUnwritable) as error:
+            why = error
+        finally:
+            port.close()
+        proven = self._recorder.decoder.link in (LinkState.UP, LinkState.STALLED)
+        self._down(why)
+        await self._recorder.hang_up(self.reason)
+        if isinstance(why, LinkEnded):
+            raise why
+        return proven
+
+    async def _listen(self, port: Port) -> None:
+        """Store what arrives, until the link is lost.
+
+        Raises:
+            LinkError: it is lost.
+            LogUnwritable: nothing can be stored: no card is accepted any more.
+        """
+        inflow = Inflow(port, self._clock)
+        try:
+            if port.settle_s and (stale := await inflow.stale(port.settle_s)):
+                self._voice.warning("link.stale", bytes=sum(len(r.payload) for r in stale))
+                await self._recorder.arrived(stale)
+            self._up()
+            await self._recorder.happened(RecordKind.OPEN, str(self._endpoint))
+            self._send(port, self._recorder.decoder.greeting())
+            while True:
+                records = await inflow.take(_WATCH_EVERY_S)
+                if records:
+                    self._proof.arrived(records)
+                    await self._recorder.arrived(records)
+                    self._send(port, self._recorder.decoder.replies())
+                elif inflow.lost is not None:
+                    raise inflow.lost
+                await self._watch()
+        finally:
+            inflow.close()
+
+    @staticmethod
+    def _send(port: Port, data: bytes) -> None:
+        """What is due to the device, now that what it answers is on disk."""
+        if data:
+            port.write(data)
+
+    async def _watch(self) -> None:
+        """Notice what time tells, and what other parts of the driver want of the link."""
+        await self._proof.watch()
+        self._recorder.refuse_to_go_on_untrusted()
+        await self._recorder.go_on_in_a_new_segment()
+        hint = self._proof.hint
+        if hint != self.hint:
+            self.hint = hint
+            if hint:
+                self._voice.warning("link.unproven", transport=str(self._endpoint), hint=hint)
+            else:
+                self._voice.info("link.proven", transport=str(self._endpoint))
+            self._changed()
+
+    async def _await_roll(self) -> None:
+        """Give the core a moment to take the rest of a journal that is to be replaced."""
+        try:
+            await self._recorder.settle()
+        except LogUnwritable as error:
+            self._down(error)  # it is tried again before the port is opened
+        for _ in range(int(_ROLL_PATIENCE_S / _WATCH_EVERY_S)):
+            if not self._recorder.wants_to_roll or self._recorder.drained:
+                return
+            await asyncio.sleep(_WATCH_EVERY_S)
+        _log.warning("journal.not_rolled", journal=self._recorder.journal, reason="unacknowledged")
+
+    def _up(self) -> None:
+        self.held, self.reason, self.hint = True, "", ""
+        self.opened += 1
+        self._proof.opened()
+        self._voice.info("link.open", transport=str(self._endpoint), opened=self.opened)
+
+    def _down(self, error: Exception) -> None:
+        reason, hint = str(error), ""
+        if isinstance(error, PortError):
+            reason, hint = error.reason, error.hint
+        if self.held or reason != self.reason:
+            self._voice.warning(
+                "link.down", transport=str(self._endpoint), reason=reason, hint=hint
+            )
+        self.held, self.reason, self.hint = False, reason, hint
+        self._changed()
+
+    def _pause(self, failures: int) -> float:
+        doubled: float = _PAUSE_FIRST_S * 2 ** min(failures - 1, 16)
+        return min(doubled, _PAUSE_MOST_S) * self._rng.uniform(0.5, 1.0)

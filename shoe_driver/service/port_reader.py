@@ -1,0 +1,83 @@
+"""Takes bytes off an open port as they come, and stamps them, whatever the disk is doing."""
+
+import asyncio
+import contextlib
+from typing import Final
+
+from events.clock import Clock
+from events.errors import LinkError
+from shoe_driver.records import Record, RecordKind
+from shoe_driver.transports.port import Port
+
+__all__ = ["Inflow"]
+
+# Reads taken and not yet stored. Then the kernel's buffer has to hold the rest.
+_READS: Final = 256
+
+
+class Inflow:
+    """The bytes of one open port.
+
+    Args:
+        port: open; stays the caller's.
+        clock: stamps reads.
+
+    Attributes:
+        lost: why nothing more will come, once that is known.
+    """
+
+    def __init__(self, port: Port, clock: Clock) -> None:
+        self.lost: LinkError | None = None
+        self._port = port
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._wake = asyncio.Event()
+        self._records: list[Record] = []
+        self._reading = False
+        self._resume()
+
+    async def take(self, seconds: float) -> list[Record]:
+        """What has come; waits for it at most so long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        self._wake.clear()
+        records, self._records = self._records, []
+        self._resume()
+        return records
+
+    async def stale(self, seconds: float) -> list[Record]:
+        """What comes within so long had waited somewhere: kept, and marked as old."""
+        await asyncio.sleep(seconds)
+        self._wake.clear()
+        records, self._records = self._records, []
+        self._resume()
+        return [Record(RecordKind.STALE, r.mono_us, r.utc_ns, r.payload) for r in records]
+
+    def close(self) -> None:
+        """Take no more. To be called while the port is still open."""
+        self._suspend()
+
+    def _ready(self) -> None:
+        try:
+            data = self._port.read()
+        except LinkError as error:
+            self.lost = error
+            self._suspend()
+        else:
+            if data:
+                now, utc = self._clock.mono_us(), self._clock.utc_ns()
+                self._records.append(Record(RecordKind.DATA, now, utc, data))
+            if len(self._records) >= _READS:
+                self._suspend()
+        self._wake.set()
+
+    def _resume(self) -> None:
+        if not self._reading and self.lost is None:
+            self._loop.add_reader(self._port.fileno(), self._ready)
+            self._reading = True
+
+    def _suspend(self) -> None:
+        if self._reading:
+            self._loop.remove_reader(self._port.fileno())
+            self._reading = False

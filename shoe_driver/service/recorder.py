@@ -1,0 +1,394 @@
+"""The raw journal, its decoder and its outbox, kept in step.
+
+Whatever happens is stored first and decoded then, in the order of the journal; both halves of one
+step are done or the driver is ending. After a start everything is decoded again from the journal:
+the same events under the same numbers, of which those above the acknowledged one are told again.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from events.clock import Clock
+from events.errors import LinkError, LogUnwritable
+from events.types.shoe_reports import ShoeEvent
+from shoe_driver.decode import Decoder
+from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.link.outbox import Outbox
+from shoe_driver.link.states import LinkState
+from shoe_driver.profiles.profile import Profile, parse_profile
+from shoe_driver.records import Carried, Record, RecordKind
+from shoe_driver.service.journal_chain import JournalChain
+from shoe_driver.service.retention import Keep, drop_old_files
+
+__all__ = ["Recorder"]
+
+# How long a driver that is told to stop waits for a write under way. A disk may hang for ever.
+_DISK_PATIENCE_S: Final = 2.0
+# How long its last note may take; without it some events are told twice after the next start.
+_NOTE_S: Final = 0.5
+# When a disk that refused another file is asked again.
+_AGAIN_US: Final = 60_000_000
+
+_log: Final = structlog.get_logger()
+
+
+class Recorder:
+    """Stores, decodes, and holds what is to be told.
+
+    Args:
+        folder: where the journals are.
+        profile: the bytes of the wire profile's file. A journal is read to its end with the
+            profile that it was begun with.
+        clock: stamps what happens on the link.
+        probe: told of each step.
+        keep: how large a file grows, and how long old ones are kept.
+
+    Raises:
+        LogRefused: the newest journal is damaged.
+        LogUnwritable: there is no journal and none can be begun, or it cannot be repaired.
+
+    Attributes:
+        decoder: of the newest journal.
+        outbox: of the newest journal.
+        notes: what was found out about the journal and a person should know.
+        told: called when there are new events.
+    """
+
+    def __init__(
+        self,
+        folder: JournalFolder,
+        profile: bytes,
+        clock: Clock,
+        probe: Callable[[str], None],
+        keep: Keep | None = None,
+    ) -> None:
+        self.told: Callable[[], None] = lambda: None
+        self.notes: list[str] = []
+        self._keep = keep or Keep()
+        self._released: int | None = None
+        self._forsaken = False
+        self._again_us = 0
+        self._noted: tuple[str, int] | None = None
+        self._noting: Future[None] | None = None
+        self._before: Counter[str | int]
+        self._folder = folder
+        self._wanted = profile
+        self._clock = clock
+        self._probe = probe
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="shoe-journal")
+        self._encode = msgspec.json.Encoder().encode
+        self._owed: list[Record] = []
+        newest = folder.newest()
+        if not newest:
+            self._begin()
+        else:
+            self._adopt(JournalChain(newest))
+            self._owed.append(self._record(RecordKind.START))
+        self._before = Counter()
+        self._before.subtract(_counted(self.decoder))
+
+    @property
+    def journal(self) -> str:
+        """The journal's id."""
+        return self._journal.header.journal
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that the journal is read with."""
+        return self._profile
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Reports, reports short of copies, and rejects since the driver's start."""
+        now = self._counted
+        return now["reports"], now["short_copies"], now["rejected"]
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Finished reports of which one copy came, two, and so on, since the driver's start."""
+        now = self._counted
+        return tuple(now[copies] for copies, _ in enumerate(self.decoder.copies, start=1))
+
+    @property
+    def resends(self) -> int:
+        """Reports that came again although they had been taken, since the driver's start."""
+        return self._counted["resends"]
+
+    @property
+    def _counted(self) -> Counter[str | int]:
+        now = _counted(self.decoder)
+        now.update(self._before)
+        return now
+
+    @property
+    def wants_to_roll(self) -> bool:
+        """Whether a new journal should be begun: this one is of another profile, or forsaken."""
+        return self._forsaken or self._journal.header.profile.encode() != self._wanted
+
+    @property
+    def drained(self) -> bool:
+        """Whether all of this journal has been acknowledged."""
+        return not self._owed and self.outbox.acked >= self.decoder.head
+
+    def roll(self) -> bool:
+        """Begin a new journal, if one is wanted and all of this one has been acknowledged.
+
+        Only while the link is down: a new journal knows nothing of the link or the deal.
+
+        Raises:
+            LogUnwritable: the disk refused it; the old one goes on.
+        """
+        if not (self.wants_to_roll and (self.drained or self._forsaken)):
+            return False
+        before, old = self._counted, self._journal
+        self._begin(self._handed_on())
+        old.close()
+        self._forsaken, self._released = False, None
+        self._owed.clear()  # the new journal begins with a link that is down
+        _log.info("journal.rolled", old=old.header.journal, new=self.journal)
+        self._before = before
+        return True
+
+    async def go_on_in_a_new_segment(self) -> bool:
+        """Begin the journal's next file, if this one is large and nothing is in the midst.
+
+        The link may be up, and stays what it is: events and their numbers go on. Where the disk
+        refuses, the old file goes on, and it is tried again in a minute.
+        """
+        now = self._clock.mono_us()
+        if self._owed or self._journal.size < self._keep.segment_bytes or now < self._again_us:
+            return False
+        try:
+            where = await self._loop().run_in_executor(
+                self._disk, self._journal.go_on, self.decoder, self._clock
+            )
+        except LogUnwritable as error:
+            _log.warning("journal.cannot_go_on", reason=str(error))
+            self._again_us = now + _AGAIN_US
+            return False
+        if where is None:
+            return False
+        self._queue(self.decoder.feed(where))
+        _log.info("journal.goes_on", file=self._journal.path.name)
+        return True
+
+    def forsake(self, seq: int) -> None:
+        """The core has events of this journal that are not here: the disk lost what it promised.
+
+        New events under their numbers would be taken for copies, so no more are given.
+        """
+        if not self._forsaken:
+            self._forsaken = True
+            self._note_lost(seq)
+
+    def remember(self, journal: str, seq: int) -> None:
+        """The core stands in an older journal. Of what is missing there it would never hear."""
+        acked = self._folder.acked(journal)
+        if acked > seq:
+            _log.error("journal.core_has_less", journal=journal, acked=acked, core=seq)
+            self._say(
+                f"the core has {seq} events of journal {journal} and once had {acked}: its log is "
+                "older than it should be"
+            )
+
+    def refuse_to_go_on_untrusted(self) -> None:
+        """End a link whose journal is forsaken; `roll` then begins another.
+
+        Raises:
+            LinkError: it is.
+        """
+        if self._forsaken:
+            raise LinkError(f"journal {self.journal} has lost events: another is begun")
+
+    def release(self, seq: int) -> None:
+        """The core needs nothing of this journal up to this number, and nothing of older ones."""
+        self._released = max(seq, self._released or 0)
+
+    async def drop_old_files(self) -> None:
+        """Drop what the site does not want to keep and nobody needs."""
+        if self._keep.days is None and self._keep.megabytes is None:
+            return
+        released = None if self._released is None else min(self._released, self.outbox.acked)
+        await self._loop().run_in_executor(
+            self._disk, drop_old_files, self._folder, self._journal, self._keep, released
+        )
+
+    async def arrived(self, records: Iterable[Record]) -> None:
+        """Bytes came from the device. Not undone by a cancellation.
+
+        Raises:
+            LogUnwritable: they were not stored, and so were not accepted.
+        """
+        await _to_its_end(self._store(list(records)))
+
+    async def happened(self, kind: RecordKind, text: str = "") -> None:
+        """Something happened on the link.
+
+        Raises:
+            LogUnwritable: it was not stored, and so has not happened.
+        """
+        await self.arrived([self._record(kind, text)])
+
+    async def hang_up(self, reason: str) -> None:
+        """The link has ended. Owed until it could be stored: the core must learn of the break.
+
+        Raises:
+            LogUnwritable: it is still owed.
+        """
+        if self.decoder.link is not LinkState.DOWN and not self._owed:
+            self._owed.append(self._record(RecordKind.CLOSE, reason))
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Store what is owed.
+
+        Raises:
+            LogUnwritable: it is still owed.
+        """
+        if self._owed:
+            await self.arrived([])
+
+    async def refill(self) -> None:
+        """Decode again what the outbox lacks."""
+        outbox = self.outbox
+        if (start := outbox.lacks) is None:
+            return
+        if start <= self._journal.floor:
+            # It was acknowledged, released, and dropped: a core that asks has an older log.
+            self._say(
+                f"the core asks for event {start} of journal {self.journal}, and those up to "
+                f"{self._journal.floor} were dropped: its log is older than it should be"
+            )
+        else:
+            found = await self._loop().run_in_executor(
+                self._disk, self._reread, start, outbox.head, outbox.room
+            )
+            for seq, message in found:
+                if outbox.offer(seq):
+                    outbox.keep(message)
+
+    def note_acked(self) -> None:
+        """Note on disk what has been acknowledged, where that is news; nobody waits for it."""
+        if self._noted != (self.journal, self.outbox.acked):
+            self._noted = self.journal, self.outbox.acked
+            self._noting = self._disk.submit(self._folder.note_acked, *self._noted)
+
+    def close(self) -> None:
+        """Let go of the files. Does not wait for a disk that hangs."""
+        self.note_acked()
+        self._disk.shutdown(wait=False)
+        if self._noting:
+            wait([self._noting], _NOTE_S)
+        self._journal.close()
+
+    def _handed_on(self) -> Carried | None:
+        """What the next journal knows of a device that would say again what it has told here.
+
+        It does so where the last acknowledgement to it was lost. Of a journal that is forsaken
+        nobody knows how much of it was told: then the device itself says where to begin.
+        """
+        profiles = self._profile, parse_profile(self._wanted, source="of the next journal")
+        answered = all(profile.resend is not None for profile in profiles)
+        return self.decoder.handed_on() if answered and not self._forsaken else None
+
+    def _begin(self, carried: Carried | None = None) -> None:
+        journal = self._folder.begin(self._wanted, self._clock, carried)
+        journal.close()
+        self._adopt(JournalChain([journal.path]))
+
+    def _adopt(self, journal: JournalChain) -> None:
+        """Take a journal from the first event that is not acknowledged."""
+        if journal.torn:
+            _log.warning("journal.torn_tail", journal=journal.path.name, bytes=journal.torn)
+            self._say(
+                f"an unfinished tail of {journal.torn} bytes was cut off {journal.path.name} and "
+                "put aside: the last start followed a power cut or a kill"
+            )
+        self._journal = journal
+        self._profile = parse_profile(
+            journal.header.profile.encode(), source=f"in {journal.path.name}"
+        )
+        acked = max(self._folder.acked(self.journal), journal.floor)
+        self.decoder = Decoder(self._profile, self.journal)
+        self.outbox = Outbox(acked=acked)
+        for record in journal.records(acked):
+            self._queue(self.decoder.feed(record))
+        self.decoder.replies()  # of another life: the device asks again
+        if acked > self.decoder.head:
+            self._note_lost(acked)
+            journal.close()
+            self._begin()
+
+    def _note_lost(self, acked: int) -> None:
+        """More was acknowledged than is there."""
+        lost = {"journal": self.journal, "acked": acked, "head": self.decoder.head}
+        _log.error("journal.shorter_than_acknowledged", **lost)
+        self._say(
+            f"the disk has lost events of journal {self.journal} ({self.decoder.head} of {acked} "
+            "are there): a new journal is begun. Look at the disk before the next shoe"
+        )
+
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    async def _store(self, records: list[Record]) -> None:
+        batch = [*self._owed, *records]
+        self._probe("journal.before")
+        await self._loop().run_in_executor(self._disk, self._journal.append, batch)
+        self._probe("journal.after")
+        self._owed.clear()
+        for record in batch:
+            self._queue(self.decoder.feed(record))
+        self.told()
+
+    def _queue(self, events: list[ShoeEvent]) -> None:
+        for event in events:
+            if self.outbox.offer(event.seq):
+                self.outbox.keep(self._encode(event))
+
+    def _reread(self, start: int, head: int, room: int) -> list[tuple[int, bytes]]:
+        decoder = Decoder(self._profile, self.journal)
+        found: list[tuple[int, bytes]] = []
+        for record in self._journal.records(start - 1):
+            for event in decoder.feed(record):
+                if start <= event.seq <= head and len(found) < room:
+                    found.append((event.seq, self._encode(event)))
+        return found
+
+    def _record(self, kind: RecordKind, text: str = "") -> Record:
+        return Record(kind, self._clock.mono_us(), self._clock.utc_ns(), text.encode())
+
+    @staticmethod
+    def _loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+
+def _counted(decoder: Decoder) -> Counter[str | int]:
+    """What a decoder has counted; copies by their number."""
+    found: Counter[str | int] = Counter(dict(enumerate(decoder.copies, start=1)))
+    found.update(
+        reports=decoder.reports,
+        short_copies=decoder.short_copies,
+        rejected=decoder.rejected,
+        resends=decoder.resends,
+    )
+    return found
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await `work`; a cancellation is passed on when it is done."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_DISK_PATIENCE_S)
+        if task.done() and not task.cancelled():
+            task.exception()  # looked at: what could not be stored is owed, or was not accepted
+        raise

@@ -1,0 +1,102 @@
+"""Which of a driver's old files may go. Never one that is needed: by the core, a coup, a person."""
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import structlog
+from msgspec import Struct
+
+from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.service.journal_chain import JournalChain
+
+__all__ = ["Keep", "OldFile", "dispensable", "drop_old_files"]
+
+_SECONDS_A_DAY: Final = 86_400
+
+_log: Final = structlog.get_logger()
+
+
+class Keep(Struct, frozen=True, kw_only=True):
+    """How long raw journals are kept. What is needed stays in any case.
+
+    Args:
+        days: files older than this may go; None is for ever.
+        megabytes: the oldest may go while all together are larger; None is without limit.
+        segment_bytes: a file as large as this is followed by another, between coups.
+    """
+
+    days: int | None = None
+    megabytes: int | None = None
+    segment_bytes: int = 4 * 1024 * 1024
+
+
+class OldFile(Struct, frozen=True):
+    """A journal's file.
+
+    Args:
+        path: of it.
+        size: bytes.
+        written_s: when it was last written, seconds since 1970.
+        needed: whether somebody may still have to read it.
+    """
+
+    path: Path
+    size: int
+    written_s: float
+    needed: bool
+
+
+def dispensable(files: Sequence[OldFile], keep: Keep, now_s: float) -> list[OldFile]:
+    """Which files go now.
+
+    Args:
+        files: all of them, the oldest first.
+        keep: the site's wish.
+        now_s: seconds since 1970.
+
+    Returns:
+        The oldest of them, without a gap: behind a file that stays, all stay.
+    """
+    total = sum(file.size for file in files)
+    gone = []
+    for file in files:
+        old = keep.days is not None and now_s - file.written_s > keep.days * _SECONDS_A_DAY
+        many = keep.megabytes is not None and total > keep.megabytes * 1_000_000
+        if file.needed or not (old or many):
+            break
+        gone.append(file)
+        total -= file.size
+    return gone
+
+
+def drop_old_files(
+    folder: JournalFolder, chain: JournalChain, keep: Keep, released: int | None
+) -> None:
+    """Drop what the site does not want to keep and nobody needs.
+
+    Args:
+        folder: the driver's.
+        chain: its newest journal.
+        keep: the site's wish.
+        released: the core needs no event of that journal up to this one, and none of older
+            journals; None while it has not said so.
+    """
+    if released is None or folder.on_hold:
+        return
+    ends_at = {path: base for (_, path), (base, _) in pairwise(chain.files)}
+    ends_at[chain.path] = released + 1  # the newest is never dropped
+    try:
+        files = []
+        for path in folder.files():
+            status = path.stat()
+            needed = ends_at.get(path, 0) > released
+            files.append(OldFile(path, status.st_size, status.st_mtime, needed))
+        for old in dispensable(files, keep, time.time()):
+            folder.drop(old.path)
+            chain.forget(old.path)
+            _log.info("journal.dropped", file=old.path.name, bytes=old.size)
+    except OSError as error:
+        _log.warning("journal.not_dropped", reason=str(error))

@@ -1,0 +1,174 @@
+"""The driver as a service: port, journal and bus put together, and stopped in order."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import structlog
+from msgspec import Struct
+
+from events.clock import Clock
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.presence import Herald
+from events.mqtt.topics import Topics
+from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.profiles.profile import parse_profile
+from shoe_driver.service.event_sender import LinkView, Teller
+from shoe_driver.service.link_supervisor import Intake
+from shoe_driver.service.recorder import Recorder
+from shoe_driver.service.retention import Keep
+from shoe_driver.transports.endpoint import parse_url
+
+__all__ = ["SERVICE", "DriverConfig", "DriverService", "no_probe"]
+
+SERVICE: Final = "shoe"
+
+_TICK_S: Final = 0.1
+_TIDY_S: Final = 60.0
+# To say goodbye, and to store that the link has ended. A disk that hangs must not keep us.
+_FAREWELL_S: Final = 3.0
+
+_log: Final = structlog.get_logger()
+
+
+class DriverConfig(Struct, frozen=True, kw_only=True):
+    """What one driver is for.
+
+    Args:
+        topics: the table's.
+        url: where the shoe is; see `endpoint`.
+        profile: the wire profile's name, or the path of a site's own.
+        journal_dir: the folder of its journals; one driver's alone.
+        keep: how large their files grow, and how long they are kept.
+    """
+
+    topics: Topics
+    url: str
+    profile: str
+    journal_dir: Path
+    keep: Keep = Keep()
+
+
+def no_probe(_: str) -> None:
+    """The probe of everyday: it does nothing."""
+
+
+class DriverService:
+    """Runs the shoe link of one table until it is cancelled.
+
+    Args:
+        config: what it is for.
+        bus_settings: how to reach the broker.
+        clock: stamps what arrives.
+        rng: the chance in the pauses between attempts.
+        probe: told of each step: `journal.before`, `journal.after`, `event.before`, `event.after`,
+            `ack.received`. Tests put one in its place that kills the process.
+
+    Raises:
+        InputError: the URL, the profile or the folder cannot be.
+    """
+
+    def __init__(
+        self,
+        config: DriverConfig,
+        bus_settings: BusSettings,
+        clock: Clock,
+        rng: random.Random,
+        probe: Callable[[str], None] = no_probe,
+    ) -> None:
+        self._config = config
+        self._bus_settings = bus_settings
+        self._clock = clock
+        self._rng = rng
+        self._probe = probe
+        self._profile = profile_text(config.profile)
+        wanted = parse_profile(self._profile, source=config.profile)
+        self._endpoint = parse_url(config.url, baud=wanted.serial.baud)
+
+    async def run(self) -> None:
+        """Serve until cancelled.
+
+        Raises:
+            InputError: the journal's folder cannot be used, or another driver uses it.
+            LogRefused: the journal is damaged.
+            LogUnwritable: there is no journal yet and none can be begun.
+            ExceptionGroup: a part failed; it fails closed.
+        """
+        with JournalFolder(self._config.journal_dir) as folder:
+            session = folder.next_session()
+            recorder = await asyncio.to_thread(
+                Recorder, folder, self._profile, self._clock, self._probe, self._config.keep
+            )
+            try:
+                await self._serve(recorder, session)
+            finally:
+                recorder.close()
+
+    async def _serve(self, recorder: Recorder, session: int) -> None:
+        topics = self._config.topics
+        herald = Herald(topics.status(SERVICE), session, self._clock)
+
+        async def on_connect() -> None:
+            herald.announce(bus)
+            teller.connected()
+
+        async def on_own_status(message: Message) -> None:
+            if herald.contradicted_by(message.payload):
+                herald.announce(bus)
+
+        def view() -> LinkView:
+            return LinkView(
+                intake.held, intake.reason, str(self._endpoint), intake.hint, intake.opened
+            )
+
+        def post(topic: str, payload: bytes, retain: bool) -> bool:
+            return bus.post(topic, payload, retain=retain)
+
+        teller = Teller(topics, recorder, view, post, self._clock, self._probe)
+        intake = Intake(self._endpoint, recorder, self._clock, self._rng, teller.changed)
+        recorder.told = teller.told
+        bus = Bus(
+            self._bus_settings,
+            subscriptions={topics.shoe_ack: teller.on_ack, herald.topic: on_own_status},
+            will=herald.will,
+            on_connect=on_connect,
+            on_disconnect=teller.disconnected,
+            rng=self._rng,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            others = [
+                tasks.create_task(bus.run()),
+                tasks.create_task(herald.beat(bus)),
+                tasks.create_task(_tick(recorder, teller)),
+                tasks.create_task(_tidy(recorder)),
+            ]
+            try:
+                await intake.run()
+            finally:
+                await _farewell(bus, herald)
+                for task in others:
+                    task.cancel()
+
+
+async def _tick(recorder: Recorder, teller: Teller) -> None:
+    while True:
+        await asyncio.sleep(_TICK_S)
+        await recorder.refill()
+        teller.tick()
+
+
+async def _tidy(recorder: Recorder) -> None:
+    while True:
+        await asyncio.sleep(_TIDY_S)
+        await recorder.drop_old_files()
+
+
+async def _farewell(bus: Bus, herald: Herald) -> None:
+    try:
+        async with asyncio.timeout(_FAREWELL_S):
+            await herald.farewell(bus)
+    except TimeoutError:
+        _log.warning("farewell.unheard")

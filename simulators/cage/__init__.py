@@ -1,0 +1,3 @@
+"""A small cage that books each settlement once in effect. Imported by the demo and tests."""
+
+__all__: list[str] = []

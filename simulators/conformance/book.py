@@ -1,0 +1,115 @@
+"""What a consumer's book must say, what it says, and how the two differ. Pure.
+
+A book is, by seat, the sums of `staked`, `paid` and `commission` over the settlements in force; one
+that a later revision names in `reverses` is not. Stakes of wagers that were never settled are in no
+book of settlements. A token of kind `promo` counts no stake.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from events.errors import InputError
+from events.types.table import Settlement
+
+__all__ = ["Book", "Seat", "difference", "guess", "read_book", "right_book"]
+
+_SUMS: Final = ("staked", "paid", "commission")
+
+
+class Seat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One seat's sums, minor units."""
+
+    staked: int = 0
+    paid: int = 0
+    commission: int = 0
+
+
+class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A consumer's book.
+
+    Args:
+        seats: by seat, `"1"` to `"99"`; one without sums may be left out.
+        settlements: the ids in force, where the consumer tells; then a difference can be named.
+    """
+
+    seats: dict[Annotated[str, Meta(pattern="^[1-9][0-9]?$")], Seat]
+    settlements: tuple[str, ...] | None = None
+
+
+def read_book(text: bytes) -> Book:
+    """A book from JSON.
+
+    Raises:
+        InputError: it is none; says what is wrong.
+    """
+    try:
+        return msgspec.json.decode(text, type=Book)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"the book is not read: {error}; it looks like "
+            '{"seats": {"3": {"staked": 2500, "paid": 0, "commission": 0}}}'
+        ) from error
+
+
+def right_book(settlements: Iterable[Settlement]) -> Book:
+    """The book of one who has booked all of these once, whatever their order."""
+    every = {settlement.settlement_id: settlement for settlement in settlements}
+    reversed_ = {settlement.reverses for settlement in every.values()}
+    return _summed([its for name, its in every.items() if name not in reversed_])
+
+
+def _summed(settlements: Sequence[Settlement]) -> Book:
+    seats: dict[str, Seat] = {}
+    for line in (line for settlement in settlements for line in settlement.lines):
+        before = seats.get(str(line.seat), Seat())
+        seats[str(line.seat)] = Seat(
+            staked=before.staked + (0 if line.kind == "promo" else line.stake),
+            paid=before.paid + line.paid,
+            commission=before.commission + line.commission,
+        )
+    return Book(
+        seats=dict(sorted(seats.items(), key=lambda seat: int(seat[0]))),
+        settlements=tuple(settlement.settlement_id for settlement in settlements),
+    )
+
+
+def difference(right: Book, theirs: Book) -> str | None:
+    """The first difference in one line, or None where the books agree."""
+    if theirs.settlements is not None and right.settlements is not None:
+        for name in theirs.settlements:
+            if name not in right.settlements:
+                return f"settlement {name} counts in the book, and is not in force"
+            if theirs.settlements.count(name) > 1:
+                return f"settlement {name} counts more than once in the book"
+        for name in right.settlements:
+            if name not in theirs.settlements:
+                return f"settlement {name} is not in the book"
+    for seat in sorted(right.seats.keys() | theirs.seats.keys(), key=int):
+        ours, its = right.seats.get(seat, Seat()), theirs.seats.get(seat, Seat())
+        for name in _SUMS:
+            if getattr(ours, name) != getattr(its, name):
+                return f"seat {seat}: {name} {getattr(its, name)}, right is {getattr(ours, name)}"
+    return None
+
+
+def guess(
+    theirs: Book, settlements: Sequence[Settlement], delivered: Mapping[str, Sequence[Settlement]]
+) -> str | None:
+    """What went wrong, where the book is just what one mistake makes of the feed.
+
+    Args:
+        theirs: the wrong book.
+        settlements: all of the log's.
+        delivered: what came, by the way on which it came, as often as it came.
+    """
+    mistakes = {"it does not take back what a revision reverses": _summed(settlements)}
+    for way, came in delivered.items():
+        known = {each.reverses for each in came}
+        in_force = [each for each in came if each.settlement_id not in known]
+        mistakes[f"it goes on behind a gap, on {way}"] = right_book(came)
+        mistakes[f"it books what comes twice, from {way}"] = _summed(in_force)
+    bare = Book(seats=theirs.seats)
+    return next((said for said, book in mistakes.items() if not difference(book, bare)), None)

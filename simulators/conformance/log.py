@@ -1,0 +1,301 @@
+"""A log to be served to a consumer under test: seeded play by the table's own core. Pure.
+
+Nothing about the money is made up here: coups are dealt, settled, corrected and voided by the same
+decisions as at a table, so that phases, revisions, differences and refunds are what they are.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import RANKS, Card, Hand
+from events.clock import rfc3339
+from events.commands.play import (
+    CloseBetting,
+    Command,
+    CorrectCard,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+)
+from events.errors import OurBug
+from events.log.store import Stored
+from events.mqtt.topics import Topics
+from events.proof.chain import next_hash, origin_hash
+from events.types.envelope import encode_envelope
+from events.types.shoe_reports import (
+    AnyReport,
+    BurnCard,
+    CardDrawn,
+    DeviceResult,
+    FirstCard,
+    LinkUp,
+    ShoeEvent,
+)
+from events.types.table import CoupSettled, Settlement, TableEvent
+from simulators.device.deck import burn_count, shuffled
+from table_core.decide.decision import Context
+from table_core.decide.dispatch import adopt_rulebook, decide
+from table_core.decide.shoe_reports import hear
+from table_core.fold.dispatch import fold_all
+from table_core.projections.table import encode_view, view
+from table_core.rules.rulebook import Rulebook
+from table_core.service.publishers import public_bytes
+from table_core.state.coup import Phase
+from table_core.state.dealing import due_places
+from table_core.state.table import TableState
+
+__all__ = ["FEWEST", "Feed", "FeedEvent", "made_feed"]
+
+FEWEST: Final = 20
+"""Settlements below which not everything that goes wrong would come to pass."""
+
+_SEATS: Final = 7
+_STEP: Final = 500  # minor units
+_COUPS_A_SHOE: Final = 40  # well before the cards of eight decks run out
+_DAY_NS: Final = 1_795_737_600_000_000_000  # 2026-11-27, in nanoseconds since 1970
+_SIDE: Final = 0.4  # of the seats lay a tie wager, or one on pairs, beside the first
+_VOID: Final = 0.06  # of the coups, before their end
+_CORRECT: Final = 0.15  # a settled one, after each coup
+_RECALL: Final = 0.06  # a settled one is void after all
+
+
+class FeedEvent(Struct, frozen=True, kw_only=True):
+    """One event of the log as it is published.
+
+    Args:
+        position: in the log.
+        message: the envelope with its hash.
+        settlement: where it is one.
+    """
+
+    position: int
+    message: bytes
+    settlement: Settlement | None
+
+
+class Feed(Struct, frozen=True, kw_only=True):
+    """A whole log and what a display would be shown of it.
+
+    Args:
+        events: position 1 first.
+        states: the `state` document by the position that it has folded in: at each coup's end.
+    """
+
+    events: tuple[FeedEvent, ...]
+    states: dict[int, bytes]
+
+    @property
+    def settlements(self) -> tuple[Settlement, ...]:
+        """All of them in order, taken back or not."""
+        return tuple(event.settlement for event in self.events if event.settlement)
+
+
+def made_feed(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -> Feed:
+    """The log of a table that has settled at least so many times; the same for the same seed.
+
+    Args:
+        seed: of everything that is left to chance.
+        settlements: how many, revisions included.
+        topics: whose site and table are in the envelopes.
+        rulebook: by which is played.
+    """
+    table = _Table(random.Random(f"feed {seed}"), topics, rulebook)
+    while table.settled < settlements or not table.complete:
+        table.shoe()
+        for _ in range(_COUPS_A_SHOE):
+            if table.settled >= settlements and table.complete:
+                break
+            table.coup()
+        table.must(EndShoe(transaction=table.transaction()))
+        table.show()
+    return Feed(events=tuple(table.events), states=table.states)
+
+
+class _Table:
+    """A table without shell, bus or disk: asked, told, and every event of it kept."""
+
+    def __init__(self, rng: random.Random, topics: Topics, rulebook: Rulebook) -> None:
+        self.events: list[FeedEvent] = []
+        self.states: dict[int, bytes] = {}
+        self.settled = 0
+        self._rng = rng
+        self._topics = topics
+        self._context = Context(table=topics.table, rulebook=rulebook, user="dealer")
+        offered = [bet for bet, its in rulebook.bets.items() if its.offered]
+        self._beside = [bet for bet in ("tie", "perfect_pairs") if bet in offered]
+        self._state = TableState()
+        self._digest = origin_hash(f"{topics.site}/{topics.table}")
+        self._cards: list[Card] = []
+        self._shoes = self._asked = self._heard = 0
+        self._over: list[str] = []
+        self._revised = self._voided = self._recalled = False
+        self._take(adopt_rulebook(self._state, rulebook), "core", "core/start")
+        self._say(LinkUp())
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything has happened that a consumer must cope with."""
+        return self._revised and self._voided and self._recalled
+
+    def shoe(self) -> None:
+        """A new shoe, burned."""
+        self._shoes += 1
+        self._cards = list(reversed(shuffled(self._rng.randrange(2**32))))
+        self._over = []
+        self.must(LoadShoe(transaction=self.transaction(), shoe=f"20261127-{self._shoes:02}"))
+        first = self._cards.pop()
+        self._say(FirstCard(face=first))
+        for left in reversed(range(burn_count(first))):
+            self._say(BurnCard(face=self._cards.pop(), left=left))
+
+    def coup(self) -> None:
+        """One coup from betting to its end, and now and then a look at one that is over."""
+        self.must(OpenBetting(transaction=self.transaction()))
+        self._bet()
+        self.must(CloseBetting(transaction=self.transaction()))
+        if self._rng.random() < _VOID or (self.settled and not self._voided):
+            self._deal(self._rng.randint(1, 3))
+            self.must(VoidCoup(transaction=self.transaction(), reason="a card fell"))
+            self._voided = True
+        else:
+            self._deal()
+            self._close()
+        self.show()
+
+    def _close(self) -> None:
+        """Settled as a rule; void where a correction before left a copy of a card too many."""
+        coup = self._state.coup
+        if coup is None or self._state.phase is not Phase.SETTLED:
+            self.must(VoidCoup(transaction=self.transaction(), reason="too many copies"))
+            return
+        self._over.append(coup.id)
+        self._look_again()
+
+    def show(self) -> None:
+        """What a display sees now."""
+        self.states[self._state.position] = encode_view(
+            view(
+                self._state,
+                table=self._topics.table,
+                rulebook=self._context.rulebook,
+                catching_up=False,
+            )
+        )
+
+    def must(self, command: Command) -> None:
+        """Ask what the table cannot refuse.
+
+        Raises:
+            OurBug: it does.
+        """
+        if (refusal := self._ask(command)) is not None:
+            raise OurBug(f"{type(command).__name__}: {refusal.code}: {refusal.text}")
+
+    def transaction(self) -> str:
+        """One that was never used."""
+        self._asked += 1
+        return f"t-{self._asked}"
+
+    def _bet(self) -> None:
+        for seat in sorted(self._rng.sample(range(1, _SEATS + 1), self._rng.randint(2, 4))):
+            side = self._rng.choice(("player", "banker"))
+            bets = [side, *(bet for bet in self._beside if self._rng.random() < _SIDE)]
+            wagers = tuple(
+                WagerRequest(seat=seat, bet=bet, stake=_STEP * self._rng.randint(2, 20))
+                for bet in bets
+            )
+            self.must(PlaceWager(transaction=self.transaction(), wagers=wagers))
+
+    def _deal(self, most: int = 6) -> None:
+        """So many cards at the most, and the device's own result behind the last that is due."""
+        for _ in range(most):
+            coup = self._state.coup
+            due = due_places(coup) if coup else ()
+            if not due:
+                break
+            place, face = due[0], self._cards.pop()
+            self._say(CardDrawn(hand=place.hand, number=place.number, face=face))
+        coup = self._state.coup
+        if coup is not None and coup.completed is not None:
+            done = coup.completed
+            self._say(
+                DeviceResult(
+                    winner=done.winner.value,
+                    player_pair=done.player[0].rank == done.player[1].rank,
+                    banker_pair=done.banker[0].rank == done.banker[1].rank,
+                )
+            )
+
+    def _look_again(self) -> None:
+        """A camera shows another card, or that a coup does not count after all."""
+        if self._rng.random() < _CORRECT or not self._revised:
+            coup = self._rng.choice(self._over)
+            hand, rank = self._rng.choice(list(Hand)), self._rng.choice(RANKS)
+            correct = CorrectCard(
+                transaction=self.transaction(),
+                hand=hand,
+                number=self._rng.randint(1, 2),
+                face=Card(rank + self._rng.choice("SHDC")),
+                reason="the camera shows it",
+                coup=coup,
+            )
+            # Another card can make the coup another one, with a card too few or too many: refused.
+            self._revised |= self._ask(correct) is None
+        if self._rng.random() < _RECALL or (self._revised and not self._recalled):
+            coup = self._over.pop(self._rng.randrange(len(self._over)))
+            self.must(VoidCoup(transaction=self.transaction(), reason="a wrong shoe", coup=coup))
+            self._recalled = True
+
+    def _ask(self, command: Command) -> Refusal | None:
+        decision = decide(self._state, command, self._context)
+        if isinstance(decision, Refusal):
+            return decision
+        self._take(decision, "dealer", f"dealer/{command.transaction}")
+        return None
+
+    def _say(self, report: AnyReport) -> None:
+        self._heard += 1
+        event = ShoeEvent(
+            journal="feed",
+            seq=self._heard,
+            profile="enq-bcc",
+            profile_hash="0" * 64,
+            offset=self._heard * 8,
+            mono_us=self._heard * 1_000_000,
+            utc=rfc3339(_DAY_NS + self._heard * 10**9),
+            report=report,
+        )
+        self._take(hear(self._state, event, self._context), "shoe", f"feed/{self._heard}")
+
+    def _take(self, events: Sequence[TableEvent], actor: str, cause: str) -> None:
+        self._state = fold_all(self._state, events)
+        for index, event in enumerate(events):
+            self._keep(event, index, actor, cause)
+
+    def _keep(self, event: TableEvent, index: int, actor: str, cause: str) -> None:
+        position = len(self.events) + 1
+        at = rfc3339(_DAY_NS + position * 10**9)
+        stored = encode_envelope(
+            event,
+            index=index,
+            stream=f"{self._topics.site}/{self._topics.table}",
+            position=position,
+            at=at,
+            actor=actor,
+            cause=cause,
+            correlation=str(getattr(event, "coup", None) or ""),
+        )
+        self._digest = next_hash(self._digest, stored)
+        row = Stored(position, event.TYPE, event.VERSION, at, stored, self._digest)
+        settlement = event.settlement if isinstance(event, CoupSettled) else None
+        self.settled += settlement is not None
+        self.events.append(
+            FeedEvent(position=position, message=public_bytes(row), settlement=settlement)
+        )

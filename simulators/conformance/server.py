@@ -1,0 +1,306 @@
+"""A table's side of the bus for a consumer under test: a cage's conformance kit.
+
+It says what a core says, of a log that it has made, with all that may go wrong on the way, and
+answers `replay` and `ack` as a core does. In the end it compares the consumer's book with its own.
+"""
+
+import asyncio
+import math
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from events.clock import Clock
+from events.commands.play import ANSWER_ACCEPTED, ANSWER_REFUSED, Ack, Answer, Replay
+from events.errors import InputError
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.presence import Herald
+from events.mqtt.topics import Topics
+from events.types.table import Settlement
+from simulators.conformance.book import Book, difference, guess, read_book, right_book
+from simulators.conformance.log import Feed
+from simulators.conformance.plan import drawn_up, replay_losses
+from table_core.service.table_writer import parse_command
+
+__all__ = ["BOOK", "CageFeed", "Verdict"]
+
+BOOK: Final = "book"
+"""The request by which a consumer may tell its book, `request/<user>/book`: of this kit alone."""
+
+_HISTORY: Final = 0.25  # of the log was there before the consumer came
+_LOOK_S: Final = 0.05
+_BEAT_S: Final = 0.5  # oftener than a table: it is what wakes a consumer at the end
+_PAUSE_EVERY: Final = 50  # live messages between two breaths
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What became of the consumer.
+
+    Args:
+        ok: its book is right and it acknowledged what it should.
+        first_difference: the first thing that is wrong.
+        likely: the mistake that makes just this of the feed, where one does.
+        settlements: in the log, revisions included.
+        events: in the log.
+        sent: how many messages went out, live or in replays.
+        faults: how many of each kind went wrong on the way.
+        replays: that the consumer asked for.
+        acknowledged: the highest position that it did; None for none.
+        book: the right one.
+    """
+
+    ok: bool
+    first_difference: str | None
+    likely: str | None
+    settlements: int
+    events: int
+    sent: int
+    faults: dict[str, int]
+    replays: int
+    acknowledged: int | None
+    book: Book
+
+
+class CageFeed:
+    """One run against one consumer.
+
+    Args:
+        settings: the broker, as the core.
+        topics: the table that is played.
+        user: the consumer's login.
+        feed: the log.
+        seed: of what goes wrong.
+        clock: for the stamps of the status.
+        book: looks for the consumer's book where it does not tell it by `request/<user>/book`.
+    """
+
+    def __init__(
+        self,
+        settings: BusSettings,
+        topics: Topics,
+        user: str,
+        feed: Feed,
+        *,
+        seed: int,
+        clock: Clock,
+        book: Callable[[], Awaitable[Book | None]] | None = None,
+    ) -> None:
+        self._topics, self._user, self._feed = topics, user, feed
+        self._look = book
+        self._live_from = math.ceil(len(feed.events) * _HISTORY)
+        self._plan = drawn_up(feed, self._live_from, seed)
+        self._losses = replay_losses(feed, seed)
+        self._head = self._live_from - 1
+        self._told: Book | None = None
+        self._acknowledged: int | None = None
+        self._complaint: str | None = None
+        self._came: dict[str, list[Settlement]] = defaultdict(list)
+        self._sent_money: set[int] = set()
+        self._faults: Counter[str] = Counter()
+        self._sent = self._replays = 0
+        self._replaying: asyncio.Task[None] | None = None
+        self._herald = Herald(topics.status("table"), 1, clock)
+        self._bus = Bus(
+            settings,
+            will=self._herald.will,
+            subscriptions={topics.requests: self._asked},
+            on_connect=self._connected,
+        )
+
+    async def run(
+        self, *, wait_s: float, patience_s: float, book_s: float | None = None
+    ) -> Verdict:
+        """Serve it all and judge.
+
+        Args:
+            wait_s: for the consumer to come and ask for what was before it.
+            patience_s: for its last acknowledgement, once all is sent.
+            book_s: for its book to be right behind that; None for as long again.
+
+        Raises:
+            BusError: the broker refuses us.
+        """
+        running = asyncio.create_task(self._bus.run())
+        beating = asyncio.create_task(self._herald.beat(self._bus, _BEAT_S))
+        try:
+            if not await self._until(lambda: self._replays > 0, wait_s, running):
+                self._complain(f"nobody asked for a replay within {wait_s:g} s")
+                return self._verdict(None)
+            await self._play()
+            return self._verdict(await self._their_book(patience_s, book_s, running))
+        finally:
+            for task in (running, beating, *([self._replaying] if self._replaying else [])):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _until(
+        self, condition: Callable[[], bool], seconds: float, running: "asyncio.Task[None]"
+    ) -> bool:
+        """Whether it came to hold; what ends the bus ends this too."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not condition():
+                    if running.done():
+                        running.result()
+                    await asyncio.sleep(_LOOK_S)
+        return condition()
+
+    async def _connected(self) -> None:
+        self._herald.announce(self._bus)
+        self._show_state()
+
+    def _show_state(self) -> None:
+        """The newest that the table would show; retained, so that who comes sees how far it is."""
+        shown = [position for position in self._feed.states if position <= self._head]
+        if shown:
+            self._bus.post(self._topics.state, self._feed.states[max(shown)], retain=True)
+
+    async def _play(self) -> None:
+        if self._replaying is not None:
+            await asyncio.wait({self._replaying})
+        for number, delivery in enumerate(self._plan):
+            event = self._feed.events[delivery.position - 1]
+            self._head = max(self._head, delivery.position)
+            if delivery.fault:
+                self._faults[delivery.fault] += 1
+            if delivery.fault != "lost":
+                topic = getattr(self._topics, delivery.topic)
+                await self._send(topic, delivery.topic, event.position)
+            if delivery.position in self._feed.states and not delivery.fault:
+                self._show_state()
+            if number % _PAUSE_EVERY == 0:
+                await asyncio.sleep(_LOOK_S)
+
+    async def _send(self, topic: str, way: str, position: int) -> None:
+        event = self._feed.events[position - 1]
+        if (
+            event.settlement
+        ):  # noted before it is sent: its acknowledgement may overtake the broker's
+            self._sent_money.add(position)
+            self._came[way].append(event.settlement)
+        while not await self._bus.publish(topic, event.message):  # noqa: ASYNC110 - nobody tells when
+            await asyncio.sleep(_LOOK_S)
+        self._sent += 1
+
+    async def _asked(self, message: Message) -> None:
+        user, name = self._topics.parse_request(message.topic) or ("", "")
+        if not user or not message.payload or message.retain:
+            return
+        answer = self._told_book(message) if name == BOOK else self._answer(user, name, message)
+        self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
+
+    def _answer(self, user: str, name: str, message: Message) -> Answer:
+        command = parse_command(name, message.payload)
+        if isinstance(command, Answer):
+            self._complain(f"request/{user}/{name} was refused: {command.code}: {command.text}")
+            return command
+        if user != self._user or not isinstance(command, Replay | Ack):
+            return _refused(command.transaction, "not_allowed", f"{user} may not {name} here")
+        if isinstance(command, Replay):
+            return self._replay(command)
+        return self._ack(command)
+
+    def _replay(self, command: Replay) -> Answer:
+        self._replays += 1
+        if self._replaying is not None:
+            self._replaying.cancel()
+        first = max(1, command.start)
+        self._replaying = asyncio.create_task(self._send_again(first, self._head))
+        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=self._head)
+
+    async def _send_again(self, first: int, last: int) -> None:
+        topic, twice = self._topics.replayed(self._user), False
+        for position in range(first, last + 1):
+            if self._losses[position] and position != last:
+                self._losses[position] -= 1
+                self._faults["lost in a replay"] += 1
+                continue
+            # The first settlement of each comes twice: who is behind reads nothing but replays.
+            first_money = not twice and self._feed.events[position - 1].settlement is not None
+            for _ in range(2 if first_money else 1):
+                # A message that is cut short by a newer request goes out all the same.
+                await asyncio.shield(self._send(topic, "event and replays", position))
+            if first_money:
+                twice = True
+                self._faults["twice in a replay"] += 1
+
+    def _ack(self, command: Ack) -> Answer:
+        if not 0 <= command.position <= self._head:
+            text = f"position {command.position} is not in the log, which ends at {self._head}"
+            self._complain(f"it acknowledged what is not there: {text}")
+            return _refused(command.transaction, "unknown_position", text)
+        for event in self._feed.events[: command.position]:
+            if event.settlement and event.position not in self._sent_money:
+                self._complain(
+                    f"it acknowledged {command.position}, and was never sent settlement "
+                    f"{event.settlement.settlement_id} at {event.position}: it went on behind a gap"
+                )
+                break
+        self._acknowledged = max(self._acknowledged or 0, command.position)
+        return Answer(
+            transaction=command.transaction, result=ANSWER_ACCEPTED, position=command.position
+        )
+
+    def _told_book(self, message: Message) -> Answer:
+        transaction = ""
+        try:
+            fields = msgspec.json.decode(message.payload, type=dict[str, Any])
+            transaction = str(fields.pop("transaction", ""))
+            self._told = read_book(msgspec.json.encode(fields))
+        except (InputError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return _refused(transaction, "invalid_request", str(error))
+        return Answer(transaction=transaction, result=ANSWER_ACCEPTED)
+
+    async def _their_book(
+        self, patience_s: float, book_s: float | None, running: "asyncio.Task[None]"
+    ) -> Book | None:
+        """Their book once it is right, or as it is when patience ends."""
+        right = right_book(self._feed.settlements)
+        newest = max(event.position for event in self._feed.events if event.settlement)
+        if not await self._until(lambda: (self._acknowledged or 0) >= newest, patience_s, running):
+            self._complain(
+                f"the last settlement, at {newest}, was not acknowledged within {patience_s:g} s "
+                f"(newest acknowledged: {self._acknowledged})"
+            )
+        theirs: Book | None = None
+        deadline = asyncio.get_running_loop().time() + (patience_s if book_s is None else book_s)
+        while theirs is None or difference(right, theirs):
+            theirs = self._told or (await self._look() if self._look else None) or theirs
+            if asyncio.get_running_loop().time() > deadline:
+                break
+            await asyncio.sleep(_LOOK_S)
+        return theirs
+
+    def _complain(self, text: str) -> None:
+        """The first complaint is the one that counts: others may follow from it."""
+        self._complaint = self._complaint or text
+
+    def _verdict(self, theirs: Book | None) -> Verdict:
+        settlements = self._feed.settlements
+        right = right_book(settlements)
+        if theirs is None:
+            self._complain("it never told its book")
+        wrong = difference(right, theirs) if theirs else None
+        came = dict(self._came)
+        came["event and replays"] = came.get("event", []) + came.get("event and replays", [])
+        return Verdict(
+            ok=self._complaint is None and wrong is None,
+            first_difference=self._complaint or wrong,
+            likely=guess(theirs, settlements, came) if theirs and wrong else None,
+            settlements=len(settlements),
+            events=len(self._feed.events),
+            sent=self._sent,
+            faults=dict(self._faults),
+            replays=self._replays,
+            acknowledged=self._acknowledged,
+            book=right,
+        )
+
+
+def _refused(transaction: str, code: str, text: str) -> Answer:
+    return Answer(transaction=transaction, result=ANSWER_REFUSED, code=code, text=text)

@@ -1,0 +1,195 @@
+"""The shoe's side of wire profile A, `enq-bcc`: what happens in the device becomes frames.
+
+Pure: no clock, no port, no pacing. Written from the profile's page and not from the driver's
+decoder, so that the two check one another. A frame is `05 seq kind data... 03 h h`; `h h` is the
+XOR of everything from seq through 03, as two upper-case hex digits. There is no acknowledgement:
+each report goes out as several equal copies under one seq, `'0'` at power-up, then `'1'` to `'9'`
+and round to `'1'`. The profile is unverified by any vendor.
+"""
+
+from functools import reduce
+from operator import xor
+from typing import Final
+
+from events.cards import RANKS, Card, Hand, Winner
+from simulators.device.printed_rules import Outcome, Place
+from simulators.device.reports import COPIES, Copies, Disclosure
+
+__all__ = [
+    "ERROR_CODES",
+    "POWER_UP_NOISE",
+    "EnqBccDevice",
+    "card_byte",
+    "frame",
+    "result_byte",
+    "target_byte",
+]
+
+POWER_UP_NOISE: Final = bytes.fromhex("FF FF FF FF C5 FC")
+ERROR_CODES: Final = {
+    "cannot_read": 1,
+    "overdraw": 2,
+    "button_mishandled": 3,
+    "reversed_at_exit": 4,
+    "reversed_midway": 5,
+    "card_code": 6,
+    "draw_timeout": 7,
+}
+
+_ENQ: Final = 0x05
+_ETX: Final = 0x03
+_DATA: Final = 0x80  # every data byte has bit 7 set, so it is never taken for ENQ, ETX or a digit
+_ERROR_MODE: Final = 0x40
+_FACE_WITHHELD: Final = 0x80
+_SUIT: Final = {"D": 1, "C": 2, "S": 3, "H": 4}
+_HAND: Final = {Hand.PLAYER: 0, Hand.BANKER: 1}
+_OTHER: Final = 2
+_FIRST_CARD: Final = 4
+_BURN_CARD: Final = 5
+_WINNER: Final = {Winner.PLAYER: 1, Winner.TIE: 2, Winner.BANKER: 4}
+_BANKER_WITH_SIX: Final = 5
+_FORCED_END: Final = 7
+_LAST_SEQ: Final = 9
+_SEQ, _KIND, _PAYLOAD = 1, 2, slice(3, -3)  # of a frame
+_NOTHING: Final[Copies] = ()
+
+
+def frame(seq: int, kind: str, data: bytes = b"") -> bytes:
+    """One frame: `05 31 44 81 B8 03 34 46` says "report 1: Player's first card is 8S"."""
+    checked = b"%d%b%b%c" % (seq, kind.encode(), data, _ETX)
+    return b"%c%b%02X" % (_ENQ, checked, reduce(xor, checked))
+
+
+def target_byte(group: int, index: int) -> int:
+    """`1ttt iiii`: whose card (or which happening), and its number or the burn cards left."""
+    return _DATA | group << 4 | index
+
+
+def card_byte(card: Card | None) -> int:
+    """`1sss rrrr`: suit and rank; `80` where the face is withheld."""
+    if card is None:
+        return _FACE_WITHHELD
+    return _DATA | _SUIT[card.suit] << 4 | RANKS.index(card.rank) + 1
+
+
+def result_byte(result: Outcome | None) -> int:
+    """`1www 00pp`: who won and which pairs there were. None: the round was forced to its end."""
+    if result is None:
+        return _DATA | _FORCED_END << 4
+    winner = _BANKER_WITH_SIX if result.banker_six else _WINNER[result.winner]
+    return _DATA | winner << 4 | result.banker_pair << 1 | result.player_pair
+
+
+class EnqBccDevice:
+    """The device's reporting half: its sequence, and how it tells what happens. See `Device`.
+
+    Every method returns the copies of one report, ready for the line.
+
+    Args:
+        copies: how many equal frames a report is; a real shoe sends three.
+        disclosure: `deferred` withholds the faces of a coup as they are drawn; the first card and
+            the burn cards of a new shoe always show theirs.
+    """
+
+    gives_result = True
+    tells_places = True
+    power_up_noise = POWER_UP_NOISE
+
+    def __init__(self, *, copies: int = COPIES, disclosure: Disclosure = "immediate") -> None:
+        self.disclosure: Disclosure = disclosure
+        self._copies = copies
+        self._seq = 0
+
+    def power_up(self) -> Copies:
+        """`S`: sequence and positions start again, withheld faces are forgotten."""
+        self._seq = 0
+        return (frame(0, "S"),) * self._copies
+
+    def standby(self) -> Copies:
+        """`P`: waiting between coups. A real shoe does not always say so."""
+        return self._report("P")
+
+    def card_drawn(self, place: Place, card: Card) -> Copies:
+        """`D`: a card of the coup left the shoe; deferred disclosure keeps its face back."""
+        return self._card("D", _HAND[place.hand], place.number, self._shown(card))
+
+    def card_unread(self, place: Place) -> Copies:
+        """`D` without a face in either mode: the card was counted, and could not be read."""
+        return self._card("D", _HAND[place.hand], place.number, None)
+
+    def revealed(self, place: Place, card: Card) -> Copies:
+        """`I`: a withheld face is told; they come in the order the cards were drawn."""
+        return self._card("I", _HAND[place.hand], place.number, card)
+
+    def result(self, result: Outcome) -> Copies:
+        """`G`: the device's own view of the outcome."""
+        return self._report("G", bytes([result_byte(result)]))
+
+    def forced_end(self) -> Copies:
+        """`G` with the code for a round that somebody ended at the device."""
+        return self._report("G", bytes([result_byte(None)]))
+
+    def first_card(self, card: Card) -> Copies:
+        """`D`: the first card of a new shoe, exposed."""
+        return self._card("D", _FIRST_CARD, 1, card)
+
+    def burn_card(self, card: Card, left: int) -> Copies:
+        """`D`: a burned card, and how many are `left` to burn."""
+        return self._card("D", _BURN_CARD, left, card)
+
+    def cut_card(self) -> Copies:
+        """No known report of this device tells it."""
+        return _NOTHING
+
+    def error_raised(self, code: str, *, latched: bool = False) -> Copies:
+        """`E`: one of `ERROR_CODES`; `latched` where the shoe is in its error mode."""
+        return self._report("E", _error(code, latched=latched))
+
+    def error_cleared(self, code: str, *, latched: bool = False) -> Copies:
+        """`e`: that error no longer stands."""
+        return self._report("e", _error(code, latched=latched))
+
+    def card_reversed(self, *, midway: bool) -> Copies:
+        """`E`: a reverse run is one of the errors."""
+        return self.error_raised("reversed_midway" if midway else "reversed_at_exit")
+
+    def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
+        """No known report of this device tells it."""
+        return _NOTHING
+
+    def unknown(self) -> Copies:
+        """`X`, a kind that nobody has seen."""
+        return self._report("X", bytes([_DATA | 1]))
+
+    def drawn_outside(self, card: Card | None = None) -> Copies:
+        """`d`: a card left the shoe outside the game."""
+        return self._card("d", _OTHER, 1, card)
+
+    def out_of_play(self, card: Card) -> Copies:
+        """`i`: an overdrawn card is disclosed and taken out of play."""
+        return self._card("i", _OTHER, 1, card)
+
+    def carried_over(self, place: Place, card: Card) -> Copies:
+        """`R` in place of `D`: an overdrawn card is the next coup's card; a real card."""
+        return self._card("R", _HAND[place.hand], place.number, self._shown(card))
+
+    def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
+        """One copy comes with another card and a check that is right: two bodies, one seq."""
+        sent = copies[which]
+        data = sent[_PAYLOAD][:-1] + bytes([card_byte(card)])
+        other = frame(int(chr(sent[_SEQ])), chr(sent[_KIND]), data)
+        return (*copies[:which], other, *copies[which + 1 :])
+
+    def _shown(self, card: Card) -> Card | None:
+        return card if self.disclosure == "immediate" else None
+
+    def _card(self, kind: str, group: int, index: int, card: Card | None) -> Copies:
+        return self._report(kind, bytes([target_byte(group, index), card_byte(card)]))
+
+    def _report(self, kind: str, data: bytes = b"") -> Copies:
+        self._seq = self._seq % _LAST_SEQ + 1
+        return (frame(self._seq, kind, data),) * self._copies
+
+
+def _error(code: str, *, latched: bool) -> bytes:
+    return bytes([_DATA | (_ERROR_MODE if latched else 0) | ERROR_CODES[code]])

@@ -1,0 +1,107 @@
+"""The wire profiles that the simulated shoe speaks, and which faults a shoe cannot have in each."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from events.errors import InputError
+from shoe_driver.codes.scan import ScanTable
+from shoe_driver.profiles.catalogue import load_profile
+from simulators.device.enq_bcc import EnqBccDevice
+from simulators.device.ref_crc import RefCrcDevice
+from simulators.device.reports import Device, Disclosure
+from simulators.device.text_line import BracketDevice, ScanDevice
+
+__all__ = ["PROFILES", "SimulatedProfile", "simulated_form", "simulated_profile"]
+
+# A device that sends each report once has no copies to lose or to contradict.
+_OF_COPIES: Final = frozenset({"copy_conflict", "copy_lost"})
+# What a reader of cards never tells, or never tells the end of.
+_OF_GAMES: Final = frozenset(
+    {
+        *("contradicting_disclosure", "draw_in_error", "draw_timeout", "error_and_clear"),
+        *("forced_end", "locked_draw", "missing_standby", "no_result", "overdraw_burned"),
+        *("overdraw_carried", "power_up", "reverse_run", "short_disclosure", "silence"),
+        *("stacked_errors", "two_power_ups", "wrong_card_code", "wrong_result"),
+    }
+)
+_PASSES_XOR: Final = frozenset({"bit_flip_passes"})  # two flips that only a short XOR lets through
+_OF_WORDS: Final = frozenset({"unknown_code"})  # to a reader of codes it is a card, unread
+_OF_LOCKS: Final = frozenset({"locked_draw"})
+
+
+class SimulatedProfile(Struct, frozen=True, kw_only=True):
+    """How a profile is simulated.
+
+    Args:
+        id: of the wire profile.
+        baud: of its line.
+        device: makes the reporting half.
+        unfit: faults that a shoe of this profile cannot have.
+        linked: reports are framed, numbered and resent by `simulators.device.ref_link`.
+    """
+
+    id: str
+    baud: int
+    device: Callable[[Disclosure], Device]
+    unfit: frozenset[str]
+    linked: bool = False
+
+
+def _enq(disclosure: Disclosure) -> Device:
+    return EnqBccDevice(disclosure=disclosure)
+
+
+PROFILES: Final[Mapping[str, SimulatedProfile]] = {
+    profile.id: profile
+    for profile in (
+        SimulatedProfile(id="enq-bcc", baud=4800, device=_enq, unfit=_OF_LOCKS),
+        SimulatedProfile(
+            id="text-line",
+            baud=9600,
+            device=BracketDevice,
+            unfit=_OF_COPIES | _OF_GAMES | _PASSES_XOR,
+        ),
+        SimulatedProfile(
+            id="text-line-scan",
+            baud=9600,
+            device=ScanDevice,
+            unfit=_OF_COPIES | _OF_GAMES | _PASSES_XOR | _OF_WORDS,
+        ),
+        SimulatedProfile(
+            id="ref-crc", baud=115200, device=RefCrcDevice, unfit=_PASSES_XOR, linked=True
+        ),
+    )
+}
+
+
+def simulated_profile(name: str) -> SimulatedProfile:
+    """The profile of that id.
+
+    Raises:
+        InputError: the simulated shoe does not speak it; says what it speaks.
+    """
+    if name not in PROFILES:
+        raise InputError(
+            f"no profile {name!r} for a simulated shoe; it speaks {', '.join(PROFILES)}"
+        )
+    return PROFILES[name]
+
+
+def simulated_form(name: str) -> str:
+    """Which of them a driver understands that is given this profile: itself, or a site's file.
+
+    Raises:
+        ConfigError: there is no such file, or it is no profile.
+        InputError: it has cards' codes of its own, which no simulated reader has.
+    """
+    if name in PROFILES:
+        return name
+    loaded = load_profile(name)
+    if loaded.id in PROFILES:
+        return loaded.id
+    forms = {"enq": "enq-bcc", "cobs": "ref-crc", "line": "text-line"}
+    if isinstance(loaded.codes, ScanTable):
+        raise InputError(f"profile {name}: the simulated shoe has no cards with its codes")
+    return forms[loaded.framer]

@@ -1,0 +1,182 @@
+"""The device's half of the `ref-crc` link: numbers, keeps, resends, beats, and minds the host.
+
+Sans-IO: time goes in as milliseconds, frames come out. Written from the profile's page alone, down
+to the check and the stuffing, so that the driver's half is held against something that was not
+derived from it.
+
+    report     goes out at once, and every 200 ms while it is not acknowledged, five times more
+    kept       the newest 64, acknowledged or not, as they were sent
+    beat       once a second, and behind what it was asked to resend
+    ACK        of its own boot_id only; goes never back
+    RESEND     of its own boot_id: all it keeps from there on; of another: from the first that was
+               never acknowledged
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from simulators.device.ref_crc import BEAT, POWER_UP
+from simulators.device.wire import Wire
+
+__all__ = ["BEAT_MS", "KEPT", "RESENDS", "RESEND_MS", "RefLink", "ref_frame", "ref_unframe"]
+
+KEPT: Final = 64
+RESEND_MS: Final = 200
+RESENDS: Final = 5
+BEAT_MS: Final = 1000
+
+_VERSION: Final = 1
+_ACK, _RESEND = 0x80, 0x81
+_SEQS: Final = 1 << 16
+_CLOCK: Final = 1 << 32
+_HEAD: Final = 11
+_CHECK: Final = 2
+_POLYNOMIAL: Final = 0x1021
+_FULL: Final = 0xFF
+
+
+class _Kept(Struct):
+    """A report as it was sent, and what becomes of it."""
+
+    seq: int
+    frames: tuple[bytes, ...]  # more than one where the device contradicts itself
+    wire: Wire
+    sent: int = 0
+    last_ms: int = 0
+
+
+class RefLink:
+    """One device's link.
+
+    Args:
+        boot_id: of the power-up before: the first takes the next.
+    """
+
+    def __init__(self, boot_id: int = 0) -> None:
+        self._boot = boot_id
+        self._powered_ms = 0
+        self._beat_ms = 0
+        self._kept: list[_Kept] = []
+        self._next = 0
+        self._unacked = 0
+        self._heard = b""
+        self._asked_from: int | None = None
+
+    @property
+    def unacked(self) -> int:
+        """Reports that the host has not acknowledged."""
+        return self._next - self._unacked
+
+    def report(self, messages: tuple[bytes, ...], wire: Wire, now_ms: int) -> list[bytes]:
+        """A report's first sending.
+
+        Args:
+            messages: kind and payload; a second one goes out under the same number.
+            wire: what the line does to its sendings, in both directions of time: resends too.
+            now_ms: by a clock that never steps.
+        """
+        if messages[0][0] == POWER_UP:
+            self._power_up(now_ms)
+        seq = self._next
+        frames = tuple(self._frame(message[0], seq, message[1:], now_ms) for message in messages)
+        kept = _Kept(seq, frames, wire)
+        self._kept = [*self._kept[1 - KEPT :], kept]
+        self._next += 1
+        return self._send(kept, now_ms)
+
+    def hear(self, data: bytes) -> None:
+        """What the host has sent, split anywhere."""
+        *chunks, self._heard = (self._heard + data).split(b"\0")
+        for body in filter(None, map(ref_unframe, chunks)):
+            if body[0] == _VERSION and body[1] in (_ACK, _RESEND):
+                self._mind(body)
+
+    def due(self, now_ms: int) -> list[bytes]:
+        """What goes out by itself: what was asked for, resends, a beat."""
+        out: list[bytes] = []
+        asked, self._asked_from = self._asked_from, None
+        for kept in self._kept:
+            wanted = asked is not None and kept.seq >= asked
+            waiting = kept.seq >= self._unacked and 1 <= kept.sent <= RESENDS
+            if wanted or (waiting and now_ms - kept.last_ms >= RESEND_MS):
+                out += self._send(kept, now_ms)
+        if self._kept and (asked is not None or now_ms - self._beat_ms >= BEAT_MS):
+            self._beat_ms = now_ms
+            payload = self._kept[0].seq % _SEQS << 16 | self._unacked % _SEQS
+            out.append(self._frame(BEAT, self._next - 1, payload.to_bytes(4, "big"), now_ms))
+        return out
+
+    def _power_up(self, now_ms: int) -> None:
+        self._boot = self._boot % (_SEQS - 1) + 1
+        self._powered_ms = self._beat_ms = now_ms
+        self._kept.clear()
+        self._next = self._unacked = 0
+        self._asked_from = None
+
+    def _send(self, kept: _Kept, now_ms: int) -> list[bytes]:
+        number, kept.sent, kept.last_ms = kept.sent, kept.sent + 1, now_ms
+        arriving = (kept.wire.arrives(number, frame) for frame in kept.frames)
+        return [frame for frame in arriving if frame]
+
+    def _mind(self, body: bytes) -> None:
+        boot, seq = int.from_bytes(body[2:4], "big"), int.from_bytes(body[4:6], "big")
+        ours = boot == self._boot
+        known = self._next - (self._next - seq) % _SEQS  # the newest number that looks like it
+        if ours and known > self._unacked:
+            self._unacked = known
+        if body[1] == _RESEND:
+            start = known if ours else self._unacked
+            self._asked_from = min(start, self._asked_from or start)
+
+    def _frame(self, kind: int, seq: int, payload: bytes, now_ms: int) -> bytes:
+        return ref_frame(kind, self._boot, seq, now_ms - self._powered_ms, payload)
+
+
+def ref_frame(kind: int, boot: int, seq: int, device_ms: int, payload: bytes = b"") -> bytes:
+    """One frame on the line, with a `00` on both sides."""
+    body = b"".join(
+        (
+            bytes([_VERSION, kind]),
+            boot.to_bytes(2, "big"),
+            (seq % _SEQS).to_bytes(2, "big"),
+            (device_ms % _CLOCK).to_bytes(4, "big"),
+            bytes([len(payload)]),
+            payload,
+        )
+    )
+    return b"\0" + _stuffed(body + _crc(body).to_bytes(_CHECK, "big")) + b"\0"
+
+
+def ref_unframe(chunk: bytes) -> bytes | None:
+    """The body between two `00`; None where it is none, or is not whole."""
+    data = bytearray()
+    at = 0
+    while at < len(chunk):
+        code = chunk[at]
+        if at + code > len(chunk):
+            return None
+        data += chunk[at + 1 : at + code]
+        at += code
+        if code < _FULL and at < len(chunk):
+            data.append(0)
+    body, check = bytes(data[:-_CHECK]), bytes(data[-_CHECK:])
+    if len(body) < _HEAD or len(body) != _HEAD + body[_HEAD - 1]:
+        return None
+    return body if _crc(body).to_bytes(_CHECK, "big") == check else None
+
+
+def _stuffed(data: bytes) -> bytes:
+    """COBS of so few bytes that no block is full: each `00` becomes the way to the next."""
+    return b"".join(bytes([len(block) + 1]) + block for block in data.split(b"\0"))
+
+
+def _crc(data: bytes) -> int:
+    """CRC-16/CCITT-FALSE, by the remainder of a division of polynomials."""
+    register = 0xFFFF
+    for byte in data:
+        register ^= byte << 8
+        for _ in range(8):
+            register = register << 1 ^ (_POLYNOMIAL if register & 0x8000 else 0)
+            register &= 0xFFFF
+    return register

@@ -1,0 +1,120 @@
+"""A device's reporting half, whatever it speaks: what happens in the shoe becomes bytes.
+
+Every profile's device offers the same methods, so that one script is played on all of them. What a
+device has no words for it says nothing about: those methods return no bytes. Each is written from
+the profile's page and not from the driver's decoder, so that the two check one another.
+"""
+
+from typing import Final, Literal, Protocol, TypeAlias
+
+from events.cards import Card
+from simulators.device.printed_rules import Outcome, Place
+
+__all__ = ["COPIES", "Copies", "Device", "Disclosure"]
+
+Disclosure: TypeAlias = Literal["immediate", "deferred"]
+Copies: TypeAlias = tuple[bytes, ...]
+"""One report as it is handed to the line: equal frames, one line, or one message to be framed.
+
+Empty where the device has no words for what happened.
+"""
+
+COPIES: Final = 3
+
+
+class Device(Protocol):
+    """What a dealing shoe can say.
+
+    Attributes:
+        disclosure: `deferred` withholds the faces of a coup as they are drawn.
+        gives_result: it tells how a coup came out; else the last card decides.
+        tells_places: it tells where a card lies; else only the order does.
+        power_up_noise: what is on the line as the power comes.
+    """
+
+    disclosure: Disclosure
+    gives_result: bool
+    tells_places: bool
+    power_up_noise: bytes
+
+    def power_up(self) -> Copies:
+        """Sequence and positions start again, withheld faces are forgotten."""
+        ...
+
+    def standby(self) -> Copies:
+        """It waits between coups."""
+        ...
+
+    def card_drawn(self, place: Place, card: Card) -> Copies:
+        """A card of the coup left the shoe."""
+        ...
+
+    def card_unread(self, place: Place) -> Copies:
+        """A card left the shoe, was counted, and could not be read."""
+        ...
+
+    def revealed(self, place: Place, card: Card) -> Copies:
+        """A face is told of a card that lies there."""
+        ...
+
+    def result(self, result: Outcome) -> Copies:
+        """The device's own view of the outcome."""
+        ...
+
+    def forced_end(self) -> Copies:
+        """Somebody ended the round at the device."""
+        ...
+
+    def first_card(self, card: Card) -> Copies:
+        """The first card of a new shoe, exposed."""
+        ...
+
+    def burn_card(self, card: Card, left: int) -> Copies:
+        """A burned card, and how many are left to burn."""
+        ...
+
+    def cut_card(self) -> Copies:
+        """The cut card came out."""
+        ...
+
+    def error_raised(self, code: str, *, latched: bool = False) -> Copies:
+        """An error stands; `latched` where the device is in its error mode."""
+        ...
+
+    def error_cleared(self, code: str, *, latched: bool = False) -> Copies:
+        """That error no longer stands."""
+        ...
+
+    def card_reversed(self, *, midway: bool) -> Copies:
+        """A card moved backwards: midway, or at the exit."""
+        ...
+
+    def lock_changed(self, *, locked: bool) -> Copies:
+        """The device was locked, or unlocked."""
+        ...
+
+    def unknown(self) -> Copies:
+        """Something that the profile's page does not know, well formed."""
+        ...
+
+    def drawn_outside(self, card: Card | None = None) -> Copies:
+        """A card left the shoe outside the game."""
+        ...
+
+    def out_of_play(self, card: Card) -> Copies:
+        """An overdrawn card is disclosed and taken out of play."""
+        ...
+
+    def carried_over(self, place: Place, card: Card) -> Copies:
+        """An overdrawn card is the next coup's card; a real card."""
+        ...
+
+    def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
+        """A card's report of which one sending names another card, under the same number.
+
+        Args:
+            copies: the report, as another method of this device has returned it.
+            which: the sending, from 0.
+            card: what it names.
+        """
+        ...

@@ -1,0 +1,190 @@
+"""The shoe's side of wire profile B, `text-line` and `text-line-scan`: a line of text a card.
+
+Pure, and written from the profile's page and not from the driver's decoder. A line of brackets says
+the mode and the card, `[Game]<Card:4S>`; a scan is the card's code alone. There is no check, no
+number and no copy, and no line for power-up, standby, result, disclosure or the end of an error.
+"""
+
+from typing import Final
+
+from events.cards import RANKS, Card
+from events.errors import InputError
+from simulators.device.printed_rules import Outcome, Place
+from simulators.device.reports import Copies, Disclosure
+
+__all__ = ["ALARM_CODES", "BracketDevice", "ScanDevice", "scan_code"]
+
+ALARM_CODES: Final = {
+    "overdraw": "E2 Overdraw",
+    "cannot_read": "E3 Card Not Read",
+    "reversed_at_exit": "E4 Card Reversed",
+    "reversed_midway": "E5 Card Reversed",
+    "card_code": "E6 Wrong Card",
+    "draw_timeout": "E7 Draw Timeout",
+    "button_mishandled": "E8 Button",
+}
+"""Alarms by what happened. E3 is a reader's own; the others are made up for the simulator."""
+
+_GAME: Final = "Game"
+_BURN: Final = "Manual Burn Cards"
+_SCAN_SUITS: Final = "SHDC"  # the order of the shipped table: 0001 is the ace of spades
+_NOTHING: Final[Copies] = ()
+
+
+class _TextDevice:
+    """What a line cannot say."""
+
+    disclosure: Disclosure = "immediate"
+    gives_result = False
+    tells_places = False
+    power_up_noise = b"\xff\xfe\x00\r\n"
+
+    def __init__(self, disclosure: Disclosure = "immediate") -> None:
+        if disclosure != "immediate":
+            raise InputError(
+                f"disclosure {disclosure}: a reader of lines tells each face at once; use immediate"
+            )
+
+    def power_up(self) -> Copies:
+        """Nothing says so."""
+        return _NOTHING
+
+    def standby(self) -> Copies:
+        """Nothing says so."""
+        return _NOTHING
+
+    def revealed(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+        """It was told as it was drawn."""
+        return _NOTHING
+
+    def result(self, result: Outcome) -> Copies:  # noqa: ARG002 - the protocol's
+        """The reader knows no game."""
+        return _NOTHING
+
+    def forced_end(self) -> Copies:
+        """The reader knows no game."""
+        return _NOTHING
+
+    def cut_card(self) -> Copies:
+        """No line says so."""
+        return _NOTHING
+
+    def error_cleared(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
+        """No line says that an error is over: the next card does."""
+        return _NOTHING
+
+    def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
+        """No line says so."""
+        return _NOTHING
+
+    def out_of_play(self, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+        """It was told as it was drawn."""
+        return _NOTHING
+
+    def carried_over(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+        """It was told as it was drawn."""
+        return _NOTHING
+
+    def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+        """There is one line: it cannot contradict itself."""
+        return copies
+
+
+class BracketDevice(_TextDevice):
+    """A shoe that writes lines in brackets.
+
+    Args:
+        disclosure: `immediate` is all there is.
+
+    Raises:
+        InputError: another disclosure.
+    """
+
+    def card_drawn(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - a line has no place
+        """`[Game]<Card:4S>`."""
+        return _card(_GAME, card)
+
+    def card_unread(self, place: Place) -> Copies:  # noqa: ARG002 - a line has no place
+        """`[Game]<Game>`."""
+        return _line(f"[{_GAME}]<{_GAME}>")
+
+    def first_card(self, card: Card) -> Copies:
+        """Drawn in the burn's mode, like those it has burned."""
+        return _card(_BURN, card)
+
+    def burn_card(self, card: Card, left: int) -> Copies:  # noqa: ARG002 - no line counts down
+        """`[Manual Burn Cards]<Card:4S>`."""
+        return _card(_BURN, card)
+
+    def error_raised(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
+        """`<Alarm:E3 Card Not Read>`."""
+        return _line(f"<Alarm:{ALARM_CODES[code]}>")
+
+    def card_reversed(self, *, midway: bool) -> Copies:
+        """An alarm."""
+        return self.error_raised("reversed_midway" if midway else "reversed_at_exit")
+
+    def unknown(self) -> Copies:
+        """A warning."""
+        return _line("<W0x7E>")
+
+    def drawn_outside(self, card: Card | None = None) -> Copies:
+        """A card like any other; face down, one that could not be read."""
+        return _card(_GAME, card) if card else _line(f"[{_GAME}]<{_GAME}>")
+
+
+class ScanDevice(_TextDevice):
+    """A reader that writes the code of each card that is drawn past it.
+
+    Args:
+        disclosure: `immediate` is all there is.
+
+    Raises:
+        InputError: another disclosure.
+    """
+
+    def card_drawn(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - a code has no place
+        """`0004` is the four of spades."""
+        return _line(scan_code(card))
+
+    def card_unread(self, place: Place) -> Copies:  # noqa: ARG002 - a code has no place
+        """A code that is none."""
+        return _line("????")
+
+    def first_card(self, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+        """Burned cards are not drawn past the reader."""
+        return _NOTHING
+
+    def burn_card(self, card: Card, left: int) -> Copies:  # noqa: ARG002 - the protocol's
+        """Burned cards are not drawn past the reader."""
+        return _NOTHING
+
+    def error_raised(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
+        """A reader has no words for errors."""
+        return _NOTHING
+
+    def card_reversed(self, *, midway: bool) -> Copies:  # noqa: ARG002 - the protocol's
+        """A reader has no words for errors."""
+        return _NOTHING
+
+    def unknown(self) -> Copies:
+        """A code that is in no table."""
+        return _line("9999")
+
+    def drawn_outside(self, card: Card | None = None) -> Copies:
+        """Scanned like any other; face down it is not."""
+        return _line(scan_code(card)) if card else _NOTHING
+
+
+def scan_code(card: Card) -> str:
+    """Four digits, `0001` to `0052`: spades, hearts, diamonds, clubs, each from the ace."""
+    number = _SCAN_SUITS.index(card.suit) * len(RANKS) + RANKS.index(card.rank) + 1
+    return f"{number:04d}"
+
+
+def _card(mode: str, card: Card) -> Copies:
+    return _line(f"[{mode}]<Card:{card.rank}{card.suit}>")
+
+
+def _line(text: str) -> Copies:
+    return (text.encode("ascii") + b"\r\n",)

@@ -1,0 +1,284 @@
+"""What can go wrong in the device itself, woven into a coup's script: one small function a fault.
+
+Each takes the script and its own seeded whims, and bends the script. Where the faces lie open a
+look of the supervisor follows at once; in a squeeze nobody sees a face before the end, so that
+everything is put right there.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from events.cards import Card, Hand, Winner
+from simulators.device.enq_bcc import POWER_UP_NOISE
+from simulators.device.printed_rules import Place
+from simulators.device.reports import Copies, Device
+from simulators.device.script import Act, Call, Fallen, Say, Script, hands_of
+from simulators.faults.line import Mishap, another, look, one_of_the_cards
+
+__all__ = ["DEVICE_MISHAPS"]
+
+# A device that has powered up in mid-coup counts its own cards from here.
+_OWN_PLACES: Final = (
+    *(Place(hand, number) for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)),
+    *(Place(hand, 3) for hand in (Hand.PLAYER, Hand.BANKER)),
+)
+
+
+def _missing_standby(script: Script, _: random.Random) -> None:
+    """The device does not say that it waits: that was no boundary anyway."""
+    script.remove("P")
+
+
+def _error_and_clear(script: Script, whims: random.Random) -> None:
+    """An error stands for a moment in mid-coup: nothing changes."""
+    index = script.find("RD", whims.randrange(len(script.cards))) + 1
+    script.insert(index, _raised("card_code", latched=True), _cleared("card_code", latched=True))
+
+
+def _unreadable_card(script: Script, whims: random.Random) -> None:
+    """Error "cannot read", and a card whose face nobody tells.
+
+    The device has counted the card and reports it without a face; or it has not, and says nothing
+    of it, so that the next position has a gap. In a squeeze its disclosure is missing.
+    """
+    number, counted = whims.randrange(len(script.cards)), whims.random() < 0.5  # noqa: PLR2004 - either
+    counted = counted or not script.tells_places
+    index = script.find("RD", number)
+    said, raised = script.says(index), _raised("cannot_read")
+    if script.deferred:
+        script.insert(index + 1, raised, _cleared("cannot_read"))
+        del script.acts[script.find("I", number)]
+    elif counted:
+        place = script.cards[number].place
+        script.change(index, report=lambda device: device.card_unread(place))
+        script.insert(index + 1, raised, Call.LOOK, _cleared("cannot_read"))
+    else:
+        unsaid = replace(raised, falls=said.falls)
+        script.acts[index : index + 1] = [unsaid, _cleared("cannot_read")]
+        if script.says(index + 2).kind == "D":
+            look(script, index + 3)
+
+
+def _misread_face(script: Script, whims: random.Random) -> None:
+    """The device tells another face than lies there, and calls the coup by it; the dealer sees it.
+
+    Where it is among the first four, a table that settles pairs at once has paid on it by then.
+    """
+    number = one_of_the_cards(script, whims)
+    _tell_another_face(script, number, another(script.cards[number].card, whims))
+
+
+def _ninth_copy(script: Script, whims: random.Random) -> None:
+    """The device tells a face of which every copy has left the shoe."""
+    number = one_of_the_cards(script, whims)
+    spent = [card for card in script.spent if card is not script.cards[number].card]
+    _tell_another_face(script, number, whims.choice(spent or script.spent))
+
+
+def _tell_another_face(script: Script, number: int, face: Card) -> None:
+    if script.deferred:
+        script.acts[script.find("I", number)] = script.revealed(number, face)
+        script.insert(script.find("G"), Call.LOOK)
+    else:
+        index = script.find("RD", number)
+        script.acts[index] = script.drawn(number, kind=script.says(index).kind, card=face)
+        script.insert(index + 1, Call.LOOK)
+    read = [replace(each, card=face) if i == number else each for i, each in _numbered(script)]
+    script.acts[script.find("G")] = script.result(hands_of(read))
+
+
+def _power_up(script: Script, whims: random.Random) -> None:
+    """The device loses its power in mid-coup: its positions start again and no result comes.
+
+    Either the coup is void where it stands. Or it is dealt out while the device counts on by its
+    own count, and the device is switched off and on again behind it.
+    """
+    noise = POWER_UP_NOISE if whims.random() < 0.5 else b""  # noqa: PLR2004 - either
+    power_up = Say(kind="S", report=lambda device: device.power_up(), pause=1.0, noise=noise)
+    if script.outcome is None:
+        script.acts += [power_up, Call.VOID]
+        return
+    heard = whims.randint(1, len(script.cards))
+    script.remove("IGP")
+    for number in range(heard, len(script.cards)):
+        index = script.find("RD", number)
+        script.acts[index] = script.drawn(number, place=_OWN_PLACES[number - heard])
+    script.insert(script.find("RD", heard - 1) + 1, power_up)
+    script.acts.append(replace(power_up, noise=b""))
+    script.result_comes = False
+
+
+def _forced_end(script: Script, _: random.Random) -> None:
+    """Somebody ends the round at the device."""
+    script.acts += [_said("G", lambda device: device.forced_end()), Call.VOID]
+
+
+def _wrong_result(script: Script, whims: random.Random) -> None:
+    """The device names another winner than the cards do."""
+    dealt = hands_of(script.cards)
+    others = [winner for winner in Winner if winner is not dealt.winner]
+    told = replace(dealt, winner=whims.choice(others), banker_six=False)
+    script.acts[script.find("G")] = script.result(told)
+
+
+def _no_result(script: Script, _: random.Random) -> None:
+    """The device never says how the coup came out; the table notices by itself after 30 s."""
+    script.remove("GP")
+
+
+def _overdraw_carried(script: Script, whims: random.Random) -> None:
+    """`E82 d e I... G`: a card too many is the next coup's first.
+
+    It stays face down, or somebody turns it up: then the next coup is a dummy, without wagers.
+    """
+    script.overdraw()
+    script.carries = True
+    script.excess_seen = whims.random() < 0.5  # noqa: PLR2004 - either
+    outside = _said("d", lambda device: device.drawn_outside())
+    acts: list[Act] = [_raised("overdraw"), outside, _cleared("overdraw")]
+    _overdrawn(script, acts, whims)
+
+
+def _overdraw_burned(script: Script, whims: random.Random) -> None:
+    """`E82 EC7 d i e I... G`: the shoe shows a card too many and takes it out of play.
+
+    Two errors stand and one is cleared: the other keeps betting shut until the dealer clears it.
+    """
+    card = script.overdraw()
+    script.excess_seen = True
+    script.errors = ("draw_timeout",)
+    outside = _said("d", lambda device: device.drawn_outside())
+    disclosed = _said("i", lambda device: device.out_of_play(card))
+    acts: list[Act] = [
+        _raised("overdraw"),
+        _raised("draw_timeout", latched=True),
+        *(outside, disclosed),
+        _cleared("overdraw"),
+    ]
+    _overdrawn(script, acts, whims)
+
+
+def _overdrawn(script: Script, acts: list[Act], whims: random.Random) -> None:
+    """Behind the last card; the supervisor decides at once, or when the shoe has had its say."""
+    if script.immediate and whims.random() < 0.5:  # noqa: PLR2004 - either
+        drawn = next(i for i, act in enumerate(acts) if isinstance(act, Say) and act.kind == "d")
+        acts.insert(drawn + 1, Call.LOOK)
+    script.insert(script.after_the_cards(), *acts)
+
+
+def _short_disclosure(script: Script, whims: random.Random) -> None:
+    """In a squeeze the device discloses fewer cards than it drew, and names the result."""
+    count = whims.randint(1, len(script.cards) - 1)
+    for number in whims.sample(range(len(script.cards)), count):
+        del script.acts[script.find("I", number)]
+
+
+def _contradicting_disclosure(script: Script, whims: random.Random) -> None:
+    """The device discloses a card whose face it has told already, and with another face."""
+    number = whims.randrange(len(script.cards))
+    told = script.revealed(number, another(script.cards[number].card, whims))
+    index = script.find("I" if script.deferred else "RD", number) + 1
+    script.insert(index, told)
+    look(script, index + 1)
+
+
+def _draw_in_error(script: Script, whims: random.Random) -> None:
+    """A card is drawn while the device stands in its error mode."""
+    _around_a_card(
+        script,
+        whims,
+        _raised("button_mishandled", latched=True),
+        _cleared("button_mishandled", latched=True),
+    )
+
+
+def _locked_draw(script: Script, whims: random.Random) -> None:
+    """A card is drawn while the device says that it is locked."""
+    _around_a_card(
+        script,
+        whims,
+        _said("L", lambda device: device.lock_changed(locked=True)),
+        _said("L", lambda device: device.lock_changed(locked=False)),
+    )
+
+
+def _around_a_card(script: Script, whims: random.Random, before: Say, after: Say) -> None:
+    index = script.find("RD", whims.randrange(len(script.cards)))
+    script.insert(index + 1, after)
+    script.insert(index, before)
+
+
+def _draw_timeout(script: Script, whims: random.Random) -> None:
+    """Nobody draws for so long that the device complains; then the card comes."""
+    index = script.find("RD", whims.randrange(len(script.cards)))
+    script.insert(index, _raised("draw_timeout"), _cleared("draw_timeout"))
+
+
+def _wrong_card_code(script: Script, whims: random.Random) -> None:
+    """Error "card code": the device has read something that is no card of its own, and no face."""
+    number = whims.randrange(len(script.cards))
+    index, place = script.find("RD", number), script.cards[number].place
+    if script.deferred:
+        del script.acts[script.find("I", number)]
+    else:
+        script.change(index, report=lambda device: device.card_unread(place))
+    script.insert(index + 1, _raised("card_code"), _cleared("card_code"))
+    look(script, index + 3)
+
+
+def _reverse_run(script: Script, whims: random.Random) -> None:
+    """A card moves backwards, at the exit or midway: what was counted may lie elsewhere."""
+    index = script.find("RD", whims.randrange(len(script.cards))) + 1
+    midway = whims.random() < 0.5  # noqa: PLR2004 - either
+    code = "reversed_midway" if midway else "reversed_at_exit"
+    moved = _said("E", lambda device: device.card_reversed(midway=midway))
+    script.insert(index, moved, Call.LOOK, _said("e", lambda device: device.error_cleared(code)))
+
+
+def _unknown_code(script: Script, whims: random.Random) -> None:
+    """The device says something in mid-coup that its page does not know."""
+    index = script.find("RD", whims.randrange(len(script.cards))) + 1
+    script.insert(index, _said("X", lambda device: device.unknown()))
+    look(script, index + 1)
+
+
+def _numbered(script: Script) -> list[tuple[int, Fallen]]:
+    return list(enumerate(script.cards))
+
+
+def _raised(code: str, *, latched: bool = False) -> Say:
+    return _said("E", lambda device: device.error_raised(code, latched=latched))
+
+
+def _cleared(code: str, *, latched: bool = False) -> Say:
+    return _said("e", lambda device: device.error_cleared(code, latched=latched))
+
+
+def _said(kind: str, report: Callable[[Device], Copies]) -> Say:
+    return Say(kind=kind, report=report, pause=1.0)
+
+
+DEVICE_MISHAPS: Final[dict[str, Mishap]] = {
+    "contradicting_disclosure": _contradicting_disclosure,
+    "draw_in_error": _draw_in_error,
+    "draw_timeout": _draw_timeout,
+    "error_and_clear": _error_and_clear,
+    "forced_end": _forced_end,
+    "locked_draw": _locked_draw,
+    "misread_face": _misread_face,
+    "missing_standby": _missing_standby,
+    "ninth_copy": _ninth_copy,
+    "no_result": _no_result,
+    "overdraw_burned": _overdraw_burned,
+    "overdraw_carried": _overdraw_carried,
+    "power_up": _power_up,
+    "reverse_run": _reverse_run,
+    "short_disclosure": _short_disclosure,
+    "unknown_code": _unknown_code,
+    "unreadable_card": _unreadable_card,
+    "wrong_card_code": _wrong_card_code,
+    "wrong_result": _wrong_result,
+}

@@ -1,0 +1,231 @@
+"""What can go wrong between the shoe and the driver, woven into a coup's script.
+
+One small function a fault; each takes the script and its own seeded whims. Where the faces lie open
+a look of the supervisor follows; in a squeeze nobody sees a face before the end, so that everything
+is put right there. A line of text is sent once and says nothing of what is missing: there the look
+follows at once, as a dealer compares screen and cards who works with such a reader.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from events.cards import Card
+from simulators.device.reports import COPIES
+from simulators.device.script import Call, Plug, Say, Script
+from simulators.device.wire import EVERY, Wire
+
+__all__ = ["LINE_MISHAPS", "Mishap", "another", "look", "one_of_the_cards"]
+
+Mishap: TypeAlias = Callable[[Script, random.Random], None]
+
+_BEGUN_FRAME: Final = bytes.fromhex("05 31 44 81 B8 03")
+# Bytes of a card's frame, `enq-bcc`. A flip in its number makes a report that never was: found too,
+# but more than a coup's truth can say; `tests/unit/simulators/test_bit_flips.py` has those.
+_KIND_TO_CARD: Final = (2, 3, 4)
+_BITS: Final = 8
+_UNCERTAIN: Final = 3  # with fewer cards no wrong face can end a coup that goes on
+
+
+def _copy_lost(script: Script, whims: random.Random) -> None:
+    """One or two sendings of every report are lost: nothing changes."""
+    for index, _ in _reports(script):
+        lost = frozenset(whims.sample(range(COPIES), whims.choice((1, 2))))
+        script.spoil(index, Wire(lost=lost))
+
+
+def _bit_flip(script: Script, whims: random.Random) -> None:
+    """A bit of one or two sendings of every report is turned over: the check finds it.
+
+    A line of text has no check and is sent once: there it is one card's, and may name another.
+    """
+    if not script.tells_places:
+        number = whims.randrange(_UNCERTAIN)
+        index = script.find("RD", number)
+        script.spoil(index, Wire(bits={0: (whims.getrandbits(16),)}))
+        look(script, index + 1)
+        return
+    for index, _ in _reports(script):
+        victims = whims.sample(range(COPIES), whims.choice((1, 2)))
+        script.spoil(index, Wire(bits={v: (whims.getrandbits(16),) for v in victims}))
+
+
+def _bit_flip_passes(script: Script, whims: random.Random) -> None:
+    """The same bit of two bytes of one copy of a card's report is turned over: the XOR stays."""
+    index = script.find("RD", whims.randrange(len(script.cards)))
+    place, bytes_ = whims.randrange(_BITS - 1), whims.sample(_KIND_TO_CARD, 2)
+    bits = tuple(byte * _BITS + place for byte in bytes_)
+    script.spoil(index, Wire(bits={whims.randrange(COPIES): bits}))
+    look(script, index + 1)
+
+
+def _noise(script: Script, whims: random.Random) -> None:
+    """Bytes that are no frame come before every report, the beginning of one among them.
+
+    To a line of text they belong, and spoil it: there they come before one card's.
+    """
+    if not script.tells_places:
+        index = script.find("RD", whims.randrange(len(script.cards)))
+        script.change(index, noise=b"\xff" + whims.randbytes(whims.randint(0, 11)))
+        look(script, index + 1)
+        return
+    for index, _ in _reports(script):
+        begun = _BEGUN_FRAME[: whims.randint(0, len(_BEGUN_FRAME))]
+        script.change(index, noise=whims.randbytes(whims.randint(1, 12)) + begun)
+
+
+def _split(script: Script, _: random.Random) -> None:
+    """Every report arrives a byte at a time, so that it is cut at every point it has."""
+    for index, _say in _reports(script):
+        script.change(index, byte_wise=True)
+
+
+def _run_together(script: Script, whims: random.Random) -> None:
+    """Two cards' reports come in one read."""
+    number = whims.randrange(len(script.cards) - 1)
+    script.insert(script.find("RD", number + 1) + 1, Plug.FLOW)
+    script.insert(script.find("RD", number), Plug.STALL)
+
+
+def _stall_burst(script: Script, whims: random.Random) -> None:
+    """The line stalls at a card, and everything comes in one burst when the coup is over."""
+    start = script.find("RD", whims.randrange(len(script.cards)))
+    script.insert(script.after_the_reports(), Plug.FLOW)
+    script.insert(start, Plug.STALL)
+
+
+def _silence(script: Script, whims: random.Random) -> None:
+    """The device says nothing in mid-deal, for longer than it may, and then goes on."""
+    index = script.find("RD", whims.randrange(1, len(script.cards)))
+    script.insert(index, Plug.STALL, Plug.SILENCE, Plug.FLOW)
+
+
+def _missing_report(script: Script, whims: random.Random) -> None:
+    """Every sending of one card's report is lost: the next report shows the gap."""
+    _never_arrives(script, whims, Wire(lost=EVERY))
+
+
+def _wrong_baud(script: Script, whims: random.Random) -> None:
+    """One card's report arrives as a reader at another speed sees it: as bytes of nothing."""
+    _never_arrives(script, whims, Wire(garbled=EVERY))
+
+
+def _never_arrives(script: Script, whims: random.Random, wire: Wire) -> None:
+    index = script.tells_face(whims.randrange(len(script.cards)))
+    script.spoil(index, wire)
+    if not script.tells_places:
+        look(script, index + 1)
+        return
+    following = next((i for i, _ in _reports(script) if i > index), None)
+    if following is not None and script.says(following).kind == "D":
+        look(script, following + 1)
+
+
+def _copy_conflict(script: Script, whims: random.Random) -> None:
+    """One sending of a card's report says another card, with a check that is right.
+
+    Where the faces lie open the first may be the wrong one, and then stands on the screen.
+    """
+    number = whims.randrange(len(script.cards))
+    which = whims.choice((0, 1, 2)) if script.immediate else whims.choice((1, 2))
+    index = script.find("RD", number)
+    script.change(index, contradicts=(which, another(script.cards[number].card, whims)))
+    look(script, index + 1)
+
+
+def _unplug(script: Script, whims: random.Random) -> None:
+    """The cable comes out, up to two cards fall unheard, and it is put back."""
+    _out_and(Plug.IN, script, whims)
+
+
+def _unplug_renamed(script: Script, whims: random.Random) -> None:
+    """The same, and the adapter comes back under another name."""
+    _out_and(Plug.IN_ELSEWHERE, script, whims)
+
+
+def _port_busy(script: Script, whims: random.Random) -> None:
+    """The same, and another program has the port when the driver comes back to it."""
+    _out_and(Plug.IN_BUSY, script, whims)
+
+
+def _stale_bytes(script: Script, whims: random.Random) -> None:
+    """The same, and what was said meanwhile had been kept, and comes when the port is open."""
+    _out_and(Plug.IN_STALE, script, whims)
+
+
+def _out_and(back_in: Plug, script: Script, whims: random.Random) -> None:
+    heard = whims.randint(1, len(script.cards))
+    unheard = whims.randint(0, min(2, len(script.cards) - heard))
+    back = script.find("RD", heard + unheard - 1) + 1
+    script.insert(back, back_in)
+    look(script, back + 1)
+    script.insert(script.find("RD", heard - 1) + 1, Plug.OUT)
+
+
+def _second_reader(script: Script, whims: random.Random) -> None:
+    """A program that ignores every lock takes bytes away while two cards fall."""
+    number = whims.randrange(len(script.cards) - 1)
+    index = script.find("RD", number + 1) + 1
+    script.insert(index, Plug.NO_THIEF)
+    look(script, index + 1)
+    script.insert(script.find("RD", number), Plug.THIEF)
+
+
+def _driver_killed(script: Script, whims: random.Random) -> None:
+    """The driver is killed in mid-coup, between two reports, and comes back."""
+    index = script.find("RD", whims.randrange(len(script.cards))) + 1
+    script.insert(index, Call.RESTART)
+    look(script, index + 1)
+
+
+def _driver_killed_mid_frame(script: Script, whims: random.Random) -> None:
+    """The driver is killed when a part of a card's report has come, and comes back to the rest."""
+    index = script.find("RD", whims.randrange(len(script.cards)))
+    script.change(index, broken=whims.randint(1, 5))
+    look(script, index + 1)
+
+
+def look(script: Script, index: int) -> None:
+    """The supervisor looks before the act at `index`, where the faces can be seen."""
+    if script.immediate:
+        script.insert(index, Call.LOOK)
+
+
+def one_of_the_cards(script: Script, whims: random.Random) -> int:
+    """A card that may be told wrongly.
+
+    Where the last card decides, a wrong face might let the coup be settled before anybody has
+    looked: so there it is one after which the coup must go on.
+    """
+    return whims.randrange(len(script.cards) if script.gives_result else _UNCERTAIN)
+
+
+def another(card: Card, whims: random.Random) -> Card:
+    """Another face."""
+    return whims.choice([other for other in Card if other is not card])
+
+
+def _reports(script: Script) -> list[tuple[int, Say]]:
+    return [(i, act) for i, act in enumerate(script.acts) if isinstance(act, Say)]
+
+
+LINE_MISHAPS: Final[dict[str, Mishap]] = {
+    "bit_flip": _bit_flip,
+    "bit_flip_passes": _bit_flip_passes,
+    "copy_conflict": _copy_conflict,
+    "copy_lost": _copy_lost,
+    "driver_killed": _driver_killed,
+    "driver_killed_mid_frame": _driver_killed_mid_frame,
+    "missing_report": _missing_report,
+    "noise": _noise,
+    "port_busy": _port_busy,
+    "run_together": _run_together,
+    "second_reader": _second_reader,
+    "silence": _silence,
+    "split": _split,
+    "stale_bytes": _stale_bytes,
+    "stall_burst": _stall_burst,
+    "unplug": _unplug,
+    "unplug_renamed": _unplug_renamed,
+    "wrong_baud": _wrong_baud,
+}

@@ -1,0 +1,121 @@
+"""Seven patrons whose wagers follow from seed, shoe number, coup number and rulebook alone.
+
+Neither the time nor the outcome before moves them, so that a run which was interrupted stakes
+exactly what an undisturbed run stakes. They know the table's sign: they ask for what the rulebook
+offers, within its limits, and put beside a side wager the main wager that it needs.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from events.commands.play import PlaceWager, WagerRequest
+from simulators.shoe.dealing import shoe_number
+from table_core.rules.rulebook import Bet, Requirement, Rulebook
+
+__all__ = ["SEATS", "STAKES", "wagers"]
+
+SEATS: Final = (1, 2, 3, 4, 5, 6, 7)
+STAKES: Final = (100, 300, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000)
+
+_SITS_OUT: Final = 0.15
+_TIE_ALONE: Final = 0.05
+_SIDE_ALONE: Final = 0.05
+_TIE_BESIDE: Final = 0.2
+_SIDE_BESIDE: Final = 0.2  # each side bet that is offered
+_BANKER: Final = 0.5
+
+_SIDES: Final = frozenset({"player", "banker"})
+_MAIN: Final = frozenset({*_SIDES, "tie"})
+_SUPPORT: Final = {Requirement.ANY_MAIN: _MAIN, Requirement.SAME_SEAT: _SIDES}
+# Seed 3's betting options, of which a house may allow a patron a number; Player and Banker are one.
+_OPTION: Final = {
+    "player": "main",
+    "banker": "main",
+    "tie": "tie",
+    "lucky8_player": "lucky8_player",
+    "lucky8_banker": "lucky8_banker",
+}
+
+
+def wagers(seed: int, shoe: str, coup: int, rulebook: Rulebook) -> list[PlaceWager]:
+    """What the patrons ask for in this coup: one command a seat that plays, in seat order.
+
+    Transaction ids are `w-<shoe>-<coup>-s<seat>`. No seat plays Player and Banker in one coup. All
+    of it is taken, in whatever order the seats are heard: limits of the whole table are kept seat
+    by seat, each keeping to its share.
+
+    Args:
+        seed: the world's seed.
+        shoe: the shoe's id.
+        coup: the coup's number within the shoe.
+        rulebook: what the table offers.
+    """
+    placed = []
+    for seat in SEATS:
+        whims = random.Random(f"{seed}/{shoe_number(shoe)}/{coup}/{seat}")
+        if whims.random() < _SITS_OUT:
+            continue
+        asked = tuple(
+            WagerRequest(seat=seat, bet=bet, stake=stake)
+            for bet, stake in _stakes(whims, rulebook).items()
+        )
+        if asked:
+            placed.append(PlaceWager(transaction=f"w-{shoe}-{coup}-s{seat}", wagers=asked))
+    return placed
+
+
+def _stakes(whims: random.Random, rulebook: Rulebook) -> Mapping[str, int]:
+    """Stakes by bet, in the order they are asked for: what supports others comes first."""
+    table, gap = rulebook.limits.table_maximum, rulebook.limits.differential
+    placed: dict[str, int] = {}
+    for bet in _wanted(whims, rulebook):
+        rooms = [bet.maximum]
+        if table is not None:
+            rooms.append(table // len(SEATS) - sum(placed.values()))
+        if gap is not None and bet.id in _SIDES:
+            rooms.append(gap // len(SEATS))
+        stake = _stake(whims, bet, min((room for room in rooms if room is not None), default=None))
+        if stake is not None and _allowed(bet, placed, rulebook):
+            placed[bet.id] = stake
+    return placed
+
+
+def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:
+    """What a patron would like, by whim alone."""
+    offered = {name: bet for name, bet in rulebook.bets.items() if bet.offered}
+    sides = [bet for name, bet in offered.items() if name not in _MAIN]
+    alone = [bet for bet in sides if bet.requirement is Requirement.NONE]
+    wish, main = whims.random(), "banker" if whims.random() < _BANKER else "player"
+    names: list[str]
+    if wish < _TIE_ALONE:
+        names = ["tie"]
+    elif wish < _TIE_ALONE + _SIDE_ALONE and alone:
+        yield whims.choice(alone)
+        return
+    else:
+        names = [main, "tie"] if whims.random() < _TIE_BESIDE else [main]
+    yield from (offered[name] for name in names if name in offered)
+    yield from (bet for bet in sides if whims.random() < _SIDE_BESIDE)
+
+
+def _stake(whims: random.Random, bet: Bet, most: int | None) -> int | None:
+    """A chip that the limits allow, else the least multiple of the step; None where none fits."""
+    least = -(-bet.minimum // bet.step) * bet.step
+    fitting = [
+        chip
+        for chip in STAKES
+        if chip >= least and chip % bet.step == 0 and (most is None or chip <= most)
+    ]
+    if fitting:
+        return whims.choice(fitting)
+    return least if most is None or least <= most else None
+
+
+def _allowed(bet: Bet, placed: Mapping[str, int], rulebook: Rulebook) -> bool:
+    """Whether the patron has what this bet needs, and may still play it beside the others."""
+    if bet.requirement in _SUPPORT and not _SUPPORT[bet.requirement] & placed.keys():
+        return False
+    most = rulebook.options.max_options
+    options = {_OPTION[name] for name in (*placed, bet.id) if name in _OPTION}
+    return most is None or bet.id not in _OPTION or len(options) <= most

@@ -1,0 +1,148 @@
+"""The table as somebody beside it sees it: the retained `state` document, always the newest."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.mqtt.bus import Message
+
+__all__ = [
+    "OVER",
+    "STALLED",
+    "AlarmSeen",
+    "CardSeen",
+    "CoupSeen",
+    "LinkSeen",
+    "ShoeSeen",
+    "TableSeen",
+    "TableView",
+]
+
+OVER: Final = frozenset({"settled", "voided"})
+"""The phases after which a coup is done with."""
+
+
+class CardSeen(Struct, frozen=True, kw_only=True):
+    """A card on the screen; its face is None while the table does not know it."""
+
+    hand: Hand
+    number: int
+    card: Card | None = None
+
+
+class CoupSeen(Struct, frozen=True, kw_only=True):
+    """The coup in progress, or the last one; `reason` says why it is held or void."""
+
+    id: str
+    phase: str
+    reason: str = ""
+    cards: tuple[CardSeen, ...] = ()
+
+
+class ShoeSeen(Struct, frozen=True, kw_only=True):
+    """The shoe on the table."""
+
+    id: str
+    coups: int
+    ended: bool = False
+
+
+STALLED: Final = "stalled"  # the state of a link whose device is silent and ought to speak
+
+
+class LinkSeen(Struct, frozen=True, kw_only=True):
+    """How the shoe link stands: `down`, `open`, `up` or `stalled`."""
+
+    state: str = "down"
+
+
+class AlarmSeen(Struct, frozen=True, kw_only=True):
+    """An alarm that stands."""
+
+    name: str
+    coup: str | None = None
+
+
+class TableSeen(Struct, frozen=True, kw_only=True):
+    """What of the document matters to the people at the table; the rest is passed over."""
+
+    position: int
+    shoe: ShoeSeen | None = None
+    coup: CoupSeen | None = None
+    link: LinkSeen = LinkSeen()
+    catching_up: bool = False
+    alarms: tuple[AlarmSeen, ...] = ()
+
+
+# A driver is back in a second or two; one that stays away must not hold up a game for ever.
+_CATCHING_UP_MOST_S: Final = 10.0
+
+_documents: Final = msgspec.json.Decoder(TableSeen)
+
+
+class TableView:
+    """Keeps the newest document and wakes who waits for something in it.
+
+    A broker that comes back may hand out an older retained document first; positions never fall,
+    so that one is passed over.
+    """
+
+    def __init__(self) -> None:
+        self.seen: TableSeen | None = None
+        self._changed = asyncio.Condition()
+
+    async def on_state(self, message: Message) -> None:
+        """The handler for the `state` topic."""
+        try:
+            seen = _documents.decode(message.payload)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return  # junk: the table publishes its state again
+        if self.seen is not None and seen.position < self.seen.position:
+            return
+        async with self._changed:
+            self.seen = seen
+            self._changed.notify_all()
+
+    async def until(self, holds: Callable[[TableSeen], bool]) -> TableSeen:
+        """Wait, without limit, for a document of which `holds` is true."""
+        async with self._changed:
+            while self.seen is None or not holds(self.seen):
+                await self._changed.wait()
+            return self.seen
+
+    async def reached(self, position: int | None) -> TableSeen:
+        """Wait until the document holds everything up to `position`, as an answer names it."""
+        return await self.until(lambda seen: seen.position >= (position or 0))
+
+    async def within(self, holds: Callable[[TableSeen], bool], limit_s: float) -> TableSeen | None:
+        """The same with a limit in seconds; None when it has passed."""
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self.until(holds)
+        except TimeoutError:
+            return None
+
+    async def quiet(self, quiet_s: float) -> TableSeen:
+        """Wait until nothing has been added to the log for `quiet_s` seconds.
+
+        While the table still reads what the shoe has said, nothing is judged by what it shows; who
+        voided then would see the coup's cards come as another coup.
+        """
+        seen = await self.until(lambda _: True)
+        while True:
+            later = await self.within(_past(seen.position), quiet_s)
+            if later is None and not seen.catching_up:
+                return seen
+            if later is None:
+                later = await self.within(lambda now: not now.catching_up, _CATCHING_UP_MOST_S)
+                if later is None:
+                    return await self.until(lambda _: True)
+            seen = later
+
+
+def _past(position: int) -> Callable[[TableSeen], bool]:
+    return lambda seen: seen.position > position

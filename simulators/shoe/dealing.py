@@ -1,0 +1,340 @@
+"""What a shoe does, coup after coup, as steps: pure, so that one seed gives the same bytes always.
+
+A step is a report of the device and the pause before it. Card order, missing standby reports, noise
+at power-up and the particulars of every fault follow from the seed and the shoe's number, never
+from time or from the reader.
+"""
+
+import random
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from events.cards import Card
+from events.errors import InputError, OurBug
+from simulators.device.deck import CUT_CARD_FROM_END, Burn, Deck, shuffled
+from simulators.device.printed_rules import Outcome, next_place, outcome
+from simulators.device.profiles import simulated_profile
+from simulators.device.reports import Copies, Disclosure
+from simulators.device.script import Act, Call, Fallen, Plug, Say, Script
+from simulators.device.wire import GOOD, Wire
+from simulators.faults.catalogue import MISHAPS, TOGETHER, stops_after, switches_after
+
+__all__ = ["Coup", "DealingShoe", "Happening", "Step", "next_shoe_id", "shoe_number"]
+
+# Seconds at speed 1, as a calm dealer at a live table takes them.
+_FIRST_CARD_S: Final = 4.0
+_BURN_S: Final = 1.0
+_BETWEEN_S: Final = 1.0
+
+_NOISE_CHANCE: Final = 0.5
+_STANDBY_CHANCE: Final = 0.8  # "not always sent"
+_LAST_OF_A_DAY: Final = 99
+_STACKED: Final = ("button_mishandled", "card_code")
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One thing the device says.
+
+    Args:
+        pause: seconds before it, at speed 1.
+        copies: the report's frames as they arrive; of a profile that resends, its messages.
+        noise: bytes on the line before them that are no frame.
+        deciding: this report lets the coup be settled.
+        falls: the card that comes to lie on the table.
+        wire: what the line does to its sendings, where a link makes them.
+        byte_wise: it arrives a byte at a time.
+        broken: the driver is restarted when so many bytes have come; 0 where it is not.
+    """
+
+    pause: float
+    copies: Copies
+    noise: bytes = b""
+    deciding: bool = False
+    falls: Fallen | None = None
+    wire: Wire = GOOD
+    byte_wise: bool = False
+    broken: int = 0
+
+
+Happening: TypeAlias = Step | Plug | Call
+"""What the shoe does next, or is done to it, or whom the dealer calls."""
+
+
+class Coup(Struct, frozen=True, kw_only=True):
+    """What physically happened in one coup.
+
+    Args:
+        shoe: the shoe's id.
+        number: 1, 2, 3... within the shoe, as the dealer counts.
+        cards: of the two hands, in dealing order.
+        outcome: as the dealer calls it; None where the coup was broken off.
+        last: the shoe is over after it.
+        fault: what went wrong, if anything.
+        excess: a card too many that left the shoe.
+        carried: it is the next coup's first card.
+        excess_seen: the table has seen its face.
+        result_comes: the device says how it came out.
+    """
+
+    shoe: str
+    number: int
+    cards: tuple[Card, ...]
+    outcome: Outcome | None
+    last: bool
+    fault: str | None = None
+    excess: Card | None = None
+    carried: bool = False
+    excess_seen: bool = False
+    result_comes: bool = True
+
+
+def next_shoe_id(shoe: str) -> str:
+    """The id after `shoe` (`YYYYMMDD-NN`); after the 99th of a day comes the first of the next.
+
+    Raises:
+        InputError: not a shoe id.
+    """
+    day, dash, number = shoe.partition("-")
+    try:
+        today, ordinal = date.fromisoformat(day), int(number)
+    except ValueError as error:
+        raise InputError(f"{shoe!r} is not a shoe id; write YYYYMMDD-NN") from error
+    if not dash or len(day) != len("YYYYMMDD") or not 1 <= ordinal <= _LAST_OF_A_DAY:
+        raise InputError(f"{shoe!r} is not a shoe id; write YYYYMMDD-NN")
+    if ordinal == _LAST_OF_A_DAY:
+        return f"{today + timedelta(days=1):%Y%m%d}-01"
+    return f"{day}-{ordinal + 1:02d}"
+
+
+def shoe_number(shoe: str) -> str:
+    """The number within its day of a shoe's id: a seed gives the same game on every day."""
+    return shoe.partition("-")[2]
+
+
+class DealingShoe:
+    """A device with a deck in it, and a dealer who deals by the printed rules.
+
+    Args:
+        seed: with a shoe's number in its day it fixes that shoe's cards and the device's whims.
+        decks: 4, 6 or 8.
+        disclosure: whether a card's face is sent as it is drawn, or all just before the result.
+        cut_card: so many cards lie behind the cut card; a large number makes short shoes.
+        profile: the wire profile that the device speaks.
+
+    Raises:
+        InputError: it does not speak that profile, or not with that disclosure.
+
+    Attributes:
+        profile: how it is simulated.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        decks: int = 8,
+        disclosure: Disclosure = "immediate",
+        cut_card: int = CUT_CARD_FROM_END,
+        profile: str = "enq-bcc",
+    ) -> None:
+        self._seed = seed
+        self._decks = decks
+        self._cut_card = cut_card
+        self.profile = simulated_profile(profile)
+        self._device = self.profile.device(disclosure)
+        self._whims = random.Random(seed)
+        self._deck: Deck | None = None
+        self._shoe = ""
+        self._coups = 0
+        self._over = True
+        self._carried: Card | None = None
+        self._errors: tuple[str, ...] = ()
+        self._dummy_is_due = False
+
+    @property
+    def deck(self) -> Deck:
+        """The cards in the shoe.
+
+        Raises:
+            OurBug: no shoe was begun.
+        """
+        if self._deck is None:
+            raise OurBug("a coup was asked of a shoe that was never begun")
+        return self._deck
+
+    @property
+    def over(self) -> bool:
+        """The last coup was dealt, or no shoe was begun."""
+        return self._over
+
+    @property
+    def cut_card_comes_first(self) -> bool:
+        """The cut card will come in place of the next coup's first card."""
+        return self.deck.cut_card_is_next and self._carried is None
+
+    def can_have(self, fault: str) -> bool:
+        """Whether this may go wrong with the next coup.
+
+        Not with a shoe's last coup, nor with a dummy coup, which has no wagers; and a face too many
+        needs one of which none is left. Faults that come together are asked for as `one+another`.
+        """
+        last = self.deck.cut_card_is_out or self.cut_card_comes_first
+        names = set(fault.split(TOGETHER))
+        return not (
+            self._dummy_is_due
+            or last
+            or names & self.profile.unfit
+            or ("short_disclosure" in names and self._device.disclosure == "immediate")
+            or ("ninth_copy" in names and not self.deck.spent())
+        )
+
+    def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
+        """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
+        number = self._load(shoe)
+        self._whims = random.Random(f"{self._seed}/{number}/whims")
+        noise = self._device.power_up_noise if self._whims.random() < _NOISE_CHANCE else b""
+        burn = self.deck.burn()
+        device = self._device
+        steps = [
+            Step(pause=0.0, copies=device.power_up(), noise=noise),
+            Step(pause=_FIRST_CARD_S, copies=device.first_card(burn.first)),
+        ]
+        for index, card in enumerate(burn.burned, start=1):
+            copies = device.burn_card(card, len(burn.burned) - index)
+            steps.append(Step(pause=_BURN_S, copies=copies))
+        return [step for step in steps if step.copies or step.noise], burn
+
+    def coup(self, fault: str | None = None, *, spare: str = "") -> tuple[list[Happening], Coup]:
+        """Deal the next coup.
+
+        Args:
+            fault: what is to go wrong with it, several as `one+another`. Where it cannot, the
+                coup's `fault` is None.
+            spare: the id of the shoe that takes over, should one have to.
+
+        Raises:
+            OurBug: the shoe is over, or none was begun.
+        """
+        if self._over:
+            raise OurBug("a coup was asked of a shoe that is over")
+        # The cut card came during the coup before (this is the "one more"), or comes now in place
+        # of the first card: this coup is the last either way (house rule 16).
+        last = self.deck.cut_card_is_out or self.cut_card_comes_first
+        shoe, number = self._shoe, self._coups + 1
+        whims = random.Random(f"{self._seed}/{shoe_number(shoe)}/{number}/{fault}")
+        woven = fault if fault and self._weaves(fault) else None
+        script = self._script(woven, whims, spare)
+        for name in _in_order(woven):
+            MISHAPS[name](script, whims)
+        if script.cut_after is not None:
+            self.deck.cut(self.deck.left + len(script.cards) - script.cut_after)
+        self._carried = script.excess if script.carries else None
+        self._dummy_is_due = script.carries and script.excess_seen
+        self._errors = (*self._errors, *script.errors)
+        self._coups += script.switched_after is None
+        self._over = last
+        return [self._rendered(act) for act in script.acts], Coup(
+            shoe=shoe,
+            number=number,
+            cards=tuple(fallen.card for fallen in script.cards),
+            outcome=script.outcome,
+            last=last,
+            fault=woven,
+            excess=script.excess,
+            carried=script.carries,
+            excess_seen=script.excess_seen,
+            result_comes=script.result_comes,
+        )
+
+    def stacked_errors(self) -> list[Step]:
+        """Two errors stand, one after the other, and one of them is cleared."""
+        device = self._device
+        raised = [device.error_raised(code) for code in _STACKED]
+        self._errors = (*self._errors, _STACKED[1])
+        return _between([*raised, device.error_cleared(_STACKED[0])])
+
+    def clear_errors(self) -> list[Step]:
+        """The dealer clears at the device whatever stands."""
+        errors, self._errors = self._errors, ()
+        return _between(self._device.error_cleared(code) for code in errors)
+
+    def two_power_ups(self) -> list[Step]:
+        """The device powers up twice in a row, between coups."""
+        self._errors = ()
+        return _between([self._device.power_up(), self._device.power_up()])
+
+    def _weaves(self, fault: str) -> bool:
+        return self.can_have(fault) and all(name in MISHAPS for name in fault.split(TOGETHER))
+
+    def _load(self, shoe: str) -> str:
+        """Fresh cards, and nothing left over; returns the shoe's number in its day."""
+        number = shoe_number(shoe)
+        self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
+        self._shoe, self._coups, self._over = shoe, 0, False
+        self._carried, self._dummy_is_due, self._errors = None, False, ()
+        return number
+
+    def _script(self, fault: str | None, whims: random.Random, spare: str) -> Script:
+        carried = self._carried is not None
+        names = _in_order(fault)
+        stops = [stops_after(name, whims) for name in names]
+        switches = [switches_after(name, whims) for name in names]
+        stop = next(filter(None, stops), None)
+        switch = next(filter(None, switches), None)
+        fallen = self._deal(stop, switch, spare)
+        cards = [each.card for each in fallen]
+        script = Script(
+            fallen,
+            outcome(cards) if stop is None else None,
+            device=self._device,
+            carried=carried,
+            standby=self._whims.random() < _STANDBY_CHANCE,
+            spent=self.deck.spent() if "ninth_copy" in names else (),
+            draw=self.deck.draw,
+        )
+        script.switched_after = switch
+        return script
+
+    def _deal(self, stop: int | None, switch: int | None, spare: str) -> list[Fallen]:
+        fallen: list[Fallen] = []
+        while (place := next_place([each.card for each in fallen])) is not None:
+            if len(fallen) == stop:
+                break
+            if len(fallen) == switch:
+                self._load(spare)
+            card, self._carried = self._carried or self.deck.draw(), None
+            fallen.append(Fallen(place, card))
+        return fallen
+
+    def _rendered(self, act: Act) -> Happening:
+        if not isinstance(act, Say):
+            return act
+        copies = act.report(self._device)
+        if act.contradicts is not None:
+            copies = self._device.contradicted(copies, *act.contradicts)
+        linked = self.profile.linked
+        if not linked:
+            arriving = (act.wire.arrives(number, copy) for number, copy in enumerate(copies))
+            copies = tuple(filter(None, arriving))
+        return Step(
+            pause=act.pause,
+            copies=copies,
+            noise=act.noise,
+            deciding=act.deciding,
+            falls=act.falls,
+            wire=act.wire if linked else GOOD,
+            byte_wise=act.byte_wise,
+            broken=act.broken,
+        )
+
+
+def _between(reports: Iterable[Copies]) -> list[Step]:
+    return [Step(pause=_BETWEEN_S, copies=copies) for copies in reports if copies]
+
+
+def _in_order(fault: str | None) -> list[str]:
+    """Those of the device first, since the line spoils what they say."""
+    return sorted(fault.split(TOGETHER), key=list(MISHAPS).index) if fault else []

@@ -1,0 +1,191 @@
+"""The shoe on its line: the happenings of `simulators.shoe.dealing`, played at a chosen speed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import Card
+from simulators.device.printed_rules import Outcome
+from simulators.device.pty_port import PtyPort
+from simulators.device.script import Call, Plug
+from simulators.shoe.dealing import DealingShoe, Happening, Step
+from simulators.shoe.line import make_line
+from simulators.shoe.shoe_in_hand import ShoeInHand, nobody_comes
+
+__all__ = ["DealtCoup", "ShoeSimulator"]
+
+_HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
+_READER_BACK_S: Final = 30.0  # for the driver to open the line again; then play goes on anyway
+_STALL_S: Final = 0.3  # longer than copies of a report can be apart
+_BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwhile
+_SILENCE_S: Final = 61.0  # longer than any profile as shipped takes for life
+
+
+class DealtCoup(Struct, frozen=True, kw_only=True):
+    """A coup that lies on the table, and when the device had said so.
+
+    Args:
+        shoe: the shoe's id.
+        number: 1, 2, 3... within the shoe, as the dealer counts.
+        cards: of the two hands, in dealing order.
+        outcome: as the dealer calls it; None where the coup was broken off.
+        last: the shoe is over after it.
+        decided_ns: `time.monotonic_ns()` as the last byte of the deciding report's first copy
+            was handed to the line; the settlement's latency counts from here.
+        fault: what went wrong with it, if anything.
+        excess: a card too many that left the shoe.
+        carried: it is the next coup's first card.
+        result_comes: the device says how the coup came out.
+    """
+
+    shoe: str
+    number: int
+    cards: tuple[Card, ...]
+    outcome: Outcome | None
+    last: bool
+    decided_ns: int
+    fault: str | None = None
+    excess: Card | None = None
+    carried: bool = False
+    result_comes: bool = True
+
+
+def _nobody_listens(_: Happening) -> None:
+    """What happens is not noted."""
+
+
+class ShoeSimulator(ShoeInHand):
+    """A dealing shoe and its port.
+
+    Args:
+        port: where the bytes go.
+        dealing: what the shoe does.
+        first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the
+            seed it fixes the cards.
+        speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
+        silence_s: how long a device is silent that falls silent.
+        told: called with every step as it begins, and with what is done to the cable.
+    """
+
+    def __init__(
+        self,
+        port: PtyPort,
+        dealing: DealingShoe,
+        *,
+        first_shoe: str,
+        speed: float = 1.0,
+        silence_s: float = _SILENCE_S,
+        told: Callable[[Happening], None] = _nobody_listens,
+    ) -> None:
+        super().__init__(dealing, first_shoe)
+        self.port = port
+        self._line = make_line(dealing.profile, port)
+        self._link = port.link
+        self._silence_s = silence_s
+        self._told = told
+        self._speed = speed
+
+    async def run(self) -> None:
+        """Do what the device does by itself (resends, beats), until cancelled."""
+        await self._line.run()
+
+    async def deal_coup(
+        self,
+        fault: str | None = None,
+        *,
+        call: Callable[[Call], Awaitable[None]] = nobody_comes,
+    ) -> DealtCoup:
+        """Deal one coup to its result, or as far as it comes.
+
+        Args:
+            fault: what is to go wrong with it.
+            call: comes when the dealer calls; the dealer waits meanwhile.
+
+        Raises:
+            OurBug: the shoe is over.
+        """
+        happenings, coup = self._begin_coup(fault)
+        decided_ns = await self._play(happenings, call)
+        return DealtCoup(
+            shoe=coup.shoe,
+            number=coup.number,
+            cards=coup.cards,
+            outcome=coup.outcome,
+            last=coup.last,
+            decided_ns=decided_ns,
+            fault=coup.fault,
+            excess=coup.excess,
+            carried=coup.carried,
+            result_comes=coup.result_comes,
+        )
+
+    async def _play(
+        self,
+        happenings: Iterable[Happening],
+        call: Callable[[Call], Awaitable[None]] = nobody_comes,
+    ) -> int:
+        decided_ns = 0
+        for happening in happenings:
+            self._told(happening)
+            if isinstance(happening, Call):
+                await self._call(happening, call)
+            elif isinstance(happening, Plug):
+                await self._plug(happening)
+            else:
+                handed_over = await self._say(happening, call)
+                decided_ns = handed_over if happening.deciding else decided_ns
+        return decided_ns
+
+    async def _call(self, what: Call, call: Callable[[Call], Awaitable[None]]) -> None:
+        if what is Call.RESTART:
+            await asyncio.sleep(_HAND_S)
+        await call(what)
+        if what is Call.RESTART:
+            await self._driver_back()
+
+    async def _plug(self, what: Plug) -> None:
+        match what:
+            case Plug.OUT:
+                await asyncio.sleep(_HAND_S)
+                self.port.unplug()
+            case Plug.STALL:
+                self.port.hold()
+            case Plug.SILENCE:
+                await asyncio.sleep(self._silence_s)
+            case Plug.FLOW:
+                await asyncio.sleep(_STALL_S)
+                await self.port.release()
+            case Plug.THIEF:
+                self.port.steal()
+            case Plug.NO_THIEF:
+                self.port.leave()
+            case _:
+                await self._put_back(what)
+
+    async def _put_back(self, what: Plug) -> None:
+        """The cable goes in again, and the driver opens the port."""
+        unheard = self.port.unheard
+        elsewhere = what is Plug.IN_ELSEWHERE and self.port.link == self._link
+        self.port.plug_in(self._link.with_name(f"{self._link.name}-2") if elsewhere else self._link)
+        if what is Plug.IN_BUSY:
+            self.port.occupy()
+            await asyncio.sleep(_BUSY_S)
+            self.port.leave()
+        await self._driver_back()
+        if what is Plug.IN_STALE:
+            await self.port.write(unheard)
+
+    async def _driver_back(self) -> None:
+        """The line is open again, and what opening it throws away has been thrown away."""
+        await self.port.reader(_READER_BACK_S)
+        await asyncio.sleep(_HAND_S)
+
+    async def _say(self, step: Step, call: Callable[[Call], Awaitable[None]]) -> int:
+        """Returns when the last byte of its first sending was handed over."""
+        if self._speed and step.pause:
+            await asyncio.sleep(step.pause / self._speed)
+        if step.falls is not None:
+            self.lying.append(step.falls)
+        return await self._line.say(step, lambda: self._call(Call.RESTART, call))

@@ -1,0 +1,97 @@
+"""What must hold at the end of a world, when all has come to rest: four truths of one game."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from events.types.envelope import decode_entry
+from events.types.shoe_reports import ShoeEvent
+from shoe_driver.decode import Decoder
+from shoe_driver.profiles.profile import Profile
+from shoe_driver.records import RecordReader
+from simulators.world.auditor.audited_coup import Violation
+from simulators.world.parts.journal_disk import JournalDisk
+from simulators.world.parts.log_disk import LogDisk
+from simulators.world.people.float_keeper import FloatKeeper
+from simulators.world.processes.consumers import Ledger
+from table_core.fold.dispatch import fold
+from table_core.fold.snapshot import encode_state
+from table_core.state.table import TableState
+
+__all__ = ["hold_floats", "hold_journals", "hold_ledger", "hold_replay"]
+
+_CHIPS: Final = frozenset({"seat", "collected", "recovered"})
+"""The ledger's accounts of what patrons have handed over, and been handed."""
+
+
+def hold_ledger(ledger: Ledger, purses: Mapping[int, int]) -> None:
+    """Every entry balances, and each seat has in chips what the ledger says.
+
+    Args:
+        ledger: the cage's.
+        purses: the auditor's chips by seat.
+
+    Raises:
+        Violation: it is otherwise.
+    """
+    seats: Counter[int] = Counter()
+    for entry in ledger.entries.values():
+        amount = sum(posting.amount for posting in entry.postings)
+        if amount:
+            raise Violation(f"entry {entry.ref} does not balance: {amount}")
+        for posting in entry.postings:
+            if posting.account in _CHIPS:
+                seats[posting.seat] -= posting.amount
+    for seat in sorted({*seats, *purses}):
+        booked, chips = seats[seat], purses.get(seat, 0)
+        if booked != chips:
+            raise Violation(f"seat {seat} has {booked} by the ledger and {chips} in chips")
+
+
+def hold_floats(ledger: Ledger, keeper: FloatKeeper) -> None:
+    """The cage has given the table what was carried there, and each box was counted once.
+
+    Raises:
+        Violation: it is otherwise.
+    """
+    accounts: Counter[str] = Counter()
+    for entry in ledger.entries.values():
+        for posting in entry.postings:
+            accounts[posting.account] += posting.amount
+    booked, carried = (-accounts["cage"], accounts["drop"]), (keeper.given, keeper.dropped)
+    if booked != carried:
+        raise Violation(f"chips and notes {booked} by the ledger, and {carried} were carried")
+
+
+def hold_journals(
+    disk: JournalDisk, profile: Profile, logged: Mapping[str, Sequence[ShoeEvent]]
+) -> None:
+    """Each report in the log came of the journals' bytes, and none is missing.
+
+    Raises:
+        Violation: it is otherwise.
+    """
+    for journal in disk.journals:
+        decoder = Decoder(profile, journal)
+        events = [
+            event
+            for record in RecordReader().feed(disk.content(journal))
+            for event in decoder.feed(record)
+        ]
+        told = list(logged.get(journal, ()))
+        if events != told:
+            said = f"{len(told)} in the log, {len(events)} in the journal"
+            raise Violation(f"the reports of {journal} are not what its bytes say: {said}")
+
+
+def hold_replay(disk: LogDisk, live: TableState) -> None:
+    """The log, folded from its first event, comes to the state that is live.
+
+    Raises:
+        Violation: it does not.
+    """
+    state = TableState()
+    for stored in disk.stored(0):
+        state = fold(state, decode_entry(stored.stored).data)
+    if encode_state(live) != encode_state(state):
+        raise Violation("the log replays to another state than is live")

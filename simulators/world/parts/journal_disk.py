@@ -1,0 +1,182 @@
+"""The driver's disk: journal files of bytes, of which only what was synced outlives a power cut.
+
+`WorldJournal` keeps the promises of the driver's own `Journal`, whose contract test it passes: a
+record is on disk when `append` returns, or none of it is stored; an unfinished tail is put aside
+when it is opened again; damage in its midst is refused.
+"""
+
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Final
+
+import msgspec
+
+from events.clock import Clock
+from events.errors import LogRefused, LogUnwritable
+from shoe_driver.records import (
+    MAGIC,
+    JournalHeader,
+    Record,
+    RecordKind,
+    RecordReader,
+    encode_record,
+    holds_a_record,
+    parse_header,
+)
+from simulators.world.parts.trouble import Trouble
+
+__all__ = ["JOURNAL_FULL", "JOURNAL_SYNC_FAILED", "JournalDisk", "WorldJournal"]
+
+JOURNAL_FULL: Final = "journal_full"
+JOURNAL_SYNC_FAILED: Final = "journal_sync_failed"
+
+
+class _File:
+    """Bytes that were synced, and bytes that were written behind them."""
+
+    def __init__(self) -> None:
+        self.synced = bytearray()
+        self.written = b""
+
+
+class JournalDisk:
+    """Holds a driver's journals, whoever lives or dies.
+
+    Args:
+        rng: how much of what was not synced a power cut leaves.
+        trouble: what the disk does next.
+
+    Attributes:
+        acked: by journal, what its driver has noted as acknowledged; a hint, never synced.
+        session: how often a driver was started.
+    """
+
+    def __init__(self, rng: Random, trouble: Trouble) -> None:
+        self.acked: dict[str, int] = {}
+        self.session = 0
+        self._rng = rng
+        self._trouble = trouble
+        self._files: dict[str, _File] = {}
+        self._noted: dict[str, int] = {}
+
+    @property
+    def journals(self) -> list[str]:
+        """Their ids, the newest last."""
+        return list(self._files)
+
+    def content(self, journal: str) -> bytes:
+        """All that a program would read of a journal now."""
+        file = self._files[journal]
+        return bytes(file.synced) + file.written
+
+    def begin(self, profile: bytes, clock: Clock) -> "WorldJournal":
+        """A journal, newer than all others."""
+        journal = f"j{len(self._files) + 1}"
+        header = JournalHeader(journal=journal, profile=profile.decode())
+        payload = msgspec.json.encode(header)
+        first = Record(RecordKind.HEADER, clock.mono_us(), clock.utc_ns(), payload)
+        file = self._files[journal] = _File()
+        file.synced += MAGIC + encode_record(first)
+        return WorldJournal(self, journal)
+
+    def write(self, journal: str, data: bytes) -> None:
+        """Put `data` behind what is synced, and sync it.
+
+        Raises:
+            OSError: the disk refuses; a part may have been written.
+        """
+        file = self._files[journal]
+        if self._trouble.strikes(JOURNAL_FULL):
+            file.written = data[: self._rng.randrange(len(data))]
+            raise OSError(28, "No space left on device")
+        file.written = data
+        if self._trouble.strikes(JOURNAL_SYNC_FAILED):
+            raise OSError(5, "Input/output error")
+        file.synced += data
+        file.written = b""
+
+    def cut_back(self, journal: str) -> None:
+        """Only what is synced stays."""
+        self._files[journal].written = b""
+
+    def force(self, journal: str, size: int) -> None:
+        """What was written, up to there, is written again and synced; nothing is behind it."""
+        file = self._files[journal]
+        file.synced = (file.synced + file.written)[:size]
+        file.written = b""
+
+    def tear(self, journal: str, data: bytes) -> None:
+        """The writer dies in the midst of a write: any part of it may be there."""
+        self._files[journal].written = data[: self._rng.randrange(len(data))]
+
+    def power_cut(self) -> None:
+        """What was never forced to the disk may be gone, all of it or a part."""
+        for file in self._files.values():
+            file.written = file.written[: self._rng.randrange(len(file.written) + 1)]
+        self.acked = dict(self._noted)
+
+    def sync_notes(self) -> None:
+        """In time the notes get to the disk by themselves."""
+        self._noted = dict(self.acked)
+
+
+class WorldJournal:
+    """An open journal; see `shoe_driver.journal.files.Journal`.
+
+    Args:
+        disk: where it is.
+        journal: its id.
+
+    Attributes:
+        header: its first record.
+        torn: bytes of an unfinished tail that were put aside when it was opened.
+
+    Raises:
+        LogRefused: it is no journal, or it is damaged in its midst.
+    """
+
+    def __init__(self, disk: JournalDisk, journal: str) -> None:
+        self._disk = disk
+        self._dirty = False
+        self._journal = journal
+        self.header, self.size, tail = _survey(disk.content(journal))
+        disk.force(journal, self.size)
+        self.torn = len(tail)
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Store the records: when this returns they are on disk.
+
+        Raises:
+            LogUnwritable: the disk refused them: none of them is stored.
+        """
+        data = b"".join(map(encode_record, records))
+        if self._dirty:
+            self._disk.cut_back(self._journal)
+        self._dirty = True
+        try:
+            self._disk.write(self._journal, data)
+        except OSError as error:
+            reason = f"the raw journal {self._journal} cannot be written: {error.strerror}"
+            raise LogUnwritable(reason) from error
+        self._dirty = False
+        self.size += len(data)
+
+    def records(self) -> Iterator[Record]:
+        """All whole records, the header first."""
+        return RecordReader().feed(self._disk.content(self._journal))
+
+
+def _survey(data: bytes) -> tuple[JournalHeader, int, bytes]:
+    """Header, bytes of whole records, and the unfinished tail."""
+    reader = RecordReader()
+    header: JournalHeader | None = None
+    reason = "a record has no end"
+    try:
+        for record in reader.feed(data):
+            header = header or parse_header(record)
+    except LogRefused as error:
+        reason = str(error)
+    tail = data[reader.position :]
+    if header is None or holds_a_record(tail[1:]):
+        raise LogRefused(f"the journal is damaged: {reason}", reader.position)
+    return header, reader.position, tail

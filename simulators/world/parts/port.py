@@ -1,0 +1,123 @@
+"""The shoe's line without a terminal: it promises what a pseudo-terminal does, and takes no time.
+
+Bytes that are sent while nobody has the other end open are lost; pulling the plug takes the line
+and all that was not read; what is held comes in one burst; another program may have the port, or
+take bytes away.
+"""
+
+from typing import Final
+
+from events.errors import LinkError
+
+__all__ = ["WorldPort"]
+
+_STOLEN: Final = 3  # bytes that a second reader takes at a time
+
+
+class WorldPort:
+    """Both ends of it: the shoe's, and the one that the driver opens.
+
+    Attributes:
+        unheard: what was sent with nobody there since the plug was pulled.
+        occupied: another program has the reader's end.
+        steals: a second reader takes bytes of whatever comes.
+    """
+
+    def __init__(self) -> None:
+        self.unheard = b""
+        self.occupied = False
+        self.steals = False
+        self._terminal = 0  # which one is plugged in; 0 for none
+        self._terminals = 0
+        self._opened = 0  # which one the reader has open
+        self._held: bytes | None = None
+        self._coming = bytearray()
+        self._going = b""
+
+    # ---- the shoe's end ----
+
+    @property
+    def reader_is_there(self) -> bool:
+        """The driver has the other end open."""
+        return self._terminal != 0 and self._opened == self._terminal
+
+    def plug_in(self) -> None:
+        """Offer a fresh line."""
+        self.unplug()
+        self._terminals += 1
+        self._terminal = self._terminals
+
+    def unplug(self) -> None:
+        """Pull the plug: the reader loses the line and what it has not taken."""
+        self._terminal = 0
+        self.unheard = self._going = b""
+        self.steals = self.occupied = False
+        self._coming.clear()
+
+    def hold(self) -> None:
+        """Let nothing through: what is sent waits on the way."""
+        self._held = self._held or b""
+
+    def release(self) -> None:
+        """What waits on the way arrives, all at once."""
+        held, self._held = self._held, None
+        self.write(held or b"")
+
+    def write(self, data: bytes) -> None:
+        """Send `data`."""
+        if self._held is not None:
+            self._held += data
+        elif not self.reader_is_there:
+            self.unheard += data
+        else:
+            self._coming += data[_STOLEN:] if self.steals else data
+
+    @property
+    def answered(self) -> bool:
+        """Whether the driver has written something."""
+        return bool(self._going)
+
+    def received(self) -> bytes:
+        """What the driver has written to the shoe."""
+        taken, self._going = self._going, b""
+        return taken
+
+    # ---- the driver's end ----
+
+    def open(self) -> None:
+        """Take the reader's end.
+
+        Raises:
+            LinkError: there is none, or another program has it.
+        """
+        if not self._terminal or self.occupied:
+            raise LinkError("in use by another program" if self.occupied else "not there")
+        self._opened = self._terminal
+        self._coming.clear()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._opened = 0
+        self._coming.clear()
+
+    @property
+    def readable(self) -> bool:
+        """Whether a read would bring something: bytes, or the news that the line is lost."""
+        return bool(self._coming) or self._opened != self._terminal
+
+    def read(self, most: int) -> bytes:
+        """What has come, at most so many bytes.
+
+        Raises:
+            LinkError: the line is lost.
+        """
+        if not self.reader_is_there:
+            raise LinkError("the line is gone")
+        taken = bytes(self._coming[:most])
+        del self._coming[:most]
+        return taken
+
+    def say(self, data: bytes) -> None:
+        """Write to the shoe."""
+        if self.reader_is_there:
+            self._going += data

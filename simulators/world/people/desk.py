@@ -1,0 +1,143 @@
+"""The people's console and screen, over the world's broker."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from events.commands.play import Answer, Command
+from events.commands.registry import COMMAND_NAMES
+from events.mqtt.bus import BusSettings, Message
+from events.mqtt.topics import Topics
+from simulators.people.console import CATCHING_UP, Console
+from simulators.people.view import TableSeen, TableView
+from simulators.world.parts.broker import Client, Courier
+from simulators.world.parts.clock import MICROSECONDS
+from simulators.world.parts.waiting import FOREVER_US, Waiting
+
+__all__ = ["Desk", "WorldView"]
+
+_ANSWER_US: Final = MICROSECONDS
+_BACK_OFF_US: Final = MICROSECONDS // 20
+# A disk that is full now may not be in a moment: whoever wants something asks again.
+_PASSING: Final = frozenset({CATCHING_UP, "log_unwritable"})
+_NOWHERE: Final = BusSettings("world", 0, "people")
+
+_encoder: Final = msgspec.json.Encoder()
+_answers: Final = msgspec.json.Decoder(Answer)
+_documents: Final = msgspec.json.Decoder(TableSeen)
+
+
+class WorldView(TableView):
+    """The table as people see it; they wait in the world's time.
+
+    Args:
+        waiting: how.
+    """
+
+    def __init__(self, waiting: Waiting) -> None:
+        super().__init__()
+        self._waiting = waiting
+
+    def hear(self, payload: bytes) -> None:
+        """A `state` document; positions never fall."""
+        seen = _documents.decode(payload)
+        if self.seen is None or seen.position >= self.seen.position:
+            self.seen = seen
+
+    async def until(self, holds: Callable[[TableSeen], bool]) -> TableSeen:
+        """See `TableView.until`."""
+        seen = await self._within(holds, FOREVER_US)
+        assert seen is not None  # noqa: S101 - there is no limit
+        return seen
+
+    async def within(self, holds: Callable[[TableSeen], bool], limit_s: float) -> TableSeen | None:
+        """See `TableView.within`."""
+        return await self._within(holds, round(limit_s * MICROSECONDS))
+
+    async def _within(self, holds: Callable[[TableSeen], bool], limit_us: int) -> TableSeen | None:
+        def came() -> bool:
+            return self.seen is not None and holds(self.seen)
+
+        return self.seen if await self._waiting.until(came, limit_us) else None
+
+
+class Desk(Console):
+    """Several users' requests, asked again until they are answered.
+
+    Args:
+        topics: the table.
+        users: whose answers to listen for.
+        courier: the broker.
+        waiting: how people wait.
+        view: the screen beside it.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        users: Sequence[str],
+        courier: Courier,
+        waiting: Waiting,
+        view: WorldView,
+    ) -> None:
+        super().__init__(_NOWHERE, topics, users)
+        self.client = Client(courier, (topics.state, *map(topics.response, users)))
+        self._state = topics.state
+        self._waiting, self._view = waiting, view
+        self._came: dict[str, list[Answer]] = {}
+
+    @property
+    def wakes_us(self) -> int:
+        """Never: it only listens."""
+        return FOREVER_US
+
+    @property
+    def busy(self) -> bool:
+        """Whether something has come."""
+        return bool(self.client.inbox)
+
+    def work(self) -> None:
+        """Take what has come."""
+        newest: bytes | None = None
+        while self.client.inbox:
+            message: Message = self.client.inbox.popleft()
+            if message.topic == self._state:
+                newest = message.payload
+            else:
+                self._hear_answer(message.payload)
+        if newest is not None:
+            self._view.hear(newest)
+
+    def connect(self) -> None:
+        """The broker is there."""
+        self.client.connect()
+
+    def disconnected(self) -> None:
+        """The broker is gone."""
+
+    def post(self, user: str, command: Command) -> bool:
+        """Ask, and wait for nothing."""
+        topic = self._topics.request(user, COMMAND_NAMES[type(command)])
+        return self.client.post(topic, _encoder.encode(command))
+
+    async def request(self, user: str, command: Command) -> Answer:
+        """See `Console.request`."""
+        answers = self._came[command.transaction] = []
+        try:
+            while True:
+                taken = self.post(user, command)
+                patience = _ANSWER_US if taken else _BACK_OFF_US
+                if await self._waiting.until(lambda: bool(answers), patience):
+                    answer = answers.pop()
+                    if answer.code not in _PASSING:
+                        return answer
+                    await self._waiting.pause(_BACK_OFF_US)
+                self.resent += 1
+        finally:
+            del self._came[command.transaction]
+
+    def _hear_answer(self, payload: bytes) -> None:
+        answer = _answers.decode(payload)
+        if (waiting := self._came.get(answer.transaction)) is not None:
+            waiting.append(answer)

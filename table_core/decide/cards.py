@@ -1,0 +1,241 @@
+"""Commands about cards that went wrong: unread, misread, missed, in excess, misaligned. Pure."""
+
+from collections.abc import Callable
+from typing import Final
+
+from events.cards import Hand
+from events.commands.play import (
+    CorrectCard,
+    EnterCard,
+    MarkUnreadable,
+    Realign,
+    Refusal,
+    ResolveIrregularity,
+)
+from events.types.irregularities import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CoupRealigned,
+    ExcessCardResolved,
+    ExcessOutcome,
+    IrregularityRecorded,
+)
+from events.types.table import TableEvent
+from table_core.decide.coup_resolution import EXCESS_MISMATCH, conclude, judge_cards
+from table_core.decide.decision import Context, Draft
+from table_core.refusals import Decision, refuse
+from table_core.state.coup import Phase, allows
+from table_core.state.dealing import due_places
+from table_core.state.shoe import face_told, times_seen
+from table_core.state.shoe_of_card import is_aside, shoe_of_excess, shoe_of_place
+from table_core.state.table import Coup, DealtCard, TableState
+
+__all__ = [
+    "EXCESS_CARD",
+    "RECORDED_KINDS",
+    "correct_card",
+    "enter_card",
+    "mark_unreadable",
+    "realign",
+    "resolve_irregularity",
+]
+
+EXCESS_CARD: Final = "excess_card"
+RECORDED_KINDS: Final = frozenset(
+    {
+        "card_to_wrong_hand",
+        "too_few_cards",
+        "shoe_fault",
+        "late_wager",
+        "limit_breach",
+        "other",
+    }
+)
+"""Irregularities that change no card and no money: put right by hand, and recorded."""
+
+
+def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> Decision:
+    """A face that was read is not trusted: it must be entered."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CardMarkedUnreadable.TYPE):
+        return _wrong_phase("nothing_to_mark", state)
+    dealt = _at(coup, command.hand, command.number)
+    if dealt is None or dealt.card is None:
+        return refuse("no_such_card", f"no face is known at {_place(command)}")
+    return _needs_reason(command.reason) or (
+        CardMarkedUnreadable(
+            coup=coup.id,
+            hand=command.hand,
+            number=command.number,
+            was=dealt.card,
+            reason=command.reason,
+        ),
+    )
+
+
+def enter_card(state: TableState, command: EnterCard, context: Context) -> Decision:
+    """The face of a card that was not read, or of one that never was told of and is due."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CardEntered.TYPE):
+        return _wrong_phase("nothing_to_enter", state)
+    dealt = _at(coup, command.hand, command.number)
+    if dealt is not None and dealt.card is not None:
+        return refuse("card_known", f"{_place(command)} is {dealt.card}; correct it instead")
+    due = {(place.hand, place.number) for place in due_places(coup)}
+    if dealt is None and (command.hand, command.number) not in due:
+        return refuse("not_due", f"no card is due at {_place(command)}")
+    refusal = _needs_reason(command.reason) or _too_many(state, command)
+    if refusal:
+        return refusal
+    return _judged(
+        state,
+        context,
+        CardEntered(
+            coup=coup.id,
+            hand=command.hand,
+            number=command.number,
+            card=command.face,
+            reason=command.reason,
+        ),
+    )
+
+
+def correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
+    """Another face for a card, before the settlement; the coup is judged again."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CardCorrected.TYPE):
+        return _wrong_phase("nothing_to_correct", state)
+    dealt = _at(coup, command.hand, command.number)
+    if dealt is None or dealt.card is None:
+        return refuse("no_such_card", f"no face is known at {_place(command)}")
+    if dealt.card is command.face:
+        return refuse("same_card", f"{_place(command)} is {command.face} already")
+    refusal = _needs_reason(command.reason) or _too_many(state, command)
+    if refusal:
+        return refusal
+    return _judged(
+        state,
+        context,
+        CardCorrected(
+            coup=coup.id,
+            hand=command.hand,
+            number=command.number,
+            was=dealt.card,
+            card=command.face,
+            reason=command.reason,
+        ),
+    )
+
+
+def realign(state: TableState, command: Realign, context: Context) -> Decision:
+    """A person vouches for the cards as they stand; the coup goes on from there."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, CoupRealigned.TYPE):
+        return _wrong_phase("nothing_to_realign", state)
+    refusal = _needs_reason(command.reason)
+    if refusal:
+        return refusal
+    return _judged(state, context, CoupRealigned(coup=coup.id, reason=command.reason))
+
+
+def resolve_irregularity(
+    state: TableState, command: ResolveIrregularity, context: Context
+) -> Decision:
+    """The way out of an excess card by the house's policy; other kinds are put on record."""
+    refusal = _needs_reason(command.reason)
+    if refusal:
+        return refusal
+    if command.kind in RECORDED_KINDS:
+        coup = state.coup.id if state.coup and state.in_progress else None
+        return (IrregularityRecorded(coup=coup, kind=command.kind, reason=command.reason),)
+    if command.kind != EXCESS_CARD:
+        known = ", ".join(sorted({EXCESS_CARD, *RECORDED_KINDS}))
+        return refuse("unknown_irregularity", f"{command.kind!r}; there are {known}")
+    if state.phase is not Phase.HELD:
+        return refuse("nothing_to_resolve", f"no coup is held in phase {state.phase.value}")
+    return _resolve_excess_card(Draft(state), command, context)
+
+
+def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Context) -> Decision:
+    if command.seen is None:
+        return refuse("seen_required", "say whether the table has seen the card's face")
+    procedure = context.rulebook_of(draft.coup).procedure
+    outcome = _OUTCOMES[procedure.excess](command.seen)
+    if outcome is None:
+        draft.void(context, command.reason)
+        return draft.done
+    gone = _gone(draft.state) if outcome != "burned" else None
+    draft.emit(
+        ExcessCardResolved(
+            coup=draft.coup.id,
+            seen=command.seen,
+            outcome="burned" if gone else outcome,
+            reason=command.reason,
+        )
+    )
+    if gone:
+        reason = f"by the policy it was to be {_MEANT[outcome]}, and {gone}"
+        draft.emit(IrregularityRecorded(coup=draft.coup.id, kind=EXCESS_MISMATCH, reason=reason))
+    conclude(draft, context)
+    return draft.done
+
+
+# House rule 17: a hidden card is carried over, a seen one is shown in a dummy coup; or, by policy,
+# every one is burned, or voids the coup.
+_OUTCOMES: Final[dict[str, Callable[[bool], ExcessOutcome | None]]] = {
+    "carry": lambda seen: "dummy" if seen else "carried",
+    "burn": lambda _: "burned",
+    "void": lambda _: None,
+}
+
+
+_MEANT: Final[dict[ExcessOutcome, str]] = {
+    "carried": "carried over",
+    "dummy": "shown in a dummy coup",
+    "burned": "burned",
+}
+
+
+def _gone(state: TableState) -> str | None:
+    """Why the excess card cannot be any coup's first card; None where it can."""
+    if state.coup is not None and state.coup.excess == "taken_out":
+        return "the shoe has taken it out of play"
+    shoe = shoe_of_excess(state)
+    if state.shoe is not None and shoe.id != state.shoe.id:
+        return f"its shoe {shoe.id} was replaced"
+    return None
+
+
+def _judged(state: TableState, context: Context, event: TableEvent) -> Decision:
+    """What a person has changed about the cards, and what follows from them then."""
+    draft = Draft(state)
+    draft.emit(event)
+    judge_cards(draft, context)
+    return draft.done
+
+
+def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:
+    return next((d for d in coup.cards if (d.hand, d.number) == (hand, number)), None)
+
+
+def _too_many(state: TableState, command: EnterCard | CorrectCard) -> Refusal | None:
+    face, place = command.face, (command.hand, command.number)
+    shoe = shoe_of_place(state, *place)
+    if times_seen(shoe, face) < shoe.decks or face_told(shoe, *place) is face:
+        return None
+    if is_aside(state, *place, face) and shoe.extra and shoe.extra.face is face:
+        return None  # it was counted when it was drawn outside the game
+    return refuse("too_many_copies", f"all {shoe.decks} copies of {face} have been seen")
+
+
+def _needs_reason(reason: str) -> Refusal | None:
+    return None if reason.strip() else refuse("reason_required", "say why")
+
+
+def _wrong_phase(code: str, state: TableState) -> Refusal:
+    return refuse(code, f"not in phase {state.phase.value}")
+
+
+def _place(command: EnterCard | CorrectCard | MarkUnreadable) -> str:
+    return f"{command.hand.value} {command.number}"

@@ -1,0 +1,323 @@
+"""Commands about the table's chips: float, fills, credits, counts, the drop. Pure.
+
+None of them touches a coup. A count is taken between coups, when no chip is on its way.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from events.commands.chips import (
+    ChipCommand,
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
+from events.commands.play import Refusal
+from events.money import MAX_STAKE
+from events.types.chips import (
+    ChipMove,
+    ChipsCorrected,
+    ChipsCounted,
+    ChipsCredited,
+    ChipsFilled,
+    DropCounted,
+    FloatClosed,
+    FloatOpened,
+    Pieces,
+    amount_of,
+)
+from table_core.decide.decision import Context
+from table_core.refusals import Decision, first_of, refuse
+from table_core.state.floats import MOST_SLIPS, TableFloat
+from table_core.state.table import TableState
+
+__all__ = [
+    "close_float",
+    "correct_chips",
+    "count_chips",
+    "count_drop",
+    "credit",
+    "fill",
+    "open_float",
+]
+
+_FLOAT_ID: Final = re.compile(r"[0-9]{8}-[0-9]{2}", re.ASCII)
+_MOST_PIECES: Final = 1_000_000  # of one denomination: ten racks a thousand times over
+_MOST_ROWS: Final = 16  # denominations in one tray
+_SIGNATURES: Final = range(2, 9)  # two at least: nobody counts alone
+_LONGEST: Final = 64  # a number or a reference is a key, not a text
+
+
+def open_float(state: TableState, command: OpenFloat, context: Context) -> Decision:
+    """The table takes over a counted tray."""
+    last = state.floats[-1] if state.floats else None
+    currency = context.rulebook.currency
+    refusal = _busy(state) or first_of(
+        (
+            last is not None and last.open,
+            "float_open",
+            f"close float {last.id if last else ''} before opening another",
+        ),
+        (
+            not _FLOAT_ID.fullmatch(command.float_id),
+            "invalid_float",
+            f"{command.float_id!r} is no float id; write YYYYMMDD-NN",
+        ),
+        (
+            last is not None and command.float_id <= last.id,
+            "float_known",
+            f"float ids rise, and {last.id if last else ''} has been opened already",
+        ),
+        (
+            command.currency != currency,
+            "wrong_currency",
+            f"this table is played in {currency}, not in {command.currency!r}",
+        ),
+    )
+    refusal = refusal or _faults(command, command.chips, context, least=0)
+    return refusal or (
+        FloatOpened(
+            float_id=command.float_id,
+            currency=command.currency,
+            chips=command.chips,
+            amount=amount_of(command.chips),
+            signed=command.signed,
+        ),
+    )
+
+
+def fill(state: TableState, command: Fill, context: Context) -> Decision:
+    """The cage brought chips."""
+    return _moved(state, command, context, ChipsFilled)
+
+
+def credit(state: TableState, command: Credit, context: Context) -> Decision:
+    """Chips went back to the cage."""
+    return _moved(state, command, context, ChipsCredited)
+
+
+def _moved(
+    state: TableState,
+    command: Fill | Credit,
+    context: Context,
+    fact: type[ChipsFilled | ChipsCredited],
+) -> Decision:
+    """Chips went by a slip, one way or the other."""
+    found = _open(state)
+    if isinstance(found, Refusal):
+        return found
+    return _slip_faults(state, found, command, context) or (
+        fact(
+            float_id=found.id,
+            slip=command.slip,
+            reference=command.reference,
+            chips=command.chips,
+            amount=amount_of(command.chips),
+            signed=command.signed,
+        ),
+    )
+
+
+def count_chips(state: TableState, command: CountChips, context: Context) -> Decision:
+    """The tray was counted between opening and closing."""
+    found = _open(state)
+    if isinstance(found, Refusal):
+        return found
+    return (
+        _busy(state)
+        or _faults(command, command.chips, context, least=0)
+        or (
+            ChipsCounted(
+                float_id=found.id,
+                occasion=command.occasion,
+                chips=command.chips,
+                amount=amount_of(command.chips),
+                signed=command.signed,
+            ),
+        )
+    )
+
+
+def close_float(state: TableState, command: CloseFloat, context: Context) -> Decision:
+    """The tray was counted a last time."""
+    found = _open(state)
+    if isinstance(found, Refusal):
+        return found
+    return (
+        _busy(state)
+        or _faults(command, command.chips, context, least=0)
+        or (
+            FloatClosed(
+                float_id=found.id,
+                chips=command.chips,
+                amount=amount_of(command.chips),
+                signed=command.signed,
+            ),
+        )
+    )
+
+
+def count_drop(state: TableState, command: CountDrop, _: Context) -> Decision:
+    """The count room has counted a box, for the first time or, with a reason, again."""
+    found = _known(state, command.float_id)
+    if isinstance(found, Refusal):
+        return found
+    amount, reason = amount_of(command.notes), command.reason.strip()
+    was = next((each[1] for each in found.drops if each[0] == command.box), None)
+    refusal = first_of(
+        (not _is_key(command.box), "invalid_box", f"a box's number has 1 to {_LONGEST} characters"),
+        (
+            was is not None and not reason,
+            "box_counted",
+            f"box {command.box} came to {was}; say why it is counted again",
+        ),
+        (was is None and bool(reason), "unknown_box", f"box {command.box} was not counted before"),
+        (was == amount, "changes_nothing", f"box {command.box} came to {was} before"),
+    )
+    refusal = refusal or _row_faults(command.notes, unit=1, least=1) or _unsigned(command)
+    return refusal or (
+        DropCounted(
+            float_id=found.id,
+            box=command.box,
+            notes=command.notes,
+            amount=amount,
+            was=was or 0,
+            reason=reason,
+            signed=command.signed,
+        ),
+    )
+
+
+def correct_chips(state: TableState, command: CorrectChips, context: Context) -> Decision:
+    """A count or a slip is put right, or a slip is void."""
+    found = _known(state, command.float_id)
+    if isinstance(found, Refusal):
+        return found
+    was = found.recorded(command.move, command.slip)
+    if was is None:
+        what = f"{command.move} {command.slip}".strip()
+        return refuse("nothing_to_correct", f"float {found.id} has no {what}")
+    counted = command.move in {"opening", "closing"}
+    refusal = first_of(
+        (not command.reason.strip(), "reason_required", "say why it is corrected"),
+        (sorted(was, key=_by_size) == sorted(command.chips, key=_by_size), "changes_nothing",
+         "that is what is recorded"),
+    )  # fmt: skip
+    if not refusal:
+        unit = context.rulebook.unit
+        refusal = _row_faults(command.chips, unit=unit, least=0 if counted else 1)
+    refusal = refusal or (_no_rows(command.chips) if counted else None) or _unsigned(command)
+    return refusal or (
+        ChipsCorrected(
+            float_id=found.id,
+            move=command.move,
+            slip=command.slip,
+            chips=command.chips,
+            amount=amount_of(command.chips),
+            was=amount_of(was),
+            reason=command.reason,
+            signed=command.signed,
+        ),
+    )
+
+
+# ---- which float ----
+
+
+def _open(state: TableState) -> TableFloat | Refusal:
+    if not state.floats:
+        return refuse("no_float", "open a float first")
+    last = state.floats[-1]
+    if not last.open:
+        return refuse("float_closed", f"float {last.id} is closed; open the next one")
+    return last
+
+
+def _known(state: TableState, float_id: str) -> TableFloat | Refusal:
+    for each in state.floats:
+        if each.id == float_id:
+            return each
+    known = ", ".join(each.id for each in state.floats) or "none"
+    return refuse("unknown_float", f"no float {float_id!r} is remembered; known: {known}")
+
+
+def _busy(state: TableState) -> Refusal | None:
+    if state.in_progress:
+        return refuse("coup_in_progress", "chips are counted between coups")
+    return None
+
+
+# ---- what is said of it ----
+
+
+def _faults(
+    command: ChipCommand, chips: Sequence[Pieces], context: Context, *, least: int
+) -> Refusal | None:
+    return (
+        _no_rows(chips)
+        or _row_faults(chips, unit=context.rulebook.unit, least=least)
+        or _unsigned(command)
+    )
+
+
+def _no_rows(chips: Sequence[Pieces]) -> Refusal | None:
+    return None if chips else refuse("no_chips", "say how many pieces of which denomination")
+
+
+def _row_faults(chips: Sequence[Pieces], *, unit: int, least: int) -> Refusal | None:
+    if len(chips) > _MOST_ROWS:
+        return refuse("invalid_denomination", f"a tray has {_MOST_ROWS} denominations at the most")
+    seen: set[int] = set()
+    for each in chips:
+        if each.denomination < 1 or each.denomination % unit or each.denomination in seen:
+            text = f"{each.denomination} is said twice, or is no positive multiple of {unit}"
+            return refuse("invalid_denomination", text)
+        if not least <= each.pieces <= _MOST_PIECES:
+            text = f"{each.pieces} pieces of {each.denomination}: {least} to {_MOST_PIECES}"
+            return refuse("invalid_pieces", text)
+        seen.add(each.denomination)
+    if amount_of(chips) > MAX_STAKE:
+        return refuse("invalid_pieces", f"they come to more than {MAX_STAKE}")
+    return None
+
+
+def _slip_faults(
+    state: TableState, found: TableFloat, command: Fill | Credit, context: Context
+) -> Refusal | None:
+    move: ChipMove = "fill" if isinstance(command, Fill) else "credit"
+    used = any(each.recorded(move, command.slip) is not None for each in state.floats)
+    refusal = first_of(
+        (
+            not _is_key(command.slip) or len(command.reference) > _LONGEST,
+            "invalid_slip",
+            f"a slip's number has 1 to {_LONGEST} characters, the cage's reference no more",
+        ),
+        (used, "slip_used", f"{move} slip {command.slip} was used before"),
+        (
+            len(found.slips) >= MOST_SLIPS,
+            "too_many_slips",
+            f"float {found.id} has {MOST_SLIPS} slips; close it and open the next",
+        ),
+    )
+    return refusal or _faults(command, command.chips, context, least=1)
+
+
+def _unsigned(command: ChipCommand) -> Refusal | None:
+    signed = command.signed
+    if len(signed) in _SIGNATURES and len(set(signed)) == len(signed) and all(map(_is_key, signed)):
+        return None
+    text = f"{_SIGNATURES.start} to {_SIGNATURES.stop - 1} people sign, by the house's references"
+    return refuse("signatures_required", text)
+
+
+def _is_key(text: str) -> bool:
+    return 1 <= len(text) <= _LONGEST and text == text.strip()
+
+
+def _by_size(each: Pieces) -> tuple[int, int]:
+    return (each.denomination, each.pieces)

@@ -1,0 +1,67 @@
+"""Commands about commission that was marked: collected, given up, recovered. Pure."""
+
+from collections.abc import Sequence
+
+from events.commands.play import CollectCommission, MarkUncollected, RecoverCommission, Refusal
+from events.types.commission import (
+    CommissionCollected,
+    CommissionRecovered,
+    CommissionUncollected,
+    SeatAmount,
+)
+from table_core.decide.decision import Context
+from table_core.refusals import Decision
+from table_core.state.table import TableState
+
+__all__ = ["collect_commission", "mark_uncollected", "recover_commission"]
+
+
+def collect_commission(state: TableState, command: CollectCommission, _: Context) -> Decision:
+    """One seat or all have paid what they owe, or a part of it."""
+    owed = state.commission.outstanding
+    if command.seat is None:
+        if command.amount is not None:
+            return Refusal(code="invalid_amount", text="an amount belongs to one seat; name it")
+        if not owed:
+            return _nothing("outstanding")
+        return (CommissionCollected(method="paid", amounts=owed),)
+    amounts = _of_seat(owed, command.seat, command.amount, "outstanding")
+    if isinstance(amounts, Refusal):
+        return amounts
+    return (CommissionCollected(method="paid", amounts=amounts),)
+
+
+def mark_uncollected(state: TableState, command: MarkUncollected, _: Context) -> Decision:
+    """All that a seat owes is given up for now, with the reason."""
+    if not command.reason.strip():
+        return Refusal(code="reason_required", text="say why it cannot be collected")
+    amounts = _of_seat(state.commission.outstanding, command.seat, None, "outstanding")
+    if isinstance(amounts, Refusal):
+        return amounts
+    return (CommissionUncollected(amounts=amounts, reason=command.reason),)
+
+
+def recover_commission(state: TableState, command: RecoverCommission, _: Context) -> Decision:
+    """A seat has paid what had been given up, or a part of it."""
+    given_up = state.commission.uncollected
+    amounts = _of_seat(given_up, command.seat, command.amount, "uncollected")
+    if isinstance(amounts, Refusal):
+        return amounts
+    return (CommissionRecovered(amounts=amounts),)
+
+
+def _of_seat(
+    owed: Sequence[SeatAmount], seat: int, amount: int | None, what: str
+) -> tuple[SeatAmount, ...] | Refusal:
+    """The amount of one seat, not more than it owes."""
+    due = next((each.amount for each in owed if each.seat == seat), 0)
+    if not due:
+        return _nothing(what)
+    if amount is not None and not 0 < amount <= due:
+        text = f"{amount} is not between 1 and the {due} {what} of seat {seat}"
+        return Refusal(code="invalid_amount", text=text)
+    return (SeatAmount(seat=seat, amount=due if amount is None else amount),)
+
+
+def _nothing(what: str) -> Refusal:
+    return Refusal(code=f"nothing_{what}", text=f"no commission is {what} there")

@@ -1,0 +1,168 @@
+"""What follows from the cards on the table: contradictions, completion, result, settlement. Pure.
+
+Both the shoe's reports and people's corrections end here, so that a coup is judged in one way
+however its cards became known.
+"""
+
+from typing import Final
+
+from events.cards import Winner
+from events.types.irregularities import ExcessCardDrawn
+from events.types.shoe_reports import DeviceResult
+from events.types.table import (
+    AlarmRaised,
+    CoupMisaligned,
+    DealCompleted,
+    ResultConfirmed,
+    ResultDisputed,
+)
+from table_core.decide.decision import Context, Draft
+from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
+from table_core.state.coup import Phase, allows
+from table_core.state.dealing import INITIAL_CARDS, completion, contradiction, due_places
+
+__all__ = [
+    "EXCESS_MISMATCH",
+    "conclude",
+    "hold_for_excess",
+    "judge_cards",
+    "misalign",
+    "raise_alarm",
+    "settle_first_phase",
+    "tell_of_excess",
+]
+
+EXCESS_MISMATCH: Final = "excess_card_mismatch"
+"""The shoe has done something else with an excess card than the house's policy says."""
+_TWO_CARDS: Final = 2
+_BANKER_SIX: Final = 6
+
+
+def judge_cards(draft: Draft, context: Context) -> None:
+    """After a card, a face or a correction: contradictions, first phase, completion, result."""
+    if draft.state.phase is not Phase.DEALING:
+        return
+    wrong = contradiction(draft.coup)
+    if wrong:
+        misalign(draft, "position_contradicts_draw_table", wrong)
+        return
+    settle_first_phase(draft, context)
+    completed = completion(draft.coup)
+    if completed is None:
+        _misalign_if_the_excess_was_due(draft)
+        return
+    draft.emit(completed)
+    if draft.coup.excess_open:
+        hold_for_excess(draft)
+        return
+    conclude(draft, context)
+
+
+def conclude(draft: Draft, context: Context) -> None:
+    """Settle a complete deal where the result may be paid; hold it where the shoe disagrees."""
+    coup = draft.coup
+    if coup.phase is not Phase.COMPLETE or coup.completed is None:
+        return
+    if not context.result_required:
+        draft.emit(ResultConfirmed(coup=coup.id, by="last_card"))
+        draft.settle(context, LAST_PHASE)
+        return
+    device = coup.device_result
+    if device is None:
+        return
+    differences = _differences(coup.completed, device)
+    if differences:
+        draft.emit(
+            ResultDisputed(
+                coup=coup.id,
+                ours=coup.completed.winner,
+                device=device.winner,
+                detail="; ".join(differences),
+            )
+        )
+        return
+    draft.emit(ResultConfirmed(coup=coup.id, by="device"))
+    draft.settle(context, LAST_PHASE)
+
+
+def hold_for_excess(draft: Draft) -> None:
+    """A card was drawn when none was due: held until a person says whether the table saw it."""
+    draft.emit(ExcessCardDrawn(coup=draft.coup.id))
+    tell_of_excess(draft)
+
+
+def tell_of_excess(draft: Draft) -> None:
+    """The alarm of a card in excess, with what is known of it now."""
+    coup = draft.coup
+    if coup.phase is Phase.HELD:
+        then = "say whether the table has seen it"
+    else:
+        then = "put it aside; when the faces are known it is judged whether one was due"
+    text = f"coup {coup.id}: a card was drawn outside the game; {then}"
+    if coup.excess == "taken_out":
+        text = f"{text} (the shoe has taken it out of play: it is burned)"
+    raise_alarm(draft, "excess_card", text, coup.id)
+
+
+def misalign(draft: Draft, reason: str, detail: str) -> None:
+    """The coup cannot be vouched for, where it is in a phase in which that can be."""
+    if allows(draft.state.phase, CoupMisaligned.TYPE):
+        draft.emit(CoupMisaligned(coup=draft.coup.id, reason=reason, detail=detail))
+
+
+def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> None:
+    """Something needs a person."""
+    draft.emit(AlarmRaised(alarm=name, text=text, coup=coup))
+
+
+def _misalign_if_the_excess_was_due(draft: Draft) -> None:
+    """A card drawn outside the game that our draw table wants in a hand is no overdraw."""
+    coup = draft.coup
+    if not coup.excess_open:
+        return
+    places = due_places(coup)
+    if places and all(dealt.card is not None for dealt in coup.cards):
+        detail = f"a card was drawn outside the game where {places[0]} was due"
+        misalign(draft, "excess_card_was_due", detail)
+
+
+def settle_first_phase(draft: Draft, context: Context) -> None:
+    """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
+    coup = draft.coup
+    if len(coup.cards) < INITIAL_CARDS:
+        return
+    first_cards = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
+    if len(first_cards) < INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
+        return
+    paid = coup.settlement(INITIAL_PHASE) is not None
+    rulebook = context.rulebook_of(coup)
+    if paid or any(rulebook.phase_of(w.bet) == INITIAL_PHASE for w in coup.wagers):
+        draft.settle(context, INITIAL_PHASE)
+
+
+def _differences(ours: DealCompleted, device: DeviceResult) -> list[str]:
+    """Where the device's own result is another than ours.
+
+    A device that does not tell a winning six apart reports plain Banker: that is no difference.
+    A six that is none is one.
+    """
+    player_pair = ours.player[0].rank == ours.player[1].rank
+    banker_pair = ours.banker[0].rank == ours.banker[1].rank
+    our_six = ours.winner is Winner.BANKER and ours.banker_total == _BANKER_SIX
+    compared: tuple[tuple[str, str | bool, str | bool], ...] = (
+        ("winner", ours.winner.value, device.winner),
+        ("Player pair", player_pair, device.player_pair),
+        ("Banker pair", banker_pair, device.banker_pair),
+        ("Banker with six", our_six and device.banker_six, device.banker_six),
+    )
+    return [
+        f"{what}: the table says {_word(mine)}, the shoe {_word(its)}"
+        for what, mine, its in compared
+        if mine != its
+    ]
+
+
+def _word(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value

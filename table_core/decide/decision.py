@@ -1,0 +1,245 @@
+"""One decision in the making: what it may know, and the events it has collected so far."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.errors import OurBug
+from events.types.commission import CommissionPrepaid, CommissionReturned
+from events.types.table import (
+    AlarmRaised,
+    BettingClosed,
+    BettingOpened,
+    CoupSettled,
+    CoupVoided,
+    Refund,
+    Settlement,
+    ShoeEnded,
+    TableEvent,
+    Wager,
+)
+from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
+from table_core.fold.dispatch import Folded, fold
+from table_core.rules.commission import laid_for, settlement_facts
+from table_core.rules.placement import unsupported
+from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
+from table_core.rules.settlement import Capped, settle_with_caps
+from table_core.state.corrected_coup import (
+    known_faces,
+    next_settlement,
+    outcome_for,
+    same_settlement,
+    voided_again,
+)
+from table_core.state.shoe import ShoeView
+from table_core.state.shoe_audit import audit_shoe
+from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.table import Coup, TableState
+
+__all__ = ["Context", "Draft", "Hands"]
+
+Hands = tuple[tuple[Card, ...], tuple[Card, ...]]
+"""Player's faces and Banker's."""
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """What a decision may know beside the state.
+
+    Args:
+        table: the table's id, first part of every settlement id.
+        rulebook: the rulebook in force.
+        user: who asks, empty where the shoe speaks; first part of every wager's id, because a
+            transaction is one user's own.
+        result_required: the wire profile brings the shoe's own result, and it is waited for.
+        caught_up: everything the driver has numbered has been appended.
+        library: other rulebooks by which a coup can be judged once that is corrected.
+        recalled: the table as it left a shoe of before, where a command is about a coup of that.
+    """
+
+    table: str
+    rulebook: Rulebook
+    user: str = ""
+    result_required: bool = True
+    caught_up: bool = True
+    library: tuple[Rulebook, ...] = ()
+    recalled: TableState | None = None
+
+    def rulebook_of(self, coup: Coup) -> Rulebook:
+        """The rulebook that a coup in progress pins: the one in force, unless that was corrected.
+
+        Raises:
+            OurBug: it is not at hand; the shell must not have started.
+        """
+        for book in (self.rulebook, *self.library):
+            if book.hash == coup.rulebook_hash:
+                return book
+        raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, which is not at hand")
+
+
+class Draft:
+    """Collects the events of one decision and folds them as it goes.
+
+    It is mutable, and never leaves the decision that made it.
+    """
+
+    def __init__(self, state: TableState) -> None:
+        self.state = state
+        self.events: list[TableEvent] = []
+        self._before = state
+
+    def emit(self, event: TableEvent) -> None:
+        """Add `event`; the state moves on."""
+        self.state = fold(self.state, event)
+        self.events.append(event)
+
+    @property
+    def done(self) -> Folded:
+        """All events of the decision, and what the table becomes by them."""
+        return Folded(self.events, self._before, self.state)
+
+    @property
+    def coup(self) -> Coup:
+        """The coup of the state as drafted."""
+        if self.state.coup is None:
+            raise OurBug("a coup was asked for before the first coup")
+        return self.state.coup
+
+    @property
+    def shoe(self) -> ShoeView:
+        """The shoe of the state as drafted."""
+        if self.state.shoe is None:
+            raise OurBug("a shoe was asked for before the first shoe")
+        return self.state.shoe
+
+    def open_coup(self, context: Context, *, wagerless: bool = False) -> None:
+        """Begin the next coup of the shoe on the table."""
+        shoe = self.shoe
+        self.emit(
+            BettingOpened(
+                coup=f"{shoe.id}/{shoe.coups + 1}",
+                rulebook=context.rulebook.id,
+                rulebook_hash=context.rulebook.hash,
+                wagerless=wagerless,
+            )
+        )
+        if not shoe.burn_recorded and context.rulebook.procedure.burn != "none":
+            text = f"no burn of shoe {shoe.id} was reported; record what became of it"
+            if all(alarm.name != BURN_ALARM for alarm in self.state.alarms):
+                self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
+
+    def settle(self, context: Context, phase: int, *, hands: Hands | None = None) -> None:
+        """Settle one phase of the coup by the rulebook it pinned, or settle it again.
+
+        What is in force already is not issued again.
+
+        Args:
+            context: the table and its rulebook.
+            phase: which.
+            hands: the faces of Player and Banker, where not those that are known now.
+        """
+        coup, rulebook = self.coup, context.rulebook_of(self.coup)
+        player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
+        outcome = outcome_for(phase, player, banker)
+        lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
+        settlement = next_settlement(context.table, coup, phase, outcome, lines)
+        if same_settlement(coup.settlement(phase), settlement):
+            return
+        self._issue(context, settlement)
+        self.emit_caps(settlement, cuts)
+        self._end_shoe_after_its_last_coup()
+
+    def emit_caps(self, settlement: Settlement, cuts: Sequence[Capped]) -> None:
+        """Which aggregate maxima cut what of a settlement."""
+        for cut in cuts:
+            self.emit(_capped(settlement, cut))
+
+    def _issue(self, context: Context, settlement: Settlement) -> None:
+        before = self.coup.settlement(settlement.phase)
+        self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
+        book = self.state.commission
+        rulebook = context.rulebook_of(self.coup)
+        for fact in settlement_facts(rulebook, book, settlement, reversed_=before):
+            self.emit(fact)
+
+    def _take_back_first_phase(self, context: Context) -> None:
+        """A void that leaves nothing: the paid phase's stakes go back as well."""
+        if context.rulebook_of(self.coup).procedure.void_after_phase_one == "keep":
+            return
+        settlement = voided_again(context.table, self.coup, INITIAL_PHASE)
+        if settlement is not None:
+            self._issue(context, settlement)
+
+    def close_betting(self, context: Context, *, by: str) -> None:
+        """No more wagers; what the rulebook takes in advance lies beside them now."""
+        self._void_unsupported(context)
+        coup = self.coup
+        self.emit(BettingClosed(coup=coup.id, by=by))
+        laid = laid_for(context.rulebook, coup.wagers)
+        if laid:
+            self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
+
+    def _void_unsupported(self, context: Context) -> None:
+        """A side bet without the wager it needs goes back, now that the set is whole."""
+        coup = self.coup
+        lacks = unsupported(context.rulebook, coup.wagers, coup.standing)
+        needs = zip(coup.wagers, lacks, strict=True)
+        lacking = [(wager, refusal) for wager, refusal in needs if refusal is not None]
+        if lacking:
+            refunds = tuple(_refund(wager) for wager, _ in lacking)
+            code = lacking[0][1].code
+            self.emit(WagersVoided(coup=coup.id, code=code, refunds=refunds))
+
+    def void(self, context: Context, reason: str) -> None:
+        """The coup does not count: stakes not yet settled go back, and what was laid."""
+        self._take_back_first_phase(context)
+        coup, rulebook = self.coup, context.rulebook_of(self.coup)
+        refunds = tuple(
+            _refund(wager)
+            for wager in coup.wagers
+            if rulebook.phase_of(wager.bet) not in coup.settled
+        )
+        self.emit(CoupVoided(coup=coup.id, reason=reason, refunds=refunds))
+        laid = self.state.commission.laid
+        if laid:
+            self.emit(CommissionReturned(coup=coup.id, amounts=laid))
+        self._end_shoe_after_its_last_coup()
+
+    def end_shoe(self, reason: str, *, audited: bool = True) -> None:
+        """No more coups come from the shoe; its audit goes with it, or waits for its last coup."""
+        shoe = self.shoe
+        self.emit(ShoeEnded(shoe=shoe.id, reason=reason))
+        if audited:
+            self._audit(shoe)
+
+    def _audit(self, shoe: ShoeView) -> None:
+        earlier = [each for each in self.state.orders if each[0] != shoe.id]
+        self.emit(audit_shoe(shoe, earlier))
+
+    def _end_shoe_after_its_last_coup(self) -> None:
+        if self.state.in_progress:
+            return
+        for replaced in self.state.replaced:
+            if not replaced.audited:
+                self._audit(replaced)
+        shoe = self.shoe
+        if shoe.last_coup is None or shoe.coups < shoe.last_coup:
+            return
+        self.end_shoe("the cut card came, and the last coup has been played")
+
+
+def _refund(wager: Wager) -> Refund:
+    return Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
+
+
+def _capped(settlement: Settlement, cut: Capped) -> AggregateCapped:
+    return AggregateCapped(
+        coup=settlement.coup,
+        settlement_id=settlement.settlement_id,
+        maximum=cut.cap.maximum,
+        scope=cut.cap.scope,
+        wagers=tuple(
+            CappedWager(wager=wager, winnings=before, paid=after)
+            for wager, before, after in cut.shares
+        ),
+    )

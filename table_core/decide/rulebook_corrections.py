@@ -1,0 +1,173 @@
+"""The command that names the rulebook by which a coup was really played. Pure.
+
+What was on the table's sign when the stakes were laid counts, not what was configured. Before the
+settlement the coup is judged by the right one from then on: what lies in advance and a first phase
+that was paid follow at once, the rest when it is settled. After it, its settlements are taken back.
+A wager that the right rulebook does not have is void when the coup is settled; one that breaks its
+limits stands, and the breach is recorded (house rule 19).
+"""
+
+from typing import Final
+
+from events.cards import Hand
+from events.commands.play import CorrectRulebook, Refusal
+from events.types.commission import CommissionPrepaid, CommissionReturned
+from events.types.corrections import RulebookCorrected
+from events.types.irregularities import IrregularityRecorded
+from events.types.table import Wager
+from table_core.decide.decision import Context, Draft, Hands
+from table_core.decide.settled_coups import book, case_of, in_progress, issue, settle_again
+from table_core.refusals import Decision, first_of, refuse
+from table_core.rules.commission import laid_for, more_and_less
+from table_core.rules.placement import check
+from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
+from table_core.rules.settlement import settle_with_caps
+from table_core.state.corrected_coup import corrected, known_faces, next_settlement, outcome_for
+from table_core.state.corrected_coup import same_settlement as same
+from table_core.state.coup import Phase, allows
+from table_core.state.table import Coup, TableState
+
+__all__ = ["correct_rulebook"]
+
+_TWO_CARDS: Final = 2
+_MOST_TOLD: Final = 20  # breaches that are told one by one
+
+
+def correct_rulebook(state: TableState, command: CorrectRulebook, context: Context) -> Decision:
+    """A coup judged by another rulebook that this build has: in progress, or settled."""
+    coup = in_progress(state, command.coup)
+    if coup is not None:
+        refusal = _phase_refusal(state, command)
+        return refusal or _judged_by_another(state, coup, command, context)
+    case = case_of(state, command.coup, command.reason, context)
+    if isinstance(case, Refusal):
+        return case
+    now = _asked_for(case.coup, case.rulebook, command, context)
+    if isinstance(now, Refusal):
+        return now
+    event, draft = _event(case.coup, now, command.reason), Draft(state)
+    draft.emit(event)
+    _record_breaches(draft, case.coup, now)
+    settle_again(draft, context, corrected(case.coup, event), was=case.rulebook, now=now)
+    return draft.done
+
+
+def _phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | None:
+    return first_of(
+        (not command.reason.strip(), "reason_required", "say why"),
+        (
+            state.phase is Phase.BETTING,
+            "betting_open",
+            "wagers are taken by the rulebook that the coup began with: close betting first",
+        ),
+        (
+            not allows(state.phase, RulebookCorrected.TYPE),
+            "coup_misaligned",
+            "realign the coup first; what is paid already could not be paid again",
+        ),
+    )
+
+
+def _asked_for(
+    coup: Coup, was: Rulebook, command: CorrectRulebook, context: Context
+) -> Rulebook | Refusal:
+    """The rulebook that is named; else why the coup cannot have been played by it."""
+    now = book(context, command.rulebook_hash)
+    if now is None or now.id != command.rulebook:
+        text = f"no rulebook {command.rulebook!r} of hash {command.rulebook_hash[:12]!r} is known"
+        return refuse("unknown_rulebook", text)
+    refusal = first_of(
+        (now.hash == was.hash, "changes_nothing", f"coup {coup.id} is judged by that rulebook"),
+        (
+            now.currency != was.currency,
+            "wrong_currency",
+            f"the stakes of coup {coup.id} are {was.currency}, and {now.id} pays {now.currency}",
+        ),
+    )
+    return refusal or now
+
+
+def _event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected:
+    return RulebookCorrected(
+        coup=coup.id,
+        was=coup.rulebook,
+        was_hash=coup.rulebook_hash,
+        rulebook=now.id,
+        rulebook_hash=now.hash,
+        reason=reason,
+    )
+
+
+def _record_breaches(draft: Draft, coup: Coup, now: Rulebook) -> None:
+    """What the right rulebook would not have taken, in one record."""
+    refusals = zip(coup.wagers, check(now, (), coup.wagers), strict=True)
+    told = [_told(wager, no.text, now) for wager, no in refusals if no is not None]
+    if told:
+        more = len(told) - _MOST_TOLD
+        rest = [f"and {more} more"] if more > 0 else []
+        reason = "; ".join([*told[:_MOST_TOLD], *rest])
+        draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=reason))
+
+
+def _told(wager: Wager, text: str, now: Rulebook) -> str:
+    void = "" if wager.bet in now.bets else "; it is void"
+    return f"wager {wager.id}: {text}{void}"
+
+
+# ---- before the settlement ----
+
+
+def _judged_by_another(
+    state: TableState, coup: Coup, command: CorrectRulebook, context: Context
+) -> Decision:
+    was = context.rulebook_of(coup)
+    now = _asked_for(coup, was, command, context)
+    if isinstance(now, Refusal):
+        return now
+    draft = Draft(state)
+    draft.emit(_event(coup, now, command.reason))
+    _record_breaches(draft, coup, now)
+    _first_phase_again(draft, context, was, now)
+    _lay_anew(draft, now)
+    return draft.done
+
+
+def _first_phase_again(draft: Draft, context: Context, was: Rulebook, now: Rulebook) -> None:
+    """A first phase that was paid is taken back and paid by the right rulebook.
+
+    One that it has, and that the other had not, is paid if the first four faces are known.
+    """
+    coup = draft.coup
+    paid, hands = coup.settlement(INITIAL_PHASE), _first_four(coup)
+    if hands is None:
+        return
+    outcome = outcome_for(INITIAL_PHASE, *hands)
+    lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
+    settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
+    if (paid or lines) and not same(paid, settlement):
+        issue(draft, coup, settlement, cuts, was=was, now=now)
+
+
+def _first_four(coup: Coup) -> Hands | None:
+    """The faces that the first phase was paid on, or is to be; None while they are not known."""
+    paid = coup.settlement(INITIAL_PHASE)
+    if paid is not None:
+        return paid.player, paid.banker  # though one is distrusted since
+    player, banker = (
+        known_faces(coup, hand)[:_TWO_CARDS]
+        if all(dealt.card for dealt in coup.hand(hand)[:_TWO_CARDS])
+        else ()
+        for hand in (Hand.PLAYER, Hand.BANKER)
+    )
+    return (player, banker) if len(player) == len(banker) == _TWO_CARDS else None
+
+
+def _lay_anew(draft: Draft, now: Rulebook) -> None:
+    """What the right rulebook takes in advance for what is not settled; the rest goes back."""
+    coup = draft.coup
+    open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
+    more, less = more_and_less(draft.state.commission.laid, laid_for(now, open_))
+    if more:
+        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+    if less:
+        draft.emit(CommissionReturned(coup=coup.id, amounts=less))

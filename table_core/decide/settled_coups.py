@@ -1,0 +1,107 @@
+"""Coups that are over, as corrections need them: found, judged again, settled again. Pure."""
+
+from msgspec import Struct
+
+from events.commands.play import Refusal
+from events.types.table import CoupSettled, Settlement
+from table_core.decide.decision import Context, Draft
+from table_core.fold.corrections import past_coup
+from table_core.refusals import refuse
+from table_core.rules.commission import correction_facts
+from table_core.rules.rulebook import LAST_PHASE, Rulebook
+from table_core.rules.settlement import Capped
+from table_core.state.corrected_coup import settled_again
+from table_core.state.coup import OVER, Phase
+from table_core.state.shoe import ShoeView
+from table_core.state.table import Coup, TableState
+
+__all__ = ["Case", "book", "case_of", "in_progress", "issue", "settle_again"]
+
+
+class Case(Struct, frozen=True):
+    """A coup that is over, and what judging it again needs.
+
+    Args:
+        coup: as it stands now.
+        shoe: the one it was dealt from; None where a coup went on from another.
+        rulebook: by which it was settled.
+    """
+
+    coup: Coup
+    shoe: ShoeView | None
+    rulebook: Rulebook
+
+
+def in_progress(state: TableState, coup: str) -> Coup | None:
+    """The coup in progress, where that is the one that is named."""
+    found = state.coup
+    return found if found is not None and found.id == coup and state.in_progress else None
+
+
+def case_of(
+    state: TableState, name: str, reason: str, context: Context, *, void_too: bool = False
+) -> Case | Refusal:
+    """A settled coup by its id; else why there is nothing to correct."""
+    if not reason.strip():
+        return refuse("reason_required", "say why")
+    coup, shoe = past_coup(state, name), state.shoe
+    if coup is None and context.recalled is not None:
+        then = context.recalled
+        coup, shoe = past_coup(then, name), then.shoe
+        if coup is None and then.coup is not None and then.coup.id == name and then.phase in OVER:
+            coup = then.coup
+    if coup is None:
+        return refuse("unknown_coup", f"no coup {name!r} was played to its end at this table")
+    if coup.settlement(LAST_PHASE) is None or (coup.phase is Phase.VOIDED and not void_too):
+        return refuse("coup_void", f"coup {coup.id} is void ({coup.reason})")
+    rulebook = book(context, coup.rulebook_hash)
+    if rulebook is None:
+        text = f"coup {coup.id} was settled by {coup.rulebook} ({coup.rulebook_hash[:12]})"
+        return refuse("unknown_rulebook", f"{text}, which is not at hand")
+    dealt_from = coup.id.rpartition("/")[0]
+    return Case(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
+
+
+def book(context: Context, its_hash: str) -> Rulebook | None:
+    """The rulebook of this hash, where the table has it at hand."""
+    books = (context.rulebook, *context.library)
+    return next((each for each in books if each.hash == its_hash), None)
+
+
+def settle_again(
+    draft: Draft, context: Context, coup: Coup, *, was: Rulebook, now: Rulebook
+) -> None:
+    """Take back every settlement of a corrected coup that is not as it should be.
+
+    Args:
+        draft: the decision in the making.
+        context: the table.
+        coup: as corrected, with the settlements in force until now.
+        was: the rulebook by which it was settled.
+        now: the one by which it is settled.
+    """
+    for settlement, cuts in settled_again(context.table, coup, now):
+        issue(draft, coup, settlement, cuts, was=was, now=now)
+
+
+def issue(
+    draft: Draft,
+    coup: Coup,
+    settlement: Settlement,
+    cuts: tuple[Capped, ...],
+    *,
+    was: Rulebook,
+    now: Rulebook,
+) -> None:
+    """A revision, what it means for the commission, and which maxima cut it."""
+    facts = correction_facts(
+        was,
+        now,
+        draft.state.commission,
+        settlement,
+        reversed_=coup.settlement(settlement.phase),
+    )
+    draft.emit(CoupSettled(coup=coup.id, settlement=settlement))
+    for fact in facts:
+        draft.emit(fact)
+    draft.emit_caps(settlement, cuts)

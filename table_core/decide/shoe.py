@@ -1,0 +1,173 @@
+"""Commands about the shoe: load, burn, cut card, end, replace, errors that are over. Pure."""
+
+from typing import Final
+
+from events.commands.play import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.types.irregularities import ShoeErrorCleared
+from events.types.shoe_life import BurnRecorded
+from events.types.table import AlarmCleared, ShoeLoaded
+from table_core.decide.decision import Context, Draft
+from table_core.refusals import Decision, first_of, refuse
+from table_core.rules.composition import DECKS
+from table_core.rules.rulebook import CommissionTiming
+from table_core.state.shoe_procedure import BURN_ALARM, burn_expected, cut_card
+from table_core.state.table import STALLED, TableState
+
+__all__ = [
+    "burn",
+    "clear_shoe_error",
+    "end_shoe",
+    "load_shoe",
+    "owes_before",
+    "replace_shoe",
+    "report_cut_card",
+]
+
+_MAX_BURN: Final = 52
+
+
+def load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decision:
+    """A shuffled shoe is in place."""
+    last = state.shoe
+    refusal = first_of(
+        (state.in_progress, "coup_in_progress", "finish or void the coup before loading a shoe"),
+        (
+            last is not None and not last.ended,
+            "shoe_in_play",
+            f"end shoe {last.id if last else ''} before loading another",
+        ),
+        *_shoe_faults(state, command, context),
+    )
+    return refusal or (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
+
+
+def end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
+    """No more coups come from the shoe; its audit goes with its end."""
+    if state.shoe is None:
+        return refuse("no_shoe", "there is no shoe to end; load one first")
+    if state.in_progress:
+        return refuse("coup_in_progress", "finish or void the coup before ending the shoe")
+    if state.shoe.ended:
+        return ()
+    draft = Draft(state)
+    draft.end_shoe(command.reason)
+    return draft.done
+
+
+def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> Decision:
+    """Another shoe takes its place; a coup in progress goes on or is void."""
+    last = state.shoe
+    refusal = first_of(
+        (last is None, "no_shoe", "there is no shoe to replace; load one"),
+        (not command.reason.strip(), "reason_required", "say why the shoe is replaced"),
+        *_shoe_faults(state, command, context),
+    )
+    if refusal:
+        return refusal
+    draft = Draft(state)
+    if state.in_progress and command.coup == "void":
+        draft.void(context, command.reason)
+    if not draft.shoe.ended:
+        # The faces of a coup that goes on may still become known: its audit waits for its end.
+        draft.end_shoe(f"replaced: {command.reason}", audited=not draft.state.in_progress)
+    draft.emit(ShoeLoaded(shoe=command.shoe, decks=command.decks))
+    return draft.done
+
+
+def burn(state: TableState, command: Burn, context: Context) -> Decision:
+    """A person says what became of the burn."""
+    if state.shoe is None or state.shoe.ended:
+        return refuse("no_shoe", "there is no shoe whose burn could be recorded")
+    if state.shoe.burn_recorded:
+        return refuse("burn_known", f"the burn of shoe {state.shoe.id} is recorded already")
+    if not 0 <= command.cards <= _MAX_BURN:
+        return refuse("invalid_burn", f"{command.cards} cards; a burn is 0 to {_MAX_BURN}")
+    if not command.reason.strip():
+        return refuse("reason_required", "say why the burn is recorded by hand")
+    recorded = BurnRecorded(
+        shoe=state.shoe.id,
+        exposed=state.shoe.exposed,
+        burned=command.cards,
+        expected=burn_expected(context.rulebook.procedure, state.shoe.exposed),
+        by="person",
+        reason=command.reason,
+    )
+    if any(alarm.name == BURN_ALARM for alarm in state.alarms):
+        return (recorded, AlarmCleared(alarm=BURN_ALARM))
+    return (recorded,)
+
+
+def report_cut_card(state: TableState, command: CutCard, context: Context) -> Decision:
+    """The dealer reports the cut card."""
+    if state.shoe is None or state.shoe.ended:
+        return refuse("no_shoe", "there is no shoe whose cut card could come")
+    if state.shoe.last_coup is not None:
+        return ()
+    if (command.place == "between") is state.in_progress:
+        text = "a coup is in progress" if state.in_progress else "no coup is in progress"
+        return refuse("wrong_place", f"{command.place}: {text}")
+    procedure = context.rulebook.procedure
+    return (cut_card(state.shoe, command.place, procedure, by="person"),)
+
+
+def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> Decision:
+    """A person has seen that the shoe stands in this error no more, or is silent for no reason.
+
+    A device that is silent between coups will not speak before the next one, so a stall that stands
+    when its coup is over would keep betting shut for ever.
+    """
+    if command.code == STALLED and state.link.state == STALLED:
+        if state.coup is not None and state.in_progress:
+            return refuse("coup_in_progress", f"coup {state.coup.id} waits for the shoe")
+    elif command.code not in state.link.errors:
+        return refuse("no_such_error", f"the shoe does not stand in an error {command.code!r}")
+    if not command.reason.strip():
+        return refuse("reason_required", "say how you know that the error is over")
+    return (ShoeErrorCleared(code=command.code, reason=command.reason),)
+
+
+def owes_before(state: TableState, context: Context, timing: CommissionTiming) -> bool:
+    """Whether play must wait until commission taken at such times has been collected."""
+    terms = context.rulebook.commission
+    return terms is not None and terms.timing is timing and bool(state.commission.outstanding)
+
+
+def _shoe_faults(
+    state: TableState, command: LoadShoe | ReplaceShoe, context: Context
+) -> tuple[tuple[bool, str, str], ...]:
+    """What can be wrong with a new shoe, whichever way it comes."""
+    last = state.shoe
+    return (
+        (
+            not _is_shoe_id(command.shoe),
+            "invalid_shoe",
+            f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN",
+        ),
+        # A shoe's id is the first part of its coups' and settlements' ids: never twice.
+        (
+            last is not None and command.shoe <= last.id,
+            "shoe_known",
+            f"shoe ids rise, and {last.id if last else ''} has been played already",
+        ),
+        (
+            command.decks not in DECKS,
+            "invalid_decks",
+            f"{command.decks} decks; a shoe has 4, 6 or 8",
+        ),
+        (
+            owes_before(state, context, CommissionTiming.PER_SHOE),
+            "commission_outstanding",
+            "collect the last shoe's commission, or mark it uncollected",
+        ),
+    )
+
+
+def _is_shoe_id(text: str) -> bool:
+    day, dash, number = text.partition("-")
+    return (
+        bool(dash)
+        and day.isascii()
+        and day.isdigit()
+        and len(day) == len("YYYYMMDD")
+        and (number.isascii() and number.isdigit() and len(number) == len("NN"))
+    )

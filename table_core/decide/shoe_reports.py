@@ -1,0 +1,390 @@
+"""What the shoe says, to events: `hear(state, shoe_event, context)`. Pure, and never refuses.
+
+Every shoe event is recorded whole (`shoe_reported`) and then acted on. A card goes to the place
+the draw table says; a card that belongs nowhere, and any break in continuity from the close of
+betting on, makes the coup misaligned. Nothing is guessed, and no card is dropped.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from events.cards import Card, Hand
+from events.types.irregularities import CardUnread, ExcessCardDrawn, IrregularityRecorded
+from events.types.shoe_reports import (
+    BurnCard,
+    CardCarriedOver,
+    CardDrawn,
+    CardOutOfGame,
+    CardRevealed,
+    CardReversed,
+    CardUnreadable,
+    CopyConflict,
+    CutCard,
+    DeviceResult,
+    ErrorRaised,
+    LinkDown,
+    LinkOpen,
+    Report,
+    ReportLost,
+    RoundForcedEnd,
+    ShoeBooted,
+    ShoeEvent,
+)
+from events.types.table import (
+    AlarmRaised,
+    CardDealt,
+    CardDisclosed,
+    CoupMisaligned,
+    ShoeReported,
+    TableEvent,
+)
+from table_core.decide.coup_resolution import (
+    EXCESS_MISMATCH,
+    conclude,
+    hold_for_excess,
+    judge_cards,
+    misalign,
+    raise_alarm,
+    tell_of_excess,
+)
+from table_core.decide.decision import Context, Draft
+from table_core.state.coup import OVER, Phase, allows
+from table_core.state.dealing import FIRST_PLACE, INITIAL_CARDS, Place, due_places
+from table_core.state.shoe import times_seen
+from table_core.state.shoe_of_card import DRAWN_OUTSIDE, shoe_of_excess, shoe_told_of
+from table_core.state.shoe_procedure import burn_of_the_shoe, cut_card, place_of
+from table_core.state.table import TableState
+
+__all__ = ["hear"]
+
+_PLAYERS_THIRD: Final = Place(Hand.PLAYER, 3)
+_BANKERS_THIRD: Final = Place(Hand.BANKER, 3)
+_BEFORE_CARDS: Final = frozenset({*OVER, Phase.BETTING, Phase.CLOSED})
+_REVERSE_RUNS: Final[dict[str, Literal["exit", "midway"]]] = {
+    "reversed_at_exit": "exit",
+    "reversed_midway": "midway",
+}
+_SEALED_FIELDS: Final = frozenset({"face", "bodies", "raw"})
+
+
+def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEvent, ...]:
+    """What the table makes of one shoe event; the first of the events records it whole."""
+    draft = Draft(state)
+    draft.emit(ShoeReported(source=event))
+    if state.link.carried and not draft.state.link.carried:
+        _awaited_card_taken_out(draft)
+    too_many = _too_many_copies(draft, event.report)
+    if too_many:
+        _hold_for_copies(draft, context, too_many)
+    _HEARERS.get(type(event.report), _nothing)(draft, event.report, context)
+    if too_many:
+        misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
+    return draft.done
+
+
+def _too_many_copies(draft: Draft, report: Report) -> str | None:
+    """What is to be said of a face that comes more often than the shoe can hold it."""
+    face = getattr(report, "face", None)
+    if draft.state.shoe is None or face is None:
+        return None
+    shoe = shoe_told_of(draft.state, report)
+    if times_seen(shoe, face) <= shoe.decks:
+        return None
+    return f"a face has come more often than {shoe.decks} decks hold it"
+
+
+def _hold_for_copies(draft: Draft, context: Context, text: str) -> None:
+    """Before the card can complete anything: an alarm, and a coup that nobody can vouch for."""
+    raise_alarm(draft, "too_many_copies", text)
+    if draft.state.phase is Phase.BETTING:
+        draft.close_betting(context, by="break")
+    misalign(draft, "too_many_copies", text)
+
+
+def _burn_card(draft: Draft, report: BurnCard, context: Context) -> None:
+    """The burn is done when its countdown ends."""
+    shoe = draft.state.shoe
+    if shoe is None or report.left != 0 or shoe.burn_recorded:
+        return
+    recorded = burn_of_the_shoe(shoe, context.rulebook.procedure)
+    draft.emit(recorded)
+    if recorded.expected not in {None, recorded.burned}:
+        text = f"shoe {shoe.id}: {recorded.burned} burned where {recorded.expected} were due"
+        raise_alarm(draft, "burn_mismatch", text)
+
+
+def _cut_card(draft: Draft, _: CutCard, context: Context) -> None:
+    shoe = draft.state.shoe
+    if shoe is None or shoe.ended or shoe.last_coup is not None:
+        return
+    place = place_of(draft.state.phase)
+    draft.emit(cut_card(shoe, place, context.rulebook.procedure, by="shoe"))
+
+
+def _nothing(_: Draft, __: Report, ___: Context) -> None:
+    """The report is recorded; the coup goes on as it was."""
+
+
+def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
+    if draft.state.phase is Phase.MISALIGNED:
+        return
+    place = Place(report.hand, report.number) if report.hand and report.number else None
+    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+        _take_card(draft, place, report.face, context)
+
+
+def _carried_card_missing(draft: Draft, context: Context, what: str) -> bool:
+    """A card from the shoe where the carried-over one is due begins a coup nobody vouches for."""
+    if not draft.state.link.carried or draft.state.phase not in _BEFORE_CARDS:
+        return False
+    _begin(draft, context, first=True, what=what)
+    text = "a card was drawn from the shoe where the carried-over card was due"
+    misalign(draft, "carried_card_missing", text)
+    return True
+
+
+def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Context) -> None:
+    """A card comes to the table: to its place, or to nowhere that it could be."""
+    first = place is None or _same(place, FIRST_PLACE)
+    hidden = face is None
+    if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
+        return
+    if draft.coup.excess_open and draft.state.phase in {Phase.CLOSED, Phase.DEALING}:
+        detail = f"a card was drawn outside the game, and behind it one to {place}"
+        misalign(draft, "excess_card_was_due", detail)
+        return
+    fitting = _fitting(draft, place)
+    if fitting is None:
+        _card_not_due(draft, place, context)
+        return
+    draft.emit(
+        CardDealt(
+            coup=draft.coup.id,
+            hand=fitting.hand,
+            number=fitting.number,
+            card=face,
+            rule=fitting.rule if face else None,
+        )
+    )
+    judge_cards(draft, context)
+
+
+def _fitting(draft: Draft, place: Place | None) -> Place | None:
+    """The due place that a card belongs to; None when it belongs nowhere.
+
+    A card that the shoe gives to Player's third while Banker's is due is Banker's third.
+    """
+    if not allows(draft.state.phase, CardDealt.TYPE):
+        return None
+    places = due_places(draft.coup)
+    if place is None:
+        return places[0] if places else None
+    for due in places:
+        if _same(due, place):
+            return due
+    known = all(dealt.card is not None for dealt in draft.coup.cards)
+    if known and places and _same(place, _PLAYERS_THIRD) and _same(places[0], _BANKERS_THIRD):
+        reason = "drawn for Player in error while Banker's third was due"
+        draft.emit(
+            IrregularityRecorded(coup=draft.coup.id, kind="card_to_wrong_hand", reason=reason)
+        )
+        return places[0]
+    return None
+
+
+def _card_not_due(draft: Draft, place: Place | None, context: Context) -> None:
+    if draft.state.phase is Phase.BETTING:
+        draft.close_betting(context, by="break")
+    phase = draft.state.phase
+    if allows(phase, ExcessCardDrawn.TYPE) and place is not None and place.number > 1:
+        hold_for_excess(draft)
+        return
+    due = due_places(draft.coup) if phase in {Phase.CLOSED, Phase.DEALING} else ()
+    where = " or ".join(str(p) for p in due) or "no card"
+    reason = "position_contradicts_draw_table" if due else "excess_card"
+    misalign(draft, reason, f"the shoe drew {place or 'a card'} where {where} was due")
+
+
+def _card_revealed(draft: Draft, report: CardRevealed, context: Context) -> None:
+    if draft.state.phase is Phase.MISALIGNED:
+        return
+    place = Place(report.hand, report.number)
+    if not _begin(draft, context, first=False, what=f"{place} disclosed"):
+        return
+    dealt = {(card.hand, card.number): card.card for card in draft.coup.cards}
+    if (report.hand, report.number) not in dealt:
+        misalign(draft, "disclosure_contradicts", f"{place} was disclosed but never drawn")
+        return
+    known = dealt[report.hand, report.number]
+    if known is report.face:
+        return
+    if known is not None:
+        detail = f"{place} is {known} and was disclosed as {report.face}"
+        misalign(draft, "disclosure_contradicts", detail)
+        return
+    draft.emit(
+        CardDisclosed(coup=draft.coup.id, hand=report.hand, number=report.number, card=report.face)
+    )
+    judge_cards(draft, context)
+
+
+def _device_result(draft: Draft, report: DeviceResult, context: Context) -> None:
+    """The fold has kept the result; here it is held against the cards, or comes too early."""
+    if draft.state.phase in {Phase.CLOSED, Phase.DEALING} and not draft.coup.unread:
+        detail = f"the shoe says {report.winner} before the deal is complete"
+        misalign(draft, "result_too_early", detail)
+    elif draft.state.phase is Phase.COMPLETE:
+        conclude(draft, context)
+
+
+def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> None:
+    """It lies at its place; the coup goes on by the shoe's positions until a person enters it."""
+    if draft.state.phase is Phase.MISALIGNED:
+        return
+    place = Place(report.hand, report.number) if report.hand and report.number else None
+    first, what = place is None or _same(place, FIRST_PLACE), "a card that could not be read"
+    if _carried_card_missing(draft, context, what):
+        return
+    if not _begin(draft, context, first=first, what=what):
+        return
+    fitting = _fitting(draft, place)
+    if fitting is None:
+        misalign(draft, "unreadable_card", f"a card that could not be read came to {place}")
+        return
+    draft.emit(CardUnread(coup=draft.coup.id, hand=fitting.hand, number=fitting.number))
+    text = f"coup {draft.coup.id}: the card at {fitting} could not be read; enter it"
+    raise_alarm(draft, "unreadable_card", text, draft.coup.id)
+
+
+def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> None:
+    """Behind a complete deal it is the excess card itself, or the shoe's evidence of its end.
+
+    Where a face is not known yet nobody can say whether the deal is complete: the card is
+    remembered, and judged when all are. The fold has kept what the shoe says of it.
+    """
+    phase = draft.state.phase
+    excess = draft.coup.excess if draft.state.coup else ""
+    if report.reason != DRAWN_OUTSIDE:
+        told = excess == "taken_out" and phase in {Phase.CLOSED, Phase.DEALING, Phase.HELD}
+        if told:
+            tell_of_excess(draft)
+        elif not (excess and phase in {Phase.COMPLETE, Phase.DISPUTED, Phase.HELD}):
+            _break(draft, report, context)
+    elif phase is Phase.COMPLETE and excess == "drawn":
+        hold_for_excess(draft)
+    elif excess == "drawn" and _deal_may_be_complete(draft):
+        if phase is Phase.BETTING:
+            draft.close_betting(context, by="break")
+        tell_of_excess(draft)
+    else:
+        _break(draft, report, context)
+
+
+def _deal_may_be_complete(draft: Draft) -> bool:
+    """The first four cards lie there, and not every face is known."""
+    if draft.state.phase not in {Phase.BETTING, Phase.CLOSED, Phase.DEALING}:
+        return False
+    dealt = draft.coup.cards
+    return len(dealt) >= INITIAL_CARDS and any(card.card is None for card in dealt)
+
+
+def _awaited_card_taken_out(draft: Draft) -> None:
+    """The shoe burns a card that was to be carried over: no coup waits for it any more."""
+    shoe = shoe_of_excess(draft.state).id
+    text = f"the shoe {shoe} took out of play the excess card that was to be carried over"
+    coup = draft.coup.id if draft.state.in_progress else None
+    draft.emit(IrregularityRecorded(coup=coup, kind=EXCESS_MISMATCH, reason=text))
+    raise_alarm(draft, EXCESS_MISMATCH, text, coup)
+
+
+def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) -> None:
+    """The next coup's first card, where that was decided; else the shoe contradicts the table."""
+    if draft.state.link.carried and draft.state.phase in _BEFORE_CARDS:
+        _take_card(draft, Place(report.hand, report.number), report.face, context)
+    else:
+        _break(draft, report, context)
+
+
+def _break(draft: Draft, report: Report, context: Context) -> None:
+    """Continuity broke: from the close of betting on, a card may be hidden in the break."""
+    reason, detail = _BREAKS[type(report)]
+    said = ", ".join(f"{key} {value}" for key, value in _fields(report))
+    detail = f"{detail} ({said})" if said else detail
+    if draft.state.phase is Phase.BETTING and draft.coup.cards:
+        draft.close_betting(context, by="break")
+    if allows(draft.state.phase, CoupMisaligned.TYPE):
+        misalign(draft, reason, detail)
+    elif draft.state.phase is Phase.BETTING:
+        text = f"{detail} while betting was open"
+        draft.emit(AlarmRaised(alarm=reason, text=text, coup=draft.coup.id))
+
+
+def _error_raised(draft: Draft, report: ErrorRaised, context: Context) -> None:
+    """An error stands, which the fold has kept. Some devices tell a reverse run in no other way."""
+    if report.code in _REVERSE_RUNS:
+        _break(draft, CardReversed(place=_REVERSE_RUNS[report.code]), context)
+
+
+def _begin(draft: Draft, context: Context, *, first: bool, what: str, hidden: bool = False) -> bool:
+    """Bring the table to a coup that can take this card; False when it can have none.
+
+    A first card closes open betting, or begins a wagerless coup. Anything else, without a coup
+    that expects it, is the rest of a void round or a break in continuity. Where the house closes
+    betting before the reveal, a hidden card leaves it open and the first face closes it.
+    """
+    if not draft.state.in_progress:
+        if draft.state.link.residue and not first:
+            return False
+        if draft.state.shoe is None or draft.state.shoe.ended:
+            raise_alarm(draft, "card_without_shoe", f"{what}, but no shoe is in play")
+            return False
+        draft.open_coup(context, wagerless=True)
+        raise_alarm(draft, "wagerless_coup", f"{what} without open betting", draft.coup.id)
+    if draft.state.phase is Phase.BETTING:
+        lying = bool(draft.coup.cards)
+        expected = first or lying
+        if hidden and expected and context.rulebook.procedure.betting_closes == "before_reveal":
+            return True
+        draft.close_betting(context, by="reveal" if lying else "first_card")
+        if not expected:
+            misalign(draft, "first_card_missing", f"{what} before Player's first card")
+    return draft.state.phase is not Phase.MISALIGNED
+
+
+def _same(one: Place, other: Place) -> bool:
+    return (one.hand, one.number) == (other.hand, other.number)
+
+
+def _fields(report: Report) -> list[tuple[str, object]]:
+    """What may be said of a report: a face that the table has not seen stays out of every text."""
+    return [
+        (name, value.value if isinstance(value, Hand) else value)
+        for name in report.__struct_fields__
+        if name not in _SEALED_FIELDS and (value := getattr(report, name)) is not None
+    ]
+
+
+_BREAKS: Final[dict[type[Report], tuple[str, str]]] = {
+    LinkDown: ("link_lost", "the shoe link was lost"),
+    LinkOpen: ("link_reopened", "the shoe link was opened again"),
+    ShoeBooted: ("shoe_booted", "the shoe powered up"),
+    ReportLost: ("report_lost", "a report of the shoe never arrived"),
+    CopyConflict: ("copy_conflict", "two copies of one report differ"),
+    CardOutOfGame: ("card_out_of_game", "a card left the shoe for no hand"),
+    CardCarriedOver: ("card_carried_over", "the shoe carried a card over"),
+    CardReversed: ("card_reversed", "a card moved backwards"),
+    RoundForcedEnd: ("round_forced_end", "the round was ended at the shoe"),
+}
+
+_HEARERS: Final[dict[type[Report], Callable[[Draft, Any, Context], None]]] = {
+    CardDrawn: _card_drawn,
+    CardRevealed: _card_revealed,
+    DeviceResult: _device_result,
+    BurnCard: _burn_card,
+    CutCard: _cut_card,
+    **dict.fromkeys(_BREAKS, _break),
+    ErrorRaised: _error_raised,
+    CardUnreadable: _card_unreadable,
+    CardOutOfGame: _card_out_of_game,
+    CardCarriedOver: _card_carried_over,
+}

@@ -1,0 +1,105 @@
+"""Commands about wagers: placing them, taking them back, and the table's limits. Pure."""
+
+from collections.abc import Sequence
+
+from events.commands.play import PlaceWager, SetLimits, WithdrawWager
+from events.types.table import Wager, WagersPlaced, WagersWithdrawn
+from events.types.wagers import LimitsSet
+from table_core.decide.decision import Context
+from table_core.refusals import Decision, refuse
+from table_core.rules.bounds import bounds_refusal
+from table_core.rules.limits import limit_faults, with_limits
+from table_core.rules.placement import (
+    MAX_SEAT,
+    MIN_SEAT,
+    check_more,
+    unsupported,
+    withdrawal_refusal,
+)
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.wager_totals import Standing, without_wagers
+from table_core.rules.wagers import patron_of
+from table_core.state.coup import Phase, allows
+from table_core.state.table import TableState
+
+__all__ = ["place_wager", "set_limits", "withdraw_wager"]
+
+
+def place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
+    """All wagers of the command stand, or none does."""
+    if not context.caught_up:
+        return refuse("catching_up", "the table is still reading what the shoe has said")
+    if state.coup is None or state.phase is not Phase.BETTING:
+        return refuse("betting_closed", f"no wager in phase {state.phase.value}")
+    if not command.wagers:
+        return refuse("no_wagers", "the list of wagers is empty")
+    asked = tuple(
+        Wager(
+            id=f"{context.user}/{command.transaction}/{index}",
+            seat=wager.seat,
+            bet=wager.bet,
+            stake=wager.stake,
+            patron=wager.patron,
+            kind=wager.kind,
+        )
+        for index, wager in enumerate(command.wagers)
+    )
+    for wager in asked:
+        if not MIN_SEAT <= wager.seat <= MAX_SEAT:
+            return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
+    # A side bet may come before the wager it needs: that is judged at the close of betting.
+    rulebook = with_limits(context.rulebook, state.limits)
+    standing = state.coup.standing
+    refusals = [refusal for refusal in check_more(rulebook, standing, asked) if refusal]
+    refusal = refusals[0] if refusals else bounds_refusal(standing, asked)
+    if refusal:
+        return refusal
+    return (WagersPlaced(coup=state.coup.id, wagers=asked),)
+
+
+def set_limits(state: TableState, command: SetLimits, context: Context) -> Decision:
+    """The table's own limits, from the next coup on."""
+    if state.in_progress:
+        return refuse("coup_in_progress", "limits change between coups")
+    limits = LimitsSet(
+        bets=command.bets, table_maximum=command.table_maximum, differential=command.differential
+    )
+    faults = "; ".join(limit_faults(context.rulebook, limits))
+    if faults:
+        return refuse("invalid_limits", faults)
+    return () if limits == state.limits else (limits,)
+
+
+def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
+    """The wagers named go back, and with a main wager what needs it; all of them, or none."""
+    coup = state.coup
+    if coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
+        return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
+    named, standing = set(command.wagers), coup.standing
+    unknown = [wager for wager in command.wagers if wager not in standing.ids]
+    if unknown or not named:
+        return refuse(
+            "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
+        )
+    rulebook = with_limits(context.rulebook, state.limits)
+    withdrawn = [wager for wager in coup.wagers if wager.id in named]
+    left = without_wagers(standing, withdrawn)
+    refusal = withdrawal_refusal(rulebook, standing, left)
+    if refusal:
+        return refusal
+    # Withdrawing a main wager withdraws what needs it, but not what still waits for its own.
+    patrons = {patron_of(wager) for wager in withdrawn}
+    theirs = [wager for wager in coup.wagers if patron_of(wager) in patrons]
+    waiting = _lonely(rulebook, theirs, standing)
+    gone = named | (_lonely(rulebook, theirs, left) - waiting)
+    return (
+        WagersWithdrawn(
+            coup=coup.id, wagers=tuple(wager.id for wager in coup.wagers if wager.id in gone)
+        ),
+    )
+
+
+def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: Standing) -> set[str]:
+    """Those of `wagers` that lack the wager they need, by their ids."""
+    needs = zip(wagers, unsupported(rulebook, wagers, standing), strict=True)
+    return {wager.id for wager, lacks in needs if lacks}

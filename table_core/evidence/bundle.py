@@ -1,0 +1,290 @@
+"""Evidence for one coup: one file that proves itself with nothing but a public key. Pure.
+
+It holds the stored bytes of the coup's events with their places in the log, a proof for each that
+leads to the root of a signed checkpoint, that checkpoint, the rulebook's file, and the result. From
+the coup's first event to its end no position is left out, so that nothing can be hidden between.
+
+There is one way to write it: JSON with an indent of two, keys as below, a line end. What is written
+in another way is not this form. The last key is a seal over all before it, which finds an accident;
+against a forger stands the signature, which covers all but `build`.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from events.errors import InputError, UnreadableEvent
+from events.proof.checkpoint import Checkpoint, parse_checkpoint
+from events.proof.merkle import leaf_hash, verify_inclusion
+from events.proof.note import VerifierKey, signed_by
+from events.types.envelope import decode_data, decode_envelope
+from events.types.table import CoupSettled, CoupVoided
+from table_core.evidence.judge import Fault, Recorded, Result, judge_again
+from table_core.rules.rulebook import LAST_PHASE, Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
+
+__all__ = [
+    "FORM",
+    "Evidence",
+    "EvidenceVerdict",
+    "Proved",
+    "ends_coup",
+    "expected_result",
+    "parsed_rulebooks",
+    "sealed",
+    "verify_evidence",
+    "written",
+]
+
+FORM: Final = "bac/evidence/1"
+# By either of these a file is known to be evidence, however damaged the rest of it is.
+_MARKS: Final = (b'"form": "bac/evidence/', b'"seal": "')
+
+
+class Proved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A stored event with its place.
+
+    Args:
+        position: in the log, from 1.
+        stored: its stored bytes, as text.
+        proof: RFC 6962 inclusion proof, hex, from the leaf up.
+    """
+
+    position: int
+    stored: str
+    proof: tuple[str, ...]
+
+
+class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the file holds.
+
+    Args:
+        form: of this file.
+        build: of the program that made it; the seal covers it, the signature does not.
+        origin: of the log, `<site>/<table>`.
+        coup: the coup's id.
+        expected: how the coup stands.
+        checkpoint: the signed checkpoint that covers the events.
+        rulebooks: the files that the coup was judged by, as text.
+        events: in order of position.
+        seal: SHA-256 of this file as it is with an empty seal, hex.
+    """
+
+    form: str
+    build: str
+    origin: str
+    coup: str
+    expected: Result
+    checkpoint: str
+    rulebooks: tuple[str, ...]
+    events: tuple[Proved, ...]
+    seal: str = ""
+
+
+class EvidenceVerdict(NamedTuple):
+    """What a verification found.
+
+    Args:
+        ok: everything is proved.
+        part: the part of the file that is wrong; None if ok.
+        reason: one line for a person; None if ok.
+        coup: the coup's id, where that could be read.
+        origin: of the log.
+        size: how many events the checkpoint covers.
+        key: the public key that signed it.
+        events: how many events are proved.
+        expected: how the coup stands; None unless ok.
+    """
+
+    ok: bool
+    part: str | None = None
+    reason: str | None = None
+    coup: str | None = None
+    origin: str | None = None
+    size: int | None = None
+    key: str | None = None
+    events: int = 0
+    expected: Result | None = None
+
+
+def written(evidence: Evidence) -> bytes:
+    """The bytes of its file."""
+    return msgspec.json.format(msgspec.json.encode(evidence), indent=2) + b"\n"
+
+
+def sealed(evidence: Evidence) -> Evidence:
+    """The same with its seal."""
+    unsealed = msgspec.structs.replace(evidence, seal="")
+    seal = hashlib.sha256(written(unsealed)).hexdigest()
+    return msgspec.structs.replace(evidence, seal=seal)
+
+
+def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdict:
+    """Verify a file of evidence, with the public keys that are believed and nothing else.
+
+    Raises:
+        InputError: this is no evidence at all, or a newer build's.
+    """
+    try:
+        evidence = _read(data)
+    except Fault as fault:
+        return EvidenceVerdict(ok=False, part=fault.part, reason=fault.reason)
+    try:
+        checkpoint, key = _checkpoint(evidence, keys)
+        records = tuple(_proved(evidence, checkpoint))
+        _complete(evidence.coup, records)
+        _as_it_says(evidence, records)
+    except Fault as fault:
+        return EvidenceVerdict(ok=False, part=fault.part, reason=fault.reason, coup=evidence.coup)
+    return EvidenceVerdict(
+        ok=True,
+        coup=evidence.coup,
+        origin=evidence.origin,
+        size=checkpoint.size,
+        key=str(key),
+        events=len(records),
+        expected=evidence.expected,
+    )
+
+
+def expected_result(
+    origin: str, coup: str, records: Sequence[Recorded], rulebooks: Sequence[str]
+) -> Result:
+    """How the coup stands by its events.
+
+    Raises:
+        Fault: they contradict themselves, the rules or the rulebooks.
+    """
+    return judge_again(origin, coup, records, parsed_rulebooks(rulebooks))
+
+
+def parsed_rulebooks(texts: Sequence[str]) -> Mapping[str, Rulebook]:
+    """The rulebooks by the SHA-256 of their files.
+
+    Raises:
+        Fault: one is no rulebook, or is there twice.
+    """
+    found: dict[str, Rulebook] = {}
+    for text in texts:
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest in found:
+            raise Fault("rulebook", "one rulebook is there twice")
+        try:
+            found[digest] = parse_rulebook("rulebook", text.encode())
+        except InputError as error:
+            raise Fault("rulebook", str(error)) from error
+    return found
+
+
+def ends_coup(record: Recorded, coup: str) -> bool:
+    """Whether the coup is over with this event."""
+    event = record.event
+    if isinstance(event, CoupSettled):
+        return event.coup == coup and event.settlement.phase == LAST_PHASE
+    return isinstance(event, CoupVoided) and event.coup == coup
+
+
+def _read(data: bytes) -> Evidence:
+    try:
+        form = msgspec.json.decode(data, type=_Form).form
+        evidence = msgspec.json.decode(data, type=Evidence) if form == FORM else None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        if any(mark in data for mark in _MARKS):
+            raise Fault("form", f"damaged: {_printable(str(error))}") from error
+        raise InputError(
+            "no evidence; `baccarat evidence LOG --coup ID -o FILE` makes it"
+        ) from error
+    if evidence is None:
+        if any(mark in data for mark in _MARKS):
+            raise Fault("form", f"{form[:40]!r}; this build reads {FORM}")
+        raise InputError("no evidence; `baccarat evidence LOG --coup ID -o FILE` makes it")
+    if written(evidence) != data:
+        raise Fault("form", "not written in the one way that evidence is written")
+    return evidence
+
+
+def _printable(text: str) -> str:
+    """One line, whatever a damaged file has put into it."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+class _Form(Struct, frozen=True):
+    form: str
+
+
+def _checkpoint(
+    evidence: Evidence, keys: Collection[VerifierKey]
+) -> tuple[Checkpoint, VerifierKey]:
+    try:
+        checkpoint, note = parse_checkpoint(evidence.checkpoint.encode())
+    except InputError as error:
+        raise Fault("checkpoint", str(error)) from error
+    signers = signed_by(note, keys)
+    if not signers:
+        names = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
+        known = {(key.name, key.key_id) for key in keys}
+        if any((each.name, each.key_id) in known for each in note.signatures):
+            raise Fault("checkpoint", f"badly signed: what it says is not what {names} signed")
+        raise Fault("checkpoint", f"signed by {names}, and that key was not given")
+    if checkpoint.origin != evidence.origin:
+        raise Fault("origin", f"{evidence.origin!r}, but the checkpoint is {checkpoint.origin!r}'s")
+    return checkpoint, min(signers)
+
+
+def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[Recorded]:
+    """Each event, once its bytes are proved to stand in the log where it says."""
+    for item in evidence.events:
+        part = f"event at {item.position}"
+        stored = item.stored.encode()
+        proof = tuple(map(_hash, item.proof))
+        index = item.position - 1
+        if None in proof or not verify_inclusion(
+            leaf_hash(stored), index, checkpoint.size, [h for h in proof if h], checkpoint.root
+        ):
+            raise Fault(part, "its bytes, position and proof do not lead to the checkpoint")
+        try:
+            envelope = decode_envelope(stored)
+            event = decode_data(envelope)
+        except UnreadableEvent as error:
+            raise Fault(part, str(error)) from error
+        if (envelope.stream, envelope.position) != (evidence.origin, item.position):
+            raise Fault(part, f"says that it is {envelope.stream} {envelope.position}")
+        yield Recorded(item.position, envelope, event)
+
+
+def _as_it_says(evidence: Evidence, records: Sequence[Recorded]) -> None:
+    expected = expected_result(evidence.origin, evidence.coup, records, evidence.rulebooks)
+    if expected != evidence.expected:
+        raise Fault("expected", "the coup comes to another result")
+    if sealed(evidence) != evidence:
+        raise Fault("seal", "the file is not as it was sealed, though all that is signed is")
+
+
+def _hash(text: str) -> bytes | None:
+    """A hash in lower-case hex, and in no other way; else None."""
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        return None
+    return found if found.hex() == text and len(found) == hashlib.sha256().digest_size else None
+
+
+def _complete(coup: str, records: Sequence[Recorded]) -> None:
+    """Nothing is left out from the coup's beginning to its end, and nothing foreign follows."""
+    causes = {r.envelope.cause for r in records if r.envelope.correlation == coup}
+    if not causes:
+        raise Fault("coup", f"no event of coup {coup!r} is here")
+    over = False
+    before = records[0].position - 1
+    for record in records:
+        if record.position <= before:
+            raise Fault(f"event at {record.position}", "out of order")
+        if over and record.envelope.cause not in causes:
+            raise Fault(f"event at {record.position}", f"is none of coup {coup}")
+        if not over and record.position != before + 1:
+            raise Fault("events", f"position {before + 1} is missing from the coup's course")
+        before = record.position
+        over = over or ends_coup(record, coup)

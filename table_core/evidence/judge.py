@@ -1,0 +1,367 @@
+"""A coup judged again from its events alone: its cards, its wagers, its rulebook. Pure.
+
+Not the fold: that needs the table as it stood before the coup. Here nothing is known but what the
+events of one coup say, and whatever they conclude is concluded again and compared.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from events.cards import Card, Hand, Winner
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.envelope import Envelope
+from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable, CardUnread
+from events.types.table import (
+    BettingOpened,
+    CardDealt,
+    CardDisclosed,
+    CoupSettled,
+    CoupVoided,
+    DealCompleted,
+    Refund,
+    Settlement,
+    SettlementLine,
+    ShoeReported,
+    TableEvent,
+    Wager,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from events.types.wagers import WagersVoided
+from table_core.rules.outcome import Outcome, judge
+from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
+from table_core.rules.settlement import settle_with_caps
+from table_core.state.corrected_coup import next_settlement, outcome_for, voided_again, with_wager
+from table_core.state.coup import Phase
+from table_core.state.table import Coup
+
+__all__ = ["Fault", "Recorded", "Result", "judge_again"]
+
+_INITIAL_CARDS: Final = 2
+_FROM_SHOE: Final = "shoe"
+# The shoe gives to Player what is due to Banker: the one place that the table puts right by itself.
+_DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
+
+
+class Fault(Exception):  # noqa: N818 - what was found, not an error of ours
+    """The record contradicts itself or the rules.
+
+    Args:
+        part: which part of the evidence.
+        reason: one line for a person.
+    """
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(f"{part}: {reason}")
+        self.part = part
+        self.reason = reason
+
+
+class Recorded(NamedTuple):
+    """An event of the coup, its position and its envelope."""
+
+    position: int
+    envelope: Envelope
+    event: TableEvent
+
+
+class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the coup stands by its record, corrections included.
+
+    Args:
+        player: Player's known cards, in dealing order.
+        banker: Banker's.
+        player_total: Player's points; None where the deal was not complete.
+        banker_total: Banker's points.
+        winner: how it came out; None where it did not.
+        void: it does not count.
+        rulebook: id of the rulebook it is judged by.
+        lines: what became of each wager that was settled, phase by phase.
+        refunds: stakes that went back unsettled.
+        staked: sum over the settlements in force, minor units, as all that follow.
+        paid: what the patrons receive by them.
+        commission: what the house keeps of winnings.
+    """
+
+    player: tuple[Card, ...]
+    banker: tuple[Card, ...]
+    player_total: int | None
+    banker_total: int | None
+    winner: Winner | None
+    void: bool
+    rulebook: str
+    lines: tuple[SettlementLine, ...]
+    refunds: tuple[Refund, ...]
+    staked: int
+    paid: int
+    commission: int
+
+
+def judge_again(
+    origin: str, coup: str, records: Sequence[Recorded], rulebooks: Mapping[str, Rulebook]
+) -> Result:
+    """Follow a coup through its record, concluding again whatever the record concludes.
+
+    Args:
+        origin: `<site>/<table>`.
+        coup: the coup's id.
+        records: its events in order, and others of the table that stand between them.
+        rulebooks: those that it was played and judged by, under the SHA-256 of their files.
+
+    Raises:
+        Fault: an event does not follow from those before it.
+    """
+    replay = _Replay(origin.rpartition("/")[2], coup, records, rulebooks)
+    for record in records:
+        if getattr(record.event, "coup", None) == coup:
+            replay.take(record)
+    return replay.result()
+
+
+class _Replay:
+    def __init__(
+        self,
+        table: str,
+        coup: str,
+        records: Sequence[Recorded],
+        rulebooks: Mapping[str, Rulebook],
+    ) -> None:
+        self._table = table
+        self._id = coup
+        self._rulebooks = rulebooks
+        self._said = {
+            r.envelope.cause: r.event.source for r in records if isinstance(r.event, ShoeReported)
+        }
+        self._voids = {r.envelope.cause for r in records if isinstance(r.event, CoupVoided)}
+        self._coup: Coup | None = None
+        self._cards: dict[tuple[Hand, int], Card | None] = {}
+        self._void = False
+        self._refunds: tuple[Refund, ...] = ()
+
+    def take(self, record: Recorded) -> None:
+        if self._coup is None and not isinstance(record.event, BettingOpened):
+            raise self._fault(record, "comes before the coup began")
+        step = _STEPS.get(type(record.event))
+        if step is not None:
+            step(self, record, record.event)
+
+    def result(self) -> Result:
+        coup = self._coup
+        if coup is None:
+            raise Fault("events", f"coup {self._id} does not begin here")
+        settlements = sorted(coup.settlements, key=lambda each: each.phase)
+        if not self._void and coup.settlement(LAST_PHASE) is None:
+            raise Fault("events", f"coup {self._id} is neither settled nor void here")
+        outcome = self._outcome()
+        ended = outcome is not None and outcome.complete
+        return Result(
+            player=self._hand(Hand.PLAYER),
+            banker=self._hand(Hand.BANKER),
+            player_total=outcome.player_total if outcome and ended else None,
+            banker_total=outcome.banker_total if outcome and ended else None,
+            winner=outcome.winner if outcome and ended else None,
+            void=self._void,
+            rulebook=coup.rulebook,
+            lines=tuple(line for each in settlements for line in each.lines),
+            refunds=self._refunds,
+            staked=sum(each.staked for each in settlements),
+            paid=sum(each.paid for each in settlements),
+            commission=sum(each.commission for each in settlements),
+        )
+
+    def began(self, record: Recorded, event: BettingOpened) -> None:
+        if self._coup is not None:
+            raise self._fault(record, "the coup began before")
+        self._coup = Coup(
+            id=self._id,
+            phase=Phase.BETTING,
+            rulebook=event.rulebook,
+            rulebook_hash=event.rulebook_hash,
+        )
+        self._rulebook(record)
+
+    def placed(self, _: Recorded, event: WagersPlaced) -> None:
+        self._replace(wagers=self._wagers + event.wagers)
+
+    def withdrawn(self, record: Recorded, event: WagersWithdrawn | WagersVoided) -> None:
+        gone = (
+            set(event.wagers)
+            if isinstance(event, WagersWithdrawn)
+            else {refund.wager for refund in event.refunds}
+        )
+        if gone - {wager.id for wager in self._wagers}:
+            raise self._fault(record, "takes back a wager that does not stand")
+        self._replace(wagers=tuple(wager for wager in self._wagers if wager.id not in gone))
+
+    def wager_corrected(self, record: Recorded, event: WagerCorrected) -> None:
+        if event.was is not None and event.was not in self._wagers:
+            raise self._fault(record, "corrects a wager that does not stand so")
+        self._coup = with_wager(self._known, event.was, event.wager)
+
+    def rulebook_corrected(self, record: Recorded, event: RulebookCorrected) -> None:
+        self._replace(rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
+        self._rulebook(record)
+
+    def dealt(self, record: Recorded, event: CardDealt) -> None:
+        if (event.hand, event.number) in self._cards:
+            raise self._fault(record, "deals a card to a place where one lies")
+        if event.source == _FROM_SHOE:
+            self._as_the_shoe_said(record, event.card, (event.hand, event.number))
+        self._cards[event.hand, event.number] = event.card
+
+    def unread(self, _: Recorded, event: CardUnread | CardMarkedUnreadable) -> None:
+        self._cards[event.hand, event.number] = None
+
+    def disclosed(self, record: Recorded, event: CardDisclosed) -> None:
+        self._as_the_shoe_said(record, event.card, (event.hand, event.number))
+        self._cards[event.hand, event.number] = event.card
+
+    def by_hand(self, _: Recorded, event: CardEntered | CardCorrected) -> None:
+        self._cards[event.hand, event.number] = event.card
+
+    def hands_corrected(self, _: Recorded, event: HandsCorrected) -> None:
+        self._cards = {
+            (hand, number): card
+            for hand, cards in ((Hand.PLAYER, event.player), (Hand.BANKER, event.banker))
+            for number, card in enumerate(cards, start=1)
+        }
+        self._void = self._void and not event.counts_again
+
+    def completed(self, record: Recorded, event: DealCompleted) -> None:
+        outcome = self._outcome()
+        ours = outcome and (
+            outcome.complete,
+            outcome.player,
+            outcome.banker,
+            outcome.player_total,
+            outcome.banker_total,
+            outcome.natural,
+            outcome.winner,
+        )
+        said = (
+            True,
+            event.player,
+            event.banker,
+            event.player_total,
+            event.banker_total,
+            event.natural,
+            event.winner,
+        )
+        if ours != said:
+            raise self._fault(record, "the cards do not come to that")
+
+    def settled(self, record: Recorded, event: CoupSettled) -> None:
+        coup, said = self._known, event.settlement
+        expected = self._settlement(record, said)
+        if said != expected:
+            again = voided_again(self._table, coup, said.phase)
+            if record.envelope.cause not in self._voids or said != again:
+                raise Fault("settlement", self._differs(record, expected, said))
+        others = (each for each in coup.settlements if each.phase != said.phase)
+        self._replace(settlements=(*others, said))
+
+    def voided(self, record: Recorded, event: CoupVoided) -> None:
+        rulebook = self._rulebook(record)
+        settled = self._known.settled
+        due = {
+            wager.id: wager.stake
+            for wager in self._wagers
+            if rulebook.phase_of(wager.bet) not in settled
+        }
+        if {refund.wager: refund.stake for refund in event.refunds} != due:
+            raise self._fault(record, "the stakes that go back are not those that are due")
+        self._void, self._refunds = True, event.refunds
+
+    # ---- what is known ----
+
+    @property
+    def _known(self) -> Coup:
+        assert self._coup is not None  # noqa: S101 - `take` lets nothing pass before the beginning
+        return self._coup
+
+    @property
+    def _wagers(self) -> tuple[Wager, ...]:
+        return self._known.wagers
+
+    def _replace(self, **fields: object) -> None:
+        self._coup = replace(self._known, **fields)
+
+    def _hand(self, hand: Hand) -> tuple[Card, ...]:
+        cards = sorted((number, card) for (of, number), card in self._cards.items() if of is hand)
+        return tuple(card for _, card in cards if card is not None)
+
+    def _outcome(self) -> Outcome | None:
+        player, banker = self._hand(Hand.PLAYER), self._hand(Hand.BANKER)
+        if min(len(player), len(banker)) < _INITIAL_CARDS:
+            return None
+        return judge(player, banker)
+
+    def _rulebook(self, record: Recorded) -> Rulebook:
+        rulebook = self._rulebooks.get(self._known.rulebook_hash)
+        if rulebook is None or rulebook.id != self._known.rulebook:
+            told = f"{self._known.rulebook}, SHA-256 {self._known.rulebook_hash}, is not there"
+            raise Fault("rulebook", f"the event at {record.position} is by {told}")
+        return rulebook
+
+    def _as_the_shoe_said(
+        self, record: Recorded, card: Card | None, place: tuple[Hand, int]
+    ) -> None:
+        source = self._said.get(record.envelope.cause)
+        if source is None or f"{source.journal}/{source.seq}" != record.envelope.cause:
+            raise self._fault(record, "the shoe's report that it comes of is missing")
+        if getattr(source.report, "face", None) is not card:
+            raise self._fault(record, "the shoe reported another face")
+        said = (getattr(source.report, "hand", None), getattr(source.report, "number", None))
+        if None not in said and said != place and (said, place) != _DRAWN_IN_ERROR:
+            raise self._fault(record, "the shoe reported it to another place")
+
+    def _settlement(self, record: Recorded, said: Settlement) -> Settlement:
+        """What the settlement must be."""
+        coup, rulebook = self._known, self._rulebook(record)
+        player, banker = self._hand(Hand.PLAYER), self._hand(Hand.BANKER)
+        before = coup.settlement(said.phase)
+        paid_on_these = before and (before.player, before.banker) == (said.player, said.banker)
+        if before and said.phase == INITIAL_PHASE and paid_on_these:
+            player, banker = before.player, before.banker  # though one is distrusted since
+        if said.phase not in {INITIAL_PHASE, LAST_PHASE}:
+            raise self._fault(record, f"there is no phase {said.phase}")
+        if min(len(player), len(banker)) < _INITIAL_CARDS:
+            raise self._fault(record, "settles a coup whose cards are not known")
+        outcome = outcome_for(said.phase, player, banker)
+        if said.phase == LAST_PHASE and not outcome.complete:
+            raise self._fault(record, "settles a deal that is not complete")
+        lines, _ = settle_with_caps(rulebook, outcome, coup.wagers, phase=said.phase)
+        return next_settlement(self._table, coup, said.phase, outcome, lines)
+
+    def _differs(self, record: Recorded, ours: Settlement, said: Settlement) -> str:
+        names = [
+            name for name in ours.__struct_fields__ if getattr(ours, name) != getattr(said, name)
+        ]
+        return f"the event at {record.position} has other {', '.join(names)} than its coup comes to"
+
+    @staticmethod
+    def _fault(record: Recorded, reason: str) -> Fault:
+        return Fault(f"event at {record.position}", f"{record.envelope.type}: {reason}")
+
+
+_STEPS: Final[dict[type[TableEvent], Callable[[_Replay, Recorded, Any], None]]] = {
+    BettingOpened: _Replay.began,
+    WagersPlaced: _Replay.placed,
+    WagersWithdrawn: _Replay.withdrawn,
+    WagersVoided: _Replay.withdrawn,
+    WagerCorrected: _Replay.wager_corrected,
+    RulebookCorrected: _Replay.rulebook_corrected,
+    CardDealt: _Replay.dealt,
+    CardUnread: _Replay.unread,
+    CardMarkedUnreadable: _Replay.unread,
+    CardDisclosed: _Replay.disclosed,
+    CardEntered: _Replay.by_hand,
+    CardCorrected: _Replay.by_hand,
+    HandsCorrected: _Replay.hands_corrected,
+    DealCompleted: _Replay.completed,
+    CoupSettled: _Replay.settled,
+    CoupVoided: _Replay.voided,
+}

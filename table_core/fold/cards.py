@@ -1,0 +1,125 @@
+"""The fold of events about cards: dealt, disclosed, unread, entered, corrected, in excess."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from events.cards import Card, Hand
+from events.types.irregularities import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CoupRealigned,
+    ExcessCardResolved,
+)
+from events.types.table import CardDealt, CardDisclosed, DealCompleted
+from table_core.fold.parts import current_coup, current_shoe, with_coup
+from table_core.state.coup import Phase
+from table_core.state.dealing import due_places
+from table_core.state.shoe import place_last, set_face
+from table_core.state.shoe_of_card import add_card, shoe_of_excess, shoe_of_place, with_shoe
+from table_core.state.table import DealtCard, TableState
+
+__all__ = [
+    "on_card_dealt",
+    "on_card_disclosed",
+    "on_card_marked_unreadable",
+    "on_card_set_by_hand",
+    "on_card_unread",
+    "on_coup_realigned",
+    "on_deal_completed",
+    "on_excess_card_resolved",
+]
+
+
+def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableState:
+    """A card lies at its place."""
+    card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
+    shoe, link, coup = current_shoe(state), state.link, current_coup(state)
+    return replace(
+        state,
+        shoe=place_last(shoe, event.hand, event.number),
+        link=replace(link, carried=False) if link.carried else link,
+        coup=replace(coup, phase=phase, cards=(*coup.cards, card)),
+    )
+
+
+def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableState:
+    """A card lies at its place, its face unknown."""
+    card = DealtCard(event.hand, event.number, None, None, "unread")
+    state = replace(state, shoe=place_last(current_shoe(state), event.hand, event.number))
+    return with_coup(state, phase, cards=(*current_coup(state).cards, card))
+
+
+def on_card_disclosed(state: TableState, event: CardDisclosed, phase: Phase) -> TableState:
+    """A face is known now."""
+    return _with_face(state, event, phase, card=event.card)
+
+
+def on_card_marked_unreadable(
+    state: TableState, event: CardMarkedUnreadable, phase: Phase
+) -> TableState:
+    """A face counts as unknown again."""
+    state = _face_in_shoe(state, event.hand, event.number, None)
+    return _with_face(state, event, phase, card=None, rule=None, source="unread")
+
+
+def on_card_set_by_hand(
+    state: TableState, event: CardEntered | CardCorrected, phase: Phase
+) -> TableState:
+    """A person has entered or corrected a face, or a card that was never told of."""
+    place = (event.hand, event.number)
+    if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
+        state = _face_in_shoe(state, *place, event.card)
+        return _with_face(state, event, phase, card=event.card, source="manual")
+    state = add_card(state, *place, event.card)
+    state = replace(state, link=replace(state.link, carried=False))
+    card = DealtCard(event.hand, event.number, event.card, None, "manual")
+    return with_coup(state, phase, cards=(*current_coup(state).cards, card))
+
+
+def _face_in_shoe(state: TableState, hand: Hand, number: int, face: Card | None) -> TableState:
+    return with_shoe(state, set_face(shoe_of_place(state, hand, number), hand, number, face))
+
+
+def _with_face(
+    state: TableState,
+    event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
+    phase: Phase,
+    **changes: Any,
+) -> TableState:
+    """One card changed; what was concluded from the cards is open again."""
+    place = (event.hand, event.number)
+    cards = tuple(
+        replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
+        for dealt in current_coup(state).cards
+    )
+    return with_coup(state, phase, cards=cards, completed=None)
+
+
+def on_deal_completed(state: TableState, event: DealCompleted, phase: Phase) -> TableState:
+    """Our own outcome stands."""
+    return with_coup(state, phase, completed=event)
+
+
+def on_coup_realigned(state: TableState, _: CoupRealigned, phase: Phase) -> TableState:
+    """The coup goes on from its cards as they stand.
+
+    A card drawn outside the game while one was due is vouched for with them: it is no hand's.
+    """
+    coup = current_coup(state)
+    known = all(dealt.card is not None for dealt in coup.cards)
+    excess = "" if coup.excess_open and known and due_places(coup) else coup.excess
+    return with_coup(state, phase, reason="", completed=None, excess=excess)
+
+
+def on_excess_card_resolved(
+    state: TableState, event: ExcessCardResolved, phase: Phase
+) -> TableState:
+    """The excess card has its fate."""
+    carried, dummy = event.outcome == "carried", event.outcome == "dummy"
+    link, shoe = replace(state.link, carried=carried or dummy, dummy=dummy), shoe_of_excess(state)
+    if event.outcome == "burned":
+        state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
+    return with_coup(replace(state, link=link), phase, excess=event.outcome)

@@ -1,0 +1,224 @@
+"""The fold of corrections: of the coup in progress, and of coups that are over.
+
+The coups of the shoe on the table are remembered as they ended (`TableState.past`), because their
+record, the roads and the shoe's order follow a correction. Of a coup before that the events alone
+say what changes: a settlement's `difference`, and the hands before and after.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from events.cards import Card
+from events.errors import OurBug
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.table import CoupSettled, CoupVoided, DealCompleted, TableEvent
+from table_core.fold.parts import current_coup, current_shoe, with_coup
+from table_core.persistent_list import Trail
+from table_core.roads.columns import Roads, bead
+from table_core.rules.rulebook import LAST_PHASE
+from table_core.rules.wager_totals import Standing, summed_on
+from table_core.state.corrected_coup import corrected, in_dealing_order, with_hands, with_wager
+from table_core.state.coup import OVER, Phase
+from table_core.state.shoe_of_card import lay_cards
+from table_core.state.table import Coup, TableState
+
+__all__ = [
+    "OF_THE_PAST",
+    "fold_past",
+    "is_of_the_past",
+    "on_hands_corrected",
+    "on_rulebook_corrected",
+    "on_wager_corrected",
+    "past_coup",
+    "past_with",
+]
+
+_FACE: Final = 2  # letters of a face in a shoe's order
+_NOTHING: Final = Standing()
+
+
+# ---- the coup in progress ----
+
+
+def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -> TableState:
+    """The coup's cards are these; what was concluded from the others is open again."""
+    coup = with_hands(current_coup(state), event.player, event.banker)
+    faces = {(each.hand, each.number): each.card for each in coup.cards if each.card}
+    state = lay_cards(state, faces)
+    return with_coup(state, phase, cards=coup.cards, completed=None)
+
+
+def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -> TableState:
+    """A wager stands as it really stood."""
+    coup = current_coup(state)
+    wagers = with_wager(coup, event.was, event.wager).wagers
+    return with_coup(state, phase, wagers=wagers, summed=summed_on(Standing(), wagers))
+
+
+def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Phase) -> TableState:
+    """The coup is judged by another rulebook from here on; the one in force stays."""
+    changes = {"rulebook": event.rulebook, "rulebook_hash": event.rulebook_hash}
+    return with_coup(state, phase, **changes)
+
+
+# ---- coups that are over ----
+
+
+def past_with(state: TableState) -> Trail[Coup]:
+    """The past with the coup that has just ended: it is of the shoe that its id names."""
+    coup = current_coup(state)
+    if coup.id.rpartition("/")[0] != current_shoe(state).id:
+        return state.past
+    return state.past.append(_lean(coup))
+
+
+def past_coup(state: TableState, coup: str) -> Coup | None:
+    """A coup of the shoe on the table that is over, as it stands now; None where it is not."""
+    return next((each for each in state.past if each.id == coup), None)
+
+
+def is_of_the_past(state: TableState, event: TableEvent) -> bool:
+    """Whether an event of `OF_THE_PAST` is about a coup that is over, not the one in progress."""
+    coup = state.coup
+    return coup is not None and (coup.phase in OVER or coup.id != event.coup)  # type: ignore[attr-defined]  # each type of _PAST has a coup
+
+
+def fold_past(state: TableState, event: TableEvent, position: int) -> TableState:
+    """The table after an event about a coup that is over, which is the one at `position`.
+
+    Raises:
+        OurBug: the event could not have been decided.
+    """
+    coup = past_coup(state, event.coup)  # type: ignore[attr-defined]  # as above
+    if not _lawful(state, coup, event):
+        raise OurBug(f"position {position}: {event.TYPE} of a coup that is over")
+    state = _PAST[type(event)](state, event)
+    if coup is not None:
+        after = corrected(coup, event)
+        past: Trail[Coup] = Trail()
+        for each in state.past:
+            past = past.append(after if each.id == coup.id else each)
+        state = replace(state, past=past)
+        if isinstance(event, DealCompleted | CoupVoided):
+            state = replace(state, shoe=replace(current_shoe(state), roads=_roads(past)))
+    last = state.coup
+    if last is not None and last.id == event.coup:  # type: ignore[attr-defined]  # as above
+        state = replace(state, coup=_lean(corrected(last, event)))
+    return state
+
+
+def _lawful(state: TableState, coup: Coup | None, event: TableEvent) -> bool:
+    if coup is None:
+        # A coup before the shoe on the table: only the log knows how it stood.
+        shoe = event.coup.rpartition("/")[0]  # type: ignore[attr-defined]  # as above
+        return not isinstance(event, CoupSettled) or shoe != current_shoe(state).id
+    if isinstance(event, CoupSettled):
+        before = coup.settlement(event.settlement.phase)
+        revision = before.revision if before else 0
+        first_of_last = event.settlement.phase == LAST_PHASE and not before
+        return event.settlement.revision == revision + 1 and not first_of_last
+    if isinstance(event, CoupVoided | WagerCorrected | RulebookCorrected):
+        return coup.phase is Phase.SETTLED
+    return coup.settlement(LAST_PHASE) is not None
+
+
+def _hands(state: TableState, event: HandsCorrected) -> TableState:
+    was = in_dealing_order(event.was_player, event.was_banker)
+    now = in_dealing_order(event.player, event.banker)
+    shoe, orders = state.shoe, state.orders
+    mine = past_coup(state, event.coup) is not None
+    if shoe is not None and mine:
+        cards = shoe.cards + len(now) - len(was)
+        shoe = replace(shoe, cards=cards, order=_in_order(shoe.order, was, now))
+        if event.counts_again:
+            shoe = replace(shoe, voids=shoe.voids - 1)
+    name = event.coup.rpartition("/")[0]
+    orders = tuple(
+        (its, _in_order(order, was, now) if its == name else order) for its, order in orders
+    )
+    # A shoe that was replaced may still wait for its audit.
+    replaced = tuple(
+        replace(each, order=_in_order(each.order, was, now)) if each.id == name else each
+        for each in state.replaced
+    )
+    totals, again = state.totals, event.counts_again
+    totals = replace(totals, coups=totals.coups + again, voids=totals.voids - again)
+    return replace(state, shoe=shoe, orders=orders, replaced=replaced, totals=totals)
+
+
+def _settled(state: TableState, event: CoupSettled) -> TableState:
+    totals = state.totals
+    for each in event.settlement.difference:
+        totals = replace(
+            totals,
+            staked=totals.staked + each.staked,
+            paid=totals.paid + each.paid,
+            commission=totals.commission + each.commission,
+        )
+    return replace(state, totals=totals)
+
+
+def _voided(state: TableState, event: CoupVoided) -> TableState:
+    totals = replace(state.totals, coups=state.totals.coups - 1, voids=state.totals.voids + 1)
+    shoe = state.shoe
+    if shoe is not None and past_coup(state, event.coup) is not None:
+        shoe = replace(shoe, voids=shoe.voids + 1)
+    return replace(state, totals=totals, shoe=shoe)
+
+
+def _roads(past: Trail[Coup]) -> Roads:
+    """The roads from the shoe's first coup on: a winner that changed moves all that follow."""
+    roads = Roads()
+    for coup in past:
+        if coup.phase is Phase.SETTLED and coup.completed is not None:
+            roads = roads.add(bead(coup.completed))
+    return roads
+
+
+def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
+    """A shoe's order with the cards of one coup in place of others.
+
+    Where they do not lie there in one run (some were disclosed late) the faces are still right,
+    and what is new stands at the end.
+    """
+    run = "".join(card.value for card in was)
+    at = order.rfind(run)  # no face begins within another: no suit is written as a rank is
+    if at >= 0:
+        return order[:at] + "".join(card.value for card in now) + order[at + len(run) :]
+    left, new = list(was), []
+    for card in now:
+        if card in left:
+            left.remove(card)
+        else:
+            new.append(card.value)
+    faces = [order[at : at + _FACE] for at in range(0, len(order), _FACE)]
+    for card in left:
+        if card.value in faces:
+            faces.reverse()
+            faces.remove(card.value)
+            faces.reverse()
+    return "".join((*faces, *new))
+
+
+def _lean(coup: Coup) -> Coup:
+    """Without the sums that only a coup with open betting needs."""
+    return replace(coup, summed=_NOTHING)
+
+
+def _unchanged(state: TableState, _: TableEvent) -> TableState:
+    return state
+
+
+_PAST: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
+    HandsCorrected: _hands,
+    DealCompleted: _unchanged,
+    WagerCorrected: _unchanged,
+    RulebookCorrected: _unchanged,
+    CoupSettled: _settled,
+    CoupVoided: _voided,
+}
+
+OF_THE_PAST: Final = frozenset(_PAST)
+"""The types of events that can be about a coup that is over."""

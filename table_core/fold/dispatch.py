@@ -1,0 +1,364 @@
+"""Events to state: `fold(state, event)` returns nothing but the next state.
+
+One small function a type, in a map at the end. The coup's phase moves by `coup.TRANSITIONS`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Self
+
+from msgspec.structs import replace
+
+from events.errors import OurBug
+from events.types.chips import (
+    ChipsCorrected,
+    ChipsCounted,
+    ChipsCredited,
+    ChipsFilled,
+    DropCounted,
+    FloatClosed,
+    FloatOpened,
+)
+from events.types.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionRecovered,
+    CommissionReturned,
+    CommissionReversed,
+    CommissionUncollected,
+)
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.integrity import CheckpointKeyChanged
+from events.types.irregularities import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CoupRealigned,
+    DealerAssigned,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+    IrregularityRecorded,
+    ShoeErrorCleared,
+)
+from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.snapshot_anchor import BooksClosed
+from events.types.table import (
+    AlarmCleared,
+    AlarmRaised,
+    BettingClosed,
+    BettingOpened,
+    CardDealt,
+    CardDisclosed,
+    CoupMisaligned,
+    CoupSettled,
+    CoupVoided,
+    DealCompleted,
+    ResultConfirmed,
+    ResultDisputed,
+    RulebookAdopted,
+    ShoeEnded,
+    ShoeLoaded,
+    ShoeReported,
+    TableEvent,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from events.types.wagers import AggregateCapped, LimitsSet, WagersVoided
+from table_core.fold.cards import (
+    on_card_dealt,
+    on_card_disclosed,
+    on_card_marked_unreadable,
+    on_card_set_by_hand,
+    on_card_unread,
+    on_coup_realigned,
+    on_deal_completed,
+    on_excess_card_resolved,
+)
+from table_core.fold.chips import (
+    on_chips_corrected,
+    on_chips_counted,
+    on_chips_moved,
+    on_drop_counted,
+    on_float_closed,
+    on_float_opened,
+)
+from table_core.fold.corrections import (
+    OF_THE_PAST,
+    fold_past,
+    is_of_the_past,
+    on_hands_corrected,
+    on_rulebook_corrected,
+    on_wager_corrected,
+    past_with,
+)
+from table_core.fold.parts import current_coup, current_shoe, with_coup
+from table_core.fold.shoe import (
+    on_burn_recorded,
+    on_cut_card_came,
+    on_shoe_audited,
+    on_shoe_ended,
+    on_shoe_error_cleared,
+    on_shoe_loaded,
+    on_shoe_reported,
+)
+from table_core.roads.columns import bead
+from table_core.rules.commission import fold_commission
+from table_core.rules.wager_totals import Standing, summed_on
+from table_core.state.coup import Phase, advance, input_of
+from table_core.state.shoe import new_round, put_aside
+from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
+from table_core.state.table import Alarm, Coup, TableState
+
+__all__ = ["FOLD_VERSION", "Folded", "fold", "fold_all"]
+
+# Raised whenever the same log would fold to another state; snapshots are keyed by it.
+FOLD_VERSION: Final = 3
+
+
+class Folded(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
+    """Events whose fold is known already: what a decision made has been folded on the way.
+
+    Args:
+        events: in order.
+        before: the state that they were decided in.
+        after: what `before` becomes by them.
+    """
+
+    before: TableState
+    after: TableState
+
+    def __new__(cls, events: Iterable[TableEvent], before: TableState, after: TableState) -> Self:
+        """Plain events otherwise."""
+        made = super().__new__(cls, events)
+        made.before, made.after = before, after
+        return made
+
+
+def fold(state: TableState, event: TableEvent) -> TableState:
+    """The table after `event`, which is the one at position `state.position + 1`.
+
+    Raises:
+        OurBug: the event could not have been decided in this state.
+    """
+    position = state.position + 1
+    return replace(_step(state, event, position), position=position)
+
+
+def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
+    """The table after all of `events`, in order: `fold` again and again, the position told once.
+
+    Nothing is folded twice: those that were decided in this very state know what it becomes.
+    """
+    if isinstance(events, Folded) and events.before is state:
+        return events.after
+    begin = position = state.position
+    for position, event in enumerate(events, start=begin + 1):
+        state = _step(state, event, position)
+    return replace(state, position=position)
+
+
+def _step(state: TableState, event: TableEvent, position: int) -> TableState:
+    """All that the event at `position` moves but the position itself."""
+    kind, coup = type(event), state.coup
+    if kind in OF_THE_PAST and is_of_the_past(state, event):
+        return fold_past(state, event, position)
+    on_coup = _COUP_FOLDS.get(kind)
+    if on_coup is None:
+        return _FOLDS[kind](state, event)
+    before = Phase.NONE if coup is None else coup.phase
+    after = advance(before, event)
+    if after is None:
+        raise OurBug(f"position {position}: {input_of(event)} in phase {before.value}")
+    return on_coup(state, event, after)
+
+
+def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
+    return replace(state, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
+
+
+def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) -> TableState:
+    coup = Coup(
+        id=event.coup,
+        phase=phase,
+        rulebook=event.rulebook,
+        rulebook_hash=event.rulebook_hash,
+        wagerless=event.wagerless,
+    )
+    shoe, link = current_shoe(state), state.link
+    # Its first card may have come already, or the rest of a void round may still come.
+    if not shoe.begun and not link.residue:
+        shoe = new_round(shoe)
+    shoe = replace(shoe, coups=shoe.coups + 1, begun=False)
+    link = replace(link, residue=False, dummy=False)
+    return replace(state, coup=coup, shoe=shoe, replaced=(), link=link)
+
+
+def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
+    coup, wagers = current_coup(state), event.wagers
+    wagers = coup.wagers + wagers
+    summed = summed_on(coup.summed, wagers)
+    return replace(state, coup=replace(coup, phase=phase, wagers=wagers, summed=summed))
+
+
+def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn, phase: Phase) -> TableState:
+    return _wagers_gone(state, set(event.wagers), phase)
+
+
+def _on_wagers_voided(state: TableState, event: WagersVoided, phase: Phase) -> TableState:
+    return _wagers_gone(state, {refund.wager for refund in event.refunds}, phase)
+
+
+def _wagers_gone(state: TableState, gone: set[str], phase: Phase) -> TableState:
+    coup = current_coup(state)
+    left = tuple(wager for wager in coup.wagers if wager.id not in gone)
+    return with_coup(state, phase, wagers=left, summed=summed_on(Standing(), left))
+
+
+def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
+    return replace(state, limits=event)
+
+
+def _on_excess_card_drawn(state: TableState, _: ExcessCardDrawn, phase: Phase) -> TableState:
+    if current_coup(state).excess_open:
+        return with_coup(state, phase)  # it was drawn outside the game, and is judged now
+    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), phase, excess="drawn")
+
+
+def _on_nothing(state: TableState, _: TableEvent) -> TableState:
+    return state
+
+
+def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
+    return replace(state, dealer=event.dealer, supervisor=event.supervisor)
+
+
+def _on_phase_only(state: TableState, _: TableEvent, phase: Phase) -> TableState:
+    return with_coup(state, phase)
+
+
+def _on_result_disputed(state: TableState, event: ResultDisputed, phase: Phase) -> TableState:
+    return with_coup(state, phase, reason=event.detail)
+
+
+def _on_coup_misaligned(state: TableState, event: CoupMisaligned, phase: Phase) -> TableState:
+    return with_coup(state, phase, reason=f"{event.reason}: {event.detail}")
+
+
+def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> TableState:
+    settlement, totals, coup = event.settlement, state.totals, current_coup(state)
+    before = coup.settlement(settlement.phase)
+    others = tuple(each for each in coup.settlements if each is not before)
+    totals = replace(
+        totals,
+        coups=totals.coups + (phase is Phase.SETTLED),
+        staked=totals.staked + settlement.staked - (before.staked if before else 0),
+        paid=totals.paid + settlement.paid - (before.paid if before else 0),
+        commission=totals.commission + settlement.commission - (before.commission if before else 0),
+    )
+    completed = coup.completed
+    coup = replace(coup, phase=phase, settlements=(*others, settlement))
+    state = replace(state, coup=coup, totals=totals)
+    if phase is not Phase.SETTLED:
+        return state
+    if state.shoe and completed:
+        shoe = shoe_of_coup(state)
+        state = with_shoe(state, replace(shoe, roads=shoe.roads.add(bead(completed))))
+    return _over(state)
+
+
+def _on_coup_voided(state: TableState, event: CoupVoided, phase: Phase) -> TableState:
+    coup = current_coup(state)
+    # Cards of the round may still come when the coup is void before the shoe's round is over.
+    had_cards = bool(coup.cards) or coup.phase is Phase.MISALIGNED
+    link = replace(
+        state.link,
+        residue=had_cards and not coup.round_over,
+        carried=state.link.carried and not had_cards,
+    )
+    totals = replace(state.totals, voids=state.totals.voids + 1)
+    shoe = shoe_of_coup(state)
+    state = with_shoe(state, replace(shoe, voids=shoe.voids + 1))
+    state = replace(state, link=link, totals=totals)
+    return _over(with_coup(state, phase, reason=event.reason))
+
+
+def _on_alarm_raised(state: TableState, event: AlarmRaised) -> TableState:
+    others = tuple(alarm for alarm in state.alarms if alarm.name != event.alarm)
+    alarm = Alarm(name=event.alarm, text=event.text, coup=event.coup)
+    return replace(state, alarms=(*others, alarm))
+
+
+def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
+    return replace(state, alarms=tuple(a for a in state.alarms if a.name != event.alarm))
+
+
+def _on_commission(state: TableState, event: TableEvent) -> TableState:
+    return replace(state, commission=fold_commission(state.commission, event))
+
+
+def _over(state: TableState) -> TableState:
+    """A coup that has just ended joins the past, and takes its own alarms with it."""
+    alarms = tuple([alarm for alarm in state.alarms if alarm.coup is None])
+    return replace(state, past=past_with(state), alarms=alarms)
+
+
+# What moves the coup in progress, to the phase that is given with it.
+_COUP_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any, Phase], TableState]]] = {
+    BettingOpened: _on_betting_opened,
+    WagersPlaced: _on_wagers_placed,
+    WagersWithdrawn: _on_wagers_withdrawn,
+    BettingClosed: _on_phase_only,
+    CardDealt: on_card_dealt,
+    CardDisclosed: on_card_disclosed,
+    DealCompleted: on_deal_completed,
+    ResultConfirmed: _on_phase_only,
+    ResultDisputed: _on_result_disputed,
+    CoupMisaligned: _on_coup_misaligned,
+    CoupSettled: _on_coup_settled,
+    CoupVoided: _on_coup_voided,
+    CardUnread: on_card_unread,
+    CardMarkedUnreadable: on_card_marked_unreadable,
+    CardEntered: on_card_set_by_hand,
+    CardCorrected: on_card_set_by_hand,
+    HandsCorrected: on_hands_corrected,
+    WagerCorrected: on_wager_corrected,
+    RulebookCorrected: on_rulebook_corrected,
+    CoupRealigned: on_coup_realigned,
+    ExcessCardDrawn: _on_excess_card_drawn,
+    ExcessCardResolved: on_excess_card_resolved,
+    WagersVoided: _on_wagers_voided,
+}
+
+_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
+    RulebookAdopted: _on_rulebook_adopted,
+    ShoeLoaded: on_shoe_loaded,
+    ShoeEnded: on_shoe_ended,
+    BurnRecorded: on_burn_recorded,
+    CutCardCame: on_cut_card_came,
+    ShoeAudited: on_shoe_audited,
+    ShoeReported: on_shoe_reported,
+    AlarmRaised: _on_alarm_raised,
+    AlarmCleared: _on_alarm_cleared,
+    CommissionAccrued: _on_commission,
+    CommissionCollected: _on_commission,
+    CommissionPrepaid: _on_commission,
+    CommissionReturned: _on_commission,
+    CommissionReversed: _on_commission,
+    CommissionUncollected: _on_commission,
+    CommissionRecovered: _on_commission,
+    FloatOpened: on_float_opened,
+    ChipsFilled: on_chips_moved,
+    ChipsCredited: on_chips_moved,
+    ChipsCounted: on_chips_counted,
+    FloatClosed: on_float_closed,
+    DropCounted: on_drop_counted,
+    ChipsCorrected: on_chips_corrected,
+    IrregularityRecorded: _on_nothing,
+    ShoeErrorCleared: on_shoe_error_cleared,
+    DealerAssigned: _on_dealer_assigned,
+    LimitsSet: _on_limits_set,
+    AggregateCapped: _on_nothing,
+    BooksClosed: _on_nothing,
+    CheckpointKeyChanged: _on_nothing,
+}

@@ -1,0 +1,31 @@
+"""What the fold's functions share: the coup and the shoe of a state, and moving them on."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from events.errors import OurBug
+from table_core.state.coup import Phase
+from table_core.state.shoe import ShoeView
+from table_core.state.table import Coup, TableState
+
+__all__ = ["current_coup", "current_shoe", "with_coup"]
+
+
+def current_coup(state: TableState) -> Coup:
+    """The coup in progress, or the last one."""
+    if state.coup is None:
+        raise OurBug("a coup's event before the first coup")
+    return state.coup
+
+
+def current_shoe(state: TableState) -> ShoeView:
+    """The shoe on the table."""
+    if state.shoe is None:
+        raise OurBug("a shoe's event before the first shoe")
+    return state.shoe
+
+
+def with_coup(state: TableState, phase: Phase, **changes: Any) -> TableState:
+    """The coup moved on to `phase`, with `changes`."""
+    return replace(state, coup=replace(current_coup(state), phase=phase, **changes))

@@ -1,0 +1,216 @@
+"""What a reader of the past keeps of a log, so that no question reads all of it again. Pure.
+
+It takes every event once, in order, and keeps little: a line a coup, the table as it stood before
+each shoe, from which a coup is folded again, and the roots of the tree's blocks, from which proofs
+are made. All of it comes from the log and can be thrown away.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from events.cards import Card
+from events.proof.chain import origin_hash
+from events.proof.merkle import leaf_hash, node_hash
+from events.types.corrections import HandsCorrected
+from events.types.integrity import CheckpointKeyChanged
+from events.types.irregularities import CardCorrected, CardEntered
+from events.types.table import (
+    BettingOpened,
+    CardDealt,
+    CardDisclosed,
+    ShoeLoaded,
+    TableEvent,
+    WagersPlaced,
+)
+from table_core.fold.dispatch import fold
+from table_core.persistent_list import Trail
+from table_core.replay.coup_events import Moment, Row, fact_of
+from table_core.replay.coup_list import CoupLine, CoupList
+from table_core.state.table import TableState
+
+__all__ = ["BLOCK", "Mark", "PastIndex", "Read", "root_above"]
+
+"""Position, stored bytes, and the chain's hash up to and with them."""
+
+Read = Callable[[int, bytes], Iterator[Row]]
+"""Rows from behind a position, given with the chain's hash there."""
+
+# Leaves of a perfect subtree: a proof hashes two or three blocks again, and a million events cost
+# a thousand roots.
+BLOCK: Final = 1024
+_FACED: Final = (CardDealt, CardDisclosed, CardEntered, CardCorrected)
+
+
+class Mark(NamedTuple):
+    """The table just behind a position, and the chain's hash there."""
+
+    position: int
+    head: bytes
+    state: TableState
+
+
+class PastIndex:
+    """Grows with its log.
+
+    Args:
+        origin: `<site>/<table>`.
+
+    Attributes:
+        keys: public key lines of checkpoints, in the order in which the log announced them.
+        blocks: the roots of all whole blocks of the tree.
+        heads: the chain's hash before each block.
+    """
+
+    def __init__(self, origin: str) -> None:
+        self.newest = Mark(0, origin_hash(origin), TableState())
+        self.keys: list[str] = []
+        self.blocks: list[bytes] = []
+        self.heads = [self.newest.head]
+        self._coups = CoupList()
+        self._order: list[str] = []
+        self._begun: list[int] = []  # where each of `_order` began
+        self._seats: dict[str, frozenset[int]] = {}
+        self._faces: dict[str, frozenset[Card]] = {}
+        self._late: dict[str, tuple[int, ...]] = {}
+        self._marks = [self.newest]
+        self._leaves: list[bytes] = []
+
+    def take(self, row: Row) -> None:
+        """The next event.
+
+        Raises:
+            LogRefused: this build cannot read it; names its position.
+        """
+        fact = fact_of(row)
+        before, event = self.newest, fact.event
+        if isinstance(event, ShoeLoaded):
+            # Without the coups of the shoe before, which its loading forgets: they are most of it.
+            self._marks.append(before._replace(state=replace(before.state, past=Trail())))
+        moment = Moment(before.state, fact, fold(before.state, event))
+        self._coups.take(moment)
+        self._note(moment)
+        self.newest = Mark(fact.position, row[2], moment.after)
+        self._grow(row)
+
+    def _note(self, moment: Moment) -> None:
+        fact, event, before = moment.fact, moment.fact.event, moment.before
+        if isinstance(event, BettingOpened):
+            self._order.append(event.coup)
+            self._begun.append(fact.position)
+        elif isinstance(event, CheckpointKeyChanged):
+            self.keys.append(event.key)
+        coup = fact.correlation
+        if not coup:
+            return
+        if isinstance(event, WagersPlaced):
+            seats = frozenset(wager.seat for wager in event.wagers)
+            self._seats[coup] = self._seats.get(coup, frozenset()) | seats
+        faces = frozenset(_faces(event))
+        if faces:
+            self._faces[coup] = self._faces.get(coup, frozenset()) | faces
+        of_now = before.coup is not None and before.coup.id == coup and before.in_progress
+        if not of_now and not isinstance(event, BettingOpened):
+            self._late[coup] = (*self._late.get(coup, ()), fact.position)
+
+    def _grow(self, row: Row) -> None:
+        self._leaves.append(leaf_hash(row[1]))
+        if len(self._leaves) == BLOCK:
+            self.blocks.append(root_above(self._leaves))
+            self.heads.append(row[2])
+            self._leaves = []
+
+    @property
+    def coups(self) -> tuple[str, ...]:
+        """Every coup's id, the oldest first."""
+        return tuple(self._order)
+
+    @property
+    def lines(self) -> Mapping[str, CoupLine]:
+        """The coups' lines by id."""
+        return self._coups.by_id
+
+    def place(self, coup: str) -> int:
+        """How many coups began before this one, which is one of `coups`."""
+        return bisect_left(self._begun, self._coups.by_id[coup].first)
+
+    def seats(self, coup: str) -> frozenset[int]:
+        """The seats that ever had a wager in a coup."""
+        return self._seats.get(coup, frozenset())
+
+    def faces(self, coup: str) -> frozenset[Card]:
+        """The faces that ever were on record in a coup."""
+        return self._faces.get(coup, frozenset())
+
+    def course(self, coup: str, read: Read) -> Iterator[tuple[Row, Moment]]:
+        """All rows that may belong to a coup, in order, with their moments; and some that do not.
+
+        Args:
+            coup: a coup of `coups`.
+            read: the log.
+        """
+        now = self._marks[0]
+        for begin, end in self._stretches(coup):
+            mark = self.mark_before(begin)
+            now = mark if now.position < mark.position else now
+            cause = ""
+            for row in read(now.position, now.head):
+                fact = fact_of(row)
+                if fact.position > end and fact.cause != cause:
+                    break
+                cause = fact.cause
+                after = fold(now.state, fact.event)
+                yield row, Moment(now.state, fact, after)
+                now = Mark(fact.position, row[2], after)
+
+    def shoe_rows(self, shoe: str, read: Read) -> Iterator[Row]:
+        """A shoe's life, from its loading until a coup of another begins; then what tells of it.
+
+        Args:
+            shoe: of which there is a coup.
+            read: the log.
+        """
+        own = [name for name in self._order if name.rpartition("/")[0] == shoe]
+        first, after = self.place(own[0]), self.place(own[-1]) + 1
+        end = self._begun[after] - 1 if after < len(self._begun) else self.newest.position
+        mark = self.mark_before(self._begun[first])
+        yield from islice(read(mark.position, mark.head), end - mark.position)
+        for late in sorted(each for name in own for each in self._late.get(name, ())):
+            if late > end:
+                mark = self.mark_before(late)
+                yield from islice(
+                    read(mark.position, mark.head),
+                    late - mark.position - 1,
+                    late - mark.position,
+                )
+
+    def mark_before(self, position: int) -> Mark:
+        """The newest table that is kept of those before a position."""
+        return next(each for each in reversed(self._marks) if each.position < position)
+
+    def _stretches(self, coup: str) -> Iterator[tuple[int, int]]:
+        """From where to where: its course until the next coup begins, and what was said later."""
+        at = self.place(coup)
+        last = self._begun[at + 1] if at + 1 < len(self._begun) else self.newest.position
+        yield self._begun[at], last
+        yield from ((late, late) for late in self._late.get(coup, ()) if late > last)
+
+
+def root_above(level: list[bytes]) -> bytes:
+    """The root over a row of hashes, as the tree of the log has it."""
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=False)
+        odd = level[-1:] if len(level) & 1 else []
+        level = [node_hash(left, right) for left, right in pairs] + odd
+    return level[0]
+
+
+def _faces(event: TableEvent) -> Iterator[Card]:
+    if isinstance(event, _FACED) and event.card is not None:
+        yield event.card
+    elif isinstance(event, HandsCorrected):
+        yield from event.player
+        yield from event.banker

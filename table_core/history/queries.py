@@ -1,0 +1,338 @@
+"""Questions about the past, answered from a log and its index. Pure.
+
+A coup is told, changed in thought and proved only when it is over and no card of it waits to be
+played: the shoe's own bytes say faces that the table has not seen.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from events.cards import Card, Winner
+from events.commands.play import Refusal
+from events.commands.queries import FindCoups, ShowTable, TellCoup, WhatIfCard
+from events.errors import InputError
+from events.types.corrections import HandsCorrected
+from events.types.table import DrawRule, Wager
+from table_core.fold.corrections import past_coup
+from table_core.fold.dispatch import fold
+from table_core.history.index import PastIndex, Read
+from table_core.history.what_if import WhatIf, what_if
+from table_core.narrative.coup import Story, tell_coup
+from table_core.projections.table import CardView, DueView, StateView, view, view_coup
+from table_core.refusals import refuse
+from table_core.replay.coup_events import CoupCollector, CoupRecord, Moment, entry_of
+from table_core.replay.coup_list import CoupLine
+from table_core.rules.rulebook import Rulebook
+from table_core.state.corrected_coup import with_hands
+from table_core.state.table import Coup, TableState
+
+__all__ = [
+    "FOUND_MOST",
+    "CoupFound",
+    "CoupTold",
+    "CoupsFound",
+    "Step",
+    "find",
+    "show_table",
+    "tell",
+    "think",
+    "withheld",
+]
+
+FOUND_MOST: Final = 50
+_CHANGES_MOST: Final = 6  # a coup has no more cards
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
+_NANOSECONDS: Final = 9
+
+
+class CoupFound(Struct, frozen=True, kw_only=True):
+    """A coup that was found; money in minor units, of the settlements in force.
+
+    Args:
+        coup: its id.
+        position: at which it began.
+        at: when it began.
+        result: `player`, `banker`, `tie` or `void`; None while it is none of these.
+        player: Player's cards when the deal was complete.
+        banker: Banker's.
+        staked: by the settlements in force.
+        paid: by them.
+        revision: the highest; above 1 something was settled again.
+        over: it is settled or void.
+        troubles: what went wrong, in a word or two each.
+    """
+
+    coup: str
+    position: int
+    at: str
+    result: Literal["player", "banker", "tie", "void"] | None
+    player: tuple[Card, ...]
+    banker: tuple[Card, ...]
+    staked: int
+    paid: int
+    revision: int
+    over: bool
+    troubles: tuple[str, ...]
+
+
+class CoupsFound(Struct, frozen=True, kw_only=True):
+    """What `find_coups` shows: a page of coups, the newest first, and whether older ones fit too.
+
+    Args:
+        coups: those that fit.
+        more: there are older ones; ask again with `before` the last of these.
+        position: up to which the log was read.
+    """
+
+    coups: tuple[CoupFound, ...]
+    more: bool
+    position: int
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """How a coup lay behind one event of it.
+
+    Args:
+        position: the event's.
+        phase: where the coup stood.
+        cards: those on the table.
+        player_total: Player's points, once all its cards are known.
+        banker_total: Banker's.
+        winner: once the deal is complete.
+        rules: the draw rules that applied, once it is.
+        due: where the next card may come, and by which rule.
+        wagers: how many stood.
+        staked: by them, minor units.
+    """
+
+    position: int
+    phase: str
+    cards: tuple[CardView, ...]
+    player_total: int | None
+    banker_total: int | None
+    winner: Winner | None
+    rules: tuple[DrawRule, ...]
+    due: tuple[DueView, ...]
+    wagers: int
+    staked: int
+
+
+class CoupTold(Struct, frozen=True, kw_only=True):
+    """What `tell_coup` shows.
+
+    Args:
+        story: as `baccarat replay --coup ID --json` prints it.
+        steps: one for each line of the story.
+        wagers: that stood, as they are on record now.
+    """
+
+    story: Story
+    steps: tuple[Step, ...]
+    wagers: tuple[Wager, ...]
+
+
+def find(index: PastIndex, asked: FindCoups) -> CoupsFound | Refusal:
+    """A page of the coups that fit."""
+    if not 1 <= asked.limit <= FOUND_MOST:
+        return refuse("invalid_limit", f"limit: 1 to {FOUND_MOST} coups at once")
+    names = index.coups
+    if asked.before is not None:
+        line = index.lines.get(asked.before)
+        if line is None:
+            return _unknown(asked.before)
+        names = names[: index.place(asked.before)]
+    times = [_nanoseconds(text) for text in (asked.since, asked.until)]
+    if None in times:
+        return refuse("invalid_time", "write a time in UTC, such as 2026-11-27T20:30:00Z")
+    since, until = str(times[0]), str(times[1])
+    fitting = (
+        line
+        for line in (index.lines[name] for name in reversed(names))
+        if _fits(index, line, asked) and since <= line.opened_at and line.opened_at < (until or "~")
+    )
+    found = list(islice(fitting, asked.limit + 1))
+    return CoupsFound(
+        coups=tuple(_found(line) for line in found[: asked.limit]),
+        more=len(found) > asked.limit,
+        position=index.newest.position,
+    )
+
+
+def withheld(index: PastIndex, coup: str) -> Refusal | None:
+    """Why a coup is not told: there is none, it is not over, or a card of it is still to be played.
+
+    Its record holds the shoe's own words, which say every face, also one that nobody may know yet.
+    """
+    if coup not in index.lines:
+        return _unknown(coup)
+    state = index.newest.state
+    newest = state.coup is not None and state.coup.id == coup
+    if newest and state.in_progress:
+        return refuse("coup_in_progress", f"coup {coup} is not over yet")
+    if (newest and state.link.residue) or coup == _card_to_come_of(state):
+        text = f"a card of coup {coup} is still to be played; ask when the next coup is over"
+        return refuse("face_withheld", text)
+    return None
+
+
+def _card_to_come_of(state: TableState) -> str | None:
+    """The coup in whose record a face may stand that nobody has seen: its card in excess.
+
+    It waits to be the next coup's first, through coups that are void before a card; and once it is
+    dealt it may lie face down until that coup is over.
+    """
+    last = next((each for each in reversed(list(state.past)) if each.cards or each.excess), None)
+    if last is None:
+        return None
+    waits = last.excess_open or state.link.carried
+    return last.id if waits or (last.excess and state.in_progress) else None
+
+
+def tell(
+    index: PastIndex, read: Read, origin: str, books: Mapping[str, Rulebook], asked: TellCoup
+) -> CoupTold | Refusal:
+    """A coup step by step."""
+    refusal = withheld(index, asked.coup)
+    if refusal is not None:
+        return refusal
+    record = _record(index, read, asked.coup)
+    return CoupTold(
+        story=tell_coup(record, origin=origin, rulebooks=books),
+        steps=tuple(_steps(record)),
+        wagers=record.wagers,
+    )
+
+
+def think(
+    index: PastIndex, read: Read, books: Mapping[str, Rulebook], asked: WhatIfCard
+) -> WhatIf | Refusal:
+    """A coup with other cards, beside what happened."""
+    refusal = withheld(index, asked.coup)
+    if refusal is not None:
+        return refusal
+    changes = {change.position: change.face for change in asked.changes}
+    if not 1 <= len(changes) == len(asked.changes) <= _CHANGES_MOST:
+        return refuse("invalid_changes", f"name 1 to {_CHANGES_MOST} cards, each once")
+    record = _record(index, read, asked.coup)
+    name, digest = record.rules
+    book = books.get(digest)
+    if book is None:
+        return refuse("unknown_rulebook", f"rulebook {name} ({digest[:12]}) is not at hand")
+    try:
+        return what_if(record, changes, book)
+    except InputError as error:
+        return refuse("no_such_card", str(error))
+
+
+def show_table(
+    index: PastIndex, read: Read, origin: str, books: Mapping[str, Rulebook], asked: ShowTable
+) -> StateView | Refusal:
+    """The `state` that was published at a position."""
+    if not 1 <= asked.position <= index.newest.position:
+        text = f"the log has positions 1 to {index.newest.position}"
+        return refuse("unknown_position", text)
+    state = _state_at(index, read, asked.position)
+    book = books.get(state.rulebook_hash)
+    if book is None:
+        return refuse("unknown_rulebook", f"rulebook {state.rulebook} is not at hand")
+    return view(state, table=origin.partition("/")[2], rulebook=book, catching_up=False)
+
+
+def _state_at(index: PastIndex, read: Read, position: int) -> TableState:
+    mark = index.mark_before(position)
+    state = mark.state
+    for at, stored, _ in islice(read(mark.position, mark.head), position - mark.position):
+        state = fold(state, entry_of(at, stored).data)
+    return state
+
+
+def _unknown(coup: str) -> Refusal:
+    return refuse("unknown_coup", f"no coup {coup!r} was played at this table")
+
+
+def _nanoseconds(text: str | None) -> str | None:
+    """A time in the form in which the log has its own; empty for no time, None for none that is."""
+    if text is None:
+        return ""
+    match = _TIME.fullmatch(text)
+    return f"{match[1]}.{(match[2] or '').ljust(_NANOSECONDS, '0')}Z" if match else None
+
+
+def _fits(index: PastIndex, line: CoupLine, asked: FindCoups) -> bool:
+    shoe, _, number = line.coup.rpartition("/")
+    return (
+        asked.shoe in {None, shoe}
+        and asked.number in {None, int(number)}
+        and asked.result in {None, _result(line)}
+        and (asked.face is None or asked.face in index.faces(line.coup))
+        and (asked.seat is None or asked.seat in index.seats(line.coup))
+    )
+
+
+def _result(line: CoupLine) -> Literal["player", "banker", "tie", "void"] | None:
+    if line.state == "void":
+        return "void"
+    return line.result  # type: ignore[return-value]  # a winner's value, as `CoupList` took it
+
+
+def _found(line: CoupLine) -> CoupFound:
+    return CoupFound(
+        coup=line.coup,
+        position=line.first,
+        at=line.opened_at,
+        result=_result(line),
+        player=line.player,
+        banker=line.banker,
+        staked=line.staked,
+        paid=line.paid,
+        revision=line.revision,
+        over=line.state != "in progress",
+        troubles=line.troubles,
+    )
+
+
+def _record(index: PastIndex, read: Read, coup: str) -> CoupRecord:
+    collector = CoupCollector(coup)
+    for _, moment in index.course(coup, read):
+        collector.take(moment)
+    record = collector.record()
+    assert record is not None  # noqa: S101 - the index has the coup's opening
+    return record
+
+
+def _steps(record: CoupRecord) -> Iterator[Step]:
+    coup: Coup | None = None
+    for moment in record.moments:
+        coup = _as_it_lay(record.id, moment, coup)
+        yield _step(moment.fact.position, coup)
+
+
+def _as_it_lay(name: str, moment: Moment, before: Coup | None) -> Coup | None:
+    """The coup behind an event; of an earlier shoe's the state says nothing any more."""
+    state, event = moment.after, moment.fact.event
+    if state.coup is not None and state.coup.id == name:
+        return state.coup
+    found = past_coup(state, name)
+    if found is None and before is not None and isinstance(event, HandsCorrected):
+        return with_hands(before, event.player, event.banker)
+    return found or before
+
+
+def _step(position: int, coup: Coup | None) -> Step:
+    seen = view_coup(coup) if coup is not None else None
+    return Step(
+        position=position,
+        phase=seen.phase.value if seen else "none",
+        cards=seen.cards if seen else (),
+        player_total=seen.player_total if seen else None,
+        banker_total=seen.banker_total if seen else None,
+        winner=seen.winner if seen else None,
+        rules=seen.rules if seen else (),
+        due=seen.due if seen else (),
+        wagers=len(seen.wagers) if seen else 0,
+        staked=sum(wager.stake for wager in seen.wagers) if seen else 0,
+    )

@@ -1,0 +1,171 @@
+"""The shoe's and the cards' events in words, each draw with the row of the table. Pure."""
+
+from typing import Final
+
+from events.cards import Hand, total
+from events.types.corrections import HandsCorrected
+from events.types.irregularities import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+)
+from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.table import (
+    CardDealt,
+    CardDisclosed,
+    DealCompleted,
+    ShoeEnded,
+    ShoeLoaded,
+    ShoeReported,
+    TableEvent,
+)
+from table_core.narrative.draw import DRAW_WORDS, explain
+from table_core.narrative.sentence import Told, Words, plain
+from table_core.narrative.shoe_reports import TROUBLE, report_words
+from table_core.narrative.words import face, faces, hand_name, place_name
+from table_core.replay.coup_events import Moment
+from table_core.state.table import TableState
+
+__all__ = ["CARD_WORDS"]
+
+_TWO: Final = 2
+
+
+# ---- the shoe ----
+
+
+def _reported(event: ShoeReported, _: Moment, __: str) -> Told:
+    report = event.source.report
+    return Told(report_words(report), tone="trouble" if type(report) in TROUBLE else "plain")
+
+
+def _burn(event: BurnRecorded, _: Moment, __: str) -> Told:
+    expected = "" if event.expected is None else f", {event.expected} were due"
+    why = (f"reason: {event.reason}",) if event.reason else ()
+    return Told(f"The burn is done: {event.burned} cards{expected}.", why)
+
+
+def _cut_card(event: CutCardCame, _: Moment, __: str) -> Told:
+    return Told(f"The cut card is out; coup {event.last_coup} is the last of this shoe.")
+
+
+def _ended(event: ShoeEnded, _: Moment, __: str) -> Told:
+    return Told(f"Shoe {event.shoe} is over.", (f"reason: {event.reason}",))
+
+
+def _audited(event: ShoeAudited, _: Moment, __: str) -> Told:
+    return Told(
+        f"Of shoe {event.shoe} {event.seen} cards left it, {event.known} with a known face, "
+        f"{event.burned} of them burned, in {event.coups} coups."
+    )
+
+
+# ---- cards ----
+
+
+def _dealt(event: CardDealt, moment: Moment, _: str) -> Told:
+    lies = f"{face(event.card)} lies as {place_name(event.hand, event.number)}."
+    return Told(lies, (_due(event, moment.before),) if event.rule else (), "card")
+
+
+def _due(event: CardDealt, before: TableState) -> str:
+    """Why the card was due: the row of the draw table, with the figures that it was read with."""
+    rule = DRAW_WORDS.get(event.rule or "", event.rule or "")
+    coup = before.coup
+    if coup is None or event.number <= _TWO:
+        return f"due by: {rule}"
+    figures = []
+    for hand in Hand:
+        cards = [dealt.card for dealt in coup.hand(hand)]
+        if None not in cards:
+            known = [card for card in cards if card is not None]
+            figures.append(f"{hand_name(hand)} has {faces(known)} = {total(known)}")
+    return f"due by: {rule} ({', '.join(figures)})"
+
+
+def _disclosed(event: CardDisclosed, _: Moment, __: str) -> Told:
+    return Told(f"{place_name(event.hand, event.number)} is {face(event.card)}.", tone="card")
+
+
+def _unread(event: CardUnread, _: Moment, __: str) -> Told:
+    where = place_name(event.hand, event.number)
+    return Told(f"A card lies as {where}, its face unknown: a person must enter it.", (), "trouble")
+
+
+def _marked(event: CardMarkedUnreadable, _: Moment, __: str) -> Told:
+    where = place_name(event.hand, event.number)
+    says = f"{where} was read as {face(event.was)} and is not trusted: it counts as unknown."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
+def _entered(event: CardEntered, _: Moment, __: str) -> Told:
+    says = f"{face(event.card)} was entered by hand as {place_name(event.hand, event.number)}."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
+def _corrected(event: CardCorrected, _: Moment, __: str) -> Told:
+    where = place_name(event.hand, event.number)
+    says = f"{where} was corrected by hand: {face(event.card)}, not {face(event.was)}."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
+def _hands_corrected(event: HandsCorrected, _: Moment, __: str) -> Told:
+    details = (
+        f"now Player {faces(event.player)}, Banker {faces(event.banker)}",
+        f"before Player {faces(event.was_player)}, Banker {faces(event.was_banker)}",
+        f"reason: {event.reason}",
+    )
+    again = "; the coup, which was void, counts again" if event.counts_again else ""
+    return Told(f"The cards of the coup were corrected by hand{again}.", details, "decision")
+
+
+def _completed(event: DealCompleted, _: Moment, __: str) -> Told:
+    rules = explain(event.rules, event.player, event.banker)
+    ending = "natural, " if event.natural else ""
+    winner = "a tie" if event.winner.value == "tie" else f"{event.winner.value.capitalize()} wins"
+    return Told(
+        f"The deal is complete: {ending}{winner}.",
+        (
+            f"Player {faces(event.player)} = {event.player_total}",
+            f"Banker {faces(event.banker)} = {event.banker_total}",
+            *rules,
+        ),
+        "card",
+    )
+
+
+def _excess_resolved(event: ExcessCardResolved, _: Moment, __: str) -> Told:
+    seen = "had" if event.seen else "had not"
+    became = {
+        "carried": "it is carried over as the next coup's first card",
+        "dummy": "it is shown in a coup without wagers",
+        "burned": "it is burned",
+    }[event.outcome]
+    says = f"The table {seen} seen the card that was drawn in excess: {became}."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
+CARD_WORDS: Final[dict[type[TableEvent], Words]] = {
+    ShoeLoaded: plain(lambda e: f"Shoe {e.shoe} of {e.decks} decks is in place."),
+    ShoeEnded: _ended,
+    ShoeAudited: _audited,
+    ShoeReported: _reported,
+    BurnRecorded: _burn,
+    CutCardCame: _cut_card,
+    CardDealt: _dealt,
+    CardDisclosed: _disclosed,
+    CardUnread: _unread,
+    CardMarkedUnreadable: _marked,
+    CardEntered: _entered,
+    CardCorrected: _corrected,
+    HandsCorrected: _hands_corrected,
+    DealCompleted: _completed,
+    ExcessCardDrawn: plain(
+        lambda _: "A card was drawn when none was due: the coup is held.", "trouble"
+    ),
+    ExcessCardResolved: _excess_resolved,
+}
+"""Event type to its words."""

@@ -1,0 +1,127 @@
+"""Every event of a coup as a line of its timeline: when, who, what, in plain words. Pure.
+
+A line never leaves out what its event holds: what has no words of its own is told field by field.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from events.types.integrity import CheckpointKeyChanged
+from events.types.irregularities import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
+from events.types.snapshot_anchor import BooksClosed
+from events.types.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
+from table_core.narrative.cards import CARD_WORDS
+from table_core.narrative.chips import CHIP_WORDS
+from table_core.narrative.money import MONEY_WORDS
+from table_core.narrative.sentence import Told, Tone, Words, fields_of, plain
+from table_core.narrative.words import who
+from table_core.replay.coup_events import Moment
+
+__all__ = ["RawBytes", "StoryLine", "tell"]
+
+
+_TABLE: Final = who("core")
+
+
+class RawBytes(Struct, frozen=True, kw_only=True):
+    """Where the bytes of a shoe's report are: what they are, and their place in the raw journal."""
+
+    journal: str
+    seq: int
+    offset: int
+    hex: str
+
+
+class StoryLine(Struct, frozen=True, kw_only=True):
+    """One event, told.
+
+    Args:
+        position: its place in the log.
+        at: when, RFC 3339.
+        who: the shoe, the table, or a user.
+        cause: the command or report it came of; lines of one cause are one step.
+        type: the event's type.
+        says: what happened, in a sentence.
+        details: what belongs to it, a line each.
+        tone: what it is about.
+        raw: the bytes behind it.
+    """
+
+    position: int
+    at: str
+    who: str
+    cause: str
+    type: str
+    says: str
+    details: tuple[str, ...] = ()
+    tone: Tone = "plain"
+    raw: RawBytes | None = None
+
+
+def tell(moment: Moment, currency: str, *, follows: bool = False) -> StoryLine:
+    """The line of one event.
+
+    Args:
+        moment: the event.
+        currency: for amounts.
+        follows: another event of the same cause stands before it: this one the table made of that.
+    """
+    fact = moment.fact
+    words = _WORDS.get(type(fact.event), fields_of)
+    told = words(fact.event, moment, currency)
+    return StoryLine(
+        position=fact.position,
+        at=fact.at,
+        who=_TABLE if follows and told.tone != "decision" else who(fact.actor),
+        cause=fact.cause,
+        type=fact.event.TYPE,
+        says=told.says,
+        details=told.details,
+        tone=told.tone,
+        raw=_raw(fact.event),
+    )
+
+
+def _raw(event: TableEvent) -> RawBytes | None:
+    if not isinstance(event, ShoeReported):
+        return None
+    source = event.source
+    return RawBytes(journal=source.journal, seq=source.seq, offset=source.offset, hex=source.raw)
+
+
+# ---- people and alarms ----
+
+
+def _alarm(event: AlarmRaised, _: Moment, __: str) -> Told:
+    return Told(f"Alarm: {event.text}.", (f"alarm {event.alarm}",), "trouble")
+
+
+def _recorded(event: IrregularityRecorded, _: Moment, __: str) -> Told:
+    says = f"An irregularity is on record: {event.kind.replace('_', ' ')}."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
+def _error_cleared(event: ShoeErrorCleared, _: Moment, __: str) -> Told:
+    says = f"The shoe's error is over, a person says: {event.code.replace('_', ' ')}."
+    return Told(says, (f"reason: {event.reason}",), "decision")
+
+
+def _assigned(event: DealerAssigned, _: Moment, __: str) -> Told:
+    under = f", under supervisor {event.supervisor}" if event.supervisor else ""
+    return Told(f"From here on {event.dealer} deals{under}.")
+
+
+_WORDS: Final[dict[type[TableEvent], Words]] = {
+    **CARD_WORDS,
+    **MONEY_WORDS,
+    **CHIP_WORDS,
+    RulebookAdopted: plain(lambda e: f"From here on coups are played by {e.rulebook}."),
+    BooksClosed: plain(lambda e: f"The books of shoe {e.shoe} are closed at position {e.size}."),
+    CheckpointKeyChanged: plain(lambda e: f"From here on checkpoints are signed by {e.key}."),
+    AlarmRaised: _alarm,
+    AlarmCleared: plain(lambda e: f"The alarm {e.alarm} is over."),
+    IrregularityRecorded: _recorded,
+    DealerAssigned: _assigned,
+    ShoeErrorCleared: _error_cleared,
+}

@@ -1,0 +1,170 @@
+"""What became of a wager, in words and sums: class, arithmetic, commission, rounding. Pure.
+
+A settlement line holds its own figures. The rulebook that the coup pinned says how they came about;
+where that file is not at hand the figures are told without it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from events.money import Odds, parse_odds, scale
+from events.types.table import Settlement, SettlementLine
+from table_core.narrative.wagers import CATEGORY_WORDS, bet_words
+from table_core.narrative.words import amount, exact_amount
+from table_core.rules.rulebook import Rulebook
+
+__all__ = ["SeatDifference", "WagerStory", "differences", "tell_wager"]
+
+
+class WagerStory(Struct, frozen=True, kw_only=True):
+    """One wager, told.
+
+    Args:
+        wager: its id.
+        seat: 1 to 99.
+        bet: the bet's id.
+        name: as the layout has it.
+        result: `win`, `lose`, `push` or `void`.
+        why: what the wager came out as, in words.
+        sums: the arithmetic, a step a line.
+        source: where the rule is written.
+        stake: minor units, like all that follow.
+        winnings: before commission.
+        commission: kept by the house.
+        paid: what the patron received.
+    """
+
+    wager: str
+    seat: int
+    bet: str
+    name: str
+    result: str
+    why: str
+    sums: tuple[str, ...]
+    source: str
+    stake: int
+    winnings: int
+    commission: int
+    paid: int
+
+
+class SeatDifference(Struct, frozen=True, kw_only=True):
+    """What a revision changed for one seat, minor units; positive: the house owes the seat."""
+
+    seat: int
+    before: int
+    after: int
+    difference: int
+
+
+def tell_wager(
+    line: SettlementLine, rulebook: Rulebook | None, currency: str, rules: str
+) -> WagerStory:
+    """What became of a wager.
+
+    Args:
+        line: as it was settled.
+        rulebook: the one that the coup pinned; None where it is not at hand.
+        currency: for the amounts.
+        rules: the rulebook's id.
+    """
+    words = bet_words(line.bet)
+    return WagerStory(
+        wager=line.wager,
+        seat=line.seat,
+        bet=line.bet,
+        name=words.name + {"promo": " (token)", "toke": " (for the dealer)"}.get(line.kind, ""),
+        result=line.result,
+        why=_why(line),
+        sums=tuple(_sums(line, rulebook, currency)),
+        source=f"{words.source}; {rules}: bets.{line.bet}",
+        stake=line.stake,
+        winnings=line.winnings,
+        commission=line.commission,
+        paid=line.paid,
+    )
+
+
+def differences(before: Settlement, after: Settlement) -> tuple[SeatDifference, ...]:
+    """By seat, what a revision pays more or less than the settlement that it takes back."""
+    seats = sorted({line.seat for line in (*before.lines, *after.lines)})
+    return tuple(
+        SeatDifference(seat=seat, before=was, after=now, difference=now - was)
+        for seat in seats
+        for was, now in [(_paid(before.lines, seat), _paid(after.lines, seat))]
+    )
+
+
+def _paid(lines: Iterable[SettlementLine], seat: int) -> int:
+    return sum(line.paid for line in lines if line.seat == seat)
+
+
+def _why(line: SettlementLine) -> str:
+    words = bet_words(line.bet)
+    came = CATEGORY_WORDS.get(line.category, line.category)
+    if line.result == "lose":
+        return f"lost: it wins when {words.wins}"
+    if line.result == "void":
+        return "void: the stake goes back"
+    if line.result == "push":
+        return f"neither won nor lost: {came}"
+    if line.category == "win":
+        return f"won: {words.wins}"
+    return f"won: {came}"
+
+
+def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: str) -> Sequence[str]:
+    stake = amount(line.stake, currency)
+    if line.result == "lose":
+        return (f"stake {stake} lost, paid {amount(line.paid, currency)}",)
+    sums = []
+    if line.odds is not None:
+        sums.append(_winnings(line, parse_odds(line.odds), rulebook, currency))
+    if line.commission:
+        sums.append(_commission(line, rulebook, currency))
+    returned = line.paid - line.winnings + line.commission
+    parts = [f"stake back {amount(returned, currency)}"]
+    if line.winnings:
+        parts.append(f"+ won {amount(line.winnings, currency)}")
+    if line.commission:
+        parts.append(f"- commission {amount(line.commission, currency)}")
+    if line.kind == "promo":
+        sums.append("a token is never given back, win or lose")
+    sums.append(f"{' '.join(parts)} = paid {amount(line.paid, currency)}")
+    return sums
+
+
+def _winnings(line: SettlementLine, odds: Odds, rulebook: Rulebook | None, currency: str) -> str:
+    stake = amount(line.stake, currency)
+    exact = exact_amount(line.stake * odds.num, odds.den, currency)
+    to = f"{odds.num} to {odds.den}"
+    said = f"{stake} at {to} = {exact}"
+    if rulebook is None:
+        return f"{said}; won {amount(line.winnings, currency)}"
+    rounding = rulebook.rounding.payout
+    due = scale(line.stake, odds, unit=rulebook.unit, rounding=rounding)
+    if due * odds.den != line.stake * odds.num:
+        unit = amount(rulebook.unit, currency)
+        said += f", rounded {rounding.value} to a multiple of {unit}: {amount(due, currency)}"
+    if due != line.winnings:
+        said += f", cut by an aggregate maximum to {amount(line.winnings, currency)}"
+    return said
+
+
+def _commission(line: SettlementLine, rulebook: Rulebook | None, currency: str) -> str:
+    kept = amount(line.commission, currency)
+    terms = rulebook.commission if rulebook else None
+    if rulebook is None or terms is None:
+        return f"commission {kept}"
+    counted = -(-line.winnings // terms.block) * terms.block
+    rate = f"{terms.rate.num}/{terms.rate.den}"
+    exact = exact_amount(counted * terms.rate.num, terms.rate.den, currency)
+    said = f"commission {rate} of {amount(counted, currency)} = {exact}"
+    if counted != line.winnings:
+        said += f" (counted in whole {amount(terms.block, currency)})"
+    if counted * terms.rate.num != line.commission * terms.rate.den:
+        rounding = rulebook.rounding.commission.value
+        unit = amount(rulebook.unit, currency)
+        said += f", rounded {rounding} to a multiple of {unit}: {kept}"
+    return said

@@ -1,0 +1,115 @@
+"""Exact odds: what each wager of a rulebook wins and loses, by counting every deal of a shoe.
+
+No simulation and no floats. The deals come in classes (`table_core.odds.deals`), and what a class
+means for a wager is asked of `table_core.rules.settlement` itself, so that odds and settlements are
+decided by the same judges and the same schedules. Odds are those of a single wager: an aggregate
+maximum, rounding to the payable unit and commission by the block depend on stakes and are left out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import perm
+
+from msgspec import Struct
+
+from events.cards import Card
+from events.errors import InputError, OurBug
+from events.types.table import Wager
+from table_core.odds.deals import DEAL, DealClass, merged_by_totals
+from table_core.odds.deals_by_pairs import classes_by_pairs
+from table_core.odds.deals_by_suits import classes_by_suits
+from table_core.rules.rulebook import Bet, Rulebook
+from table_core.rules.settlement import settle
+from table_core.rules.wagers import KINDS, Looks
+
+__all__ = ["BetOdds", "CategoryOdds", "exact_odds"]
+
+_LOSE = "lose"
+
+
+class CategoryOdds(Struct, frozen=True):
+    """One way in which a wager can come out.
+
+    Args:
+        pays: net, to one: the schedule's odds less commission; 0 for a push, -1 for a loss.
+        probability: of it, over all deals.
+    """
+
+    pays: Fraction
+    probability: Fraction
+
+
+class BetOdds(Struct, frozen=True):
+    """A wager's odds.
+
+    Args:
+        edge: what the house keeps of a stake on average; negative where the patron gains.
+        categories: every one that the schedule lists, in its order, and then `lose`.
+    """
+
+    edge: Fraction
+    categories: Mapping[str, CategoryOdds]
+
+
+def exact_odds(rulebook: Rulebook, shoe: Mapping[Card, int]) -> dict[str, BetOdds]:
+    """The odds of every wager that the rulebook has.
+
+    Args:
+        rulebook: what is paid for what.
+        shoe: how many copies of each face are left in it.
+
+    Raises:
+        InputError: there are fewer cards than a coup can need.
+    """
+    cards = sum(shoe.values())
+    if cards < DEAL:
+        raise InputError(f"cards left: {cards}; a coup can need {DEAL}")
+    bets: dict[Looks, list[str]] = {"totals": [], "pairs": [], "suits": []}
+    for bet in rulebook.bets:
+        bets[KINDS[bet].looks].append(bet)
+    pairs = list(classes_by_pairs(shoe))
+    deals = _count(rulebook, bets["totals"], merged_by_totals(pairs))
+    if bets["pairs"]:
+        deals |= _count(rulebook, bets["pairs"], pairs)
+    if bets["suits"]:
+        deals |= _count(rulebook, bets["suits"], classes_by_suits(shoe))
+    if any(counter.total() != perm(cards, DEAL) for counter in deals.values()):
+        raise OurBug("the classes of deals do not add up to all deals")
+    return {
+        name: _bet_odds(rulebook, bet, deals[name], perm(cards, DEAL))
+        for name, bet in rulebook.bets.items()
+    }
+
+
+def _count(
+    rulebook: Rulebook, bets: Iterable[str], classes: Iterable[DealClass]
+) -> dict[str, Counter[str]]:
+    """For each bet, how many deals it settles under each category."""
+    wagers = [Wager(id=bet, seat=1, bet=bet, stake=rulebook.unit) for bet in bets]
+    counted: dict[str, Counter[str]] = {bet: Counter() for bet in bets}
+    for outcome, deals in classes:
+        for line in settle(rulebook, outcome, wagers):
+            counted[line.bet][line.category] += deals
+    return counted
+
+
+def _bet_odds(rulebook: Rulebook, bet: Bet, deals: Counter[str], of_all: int) -> BetOdds:
+    categories = {
+        category: CategoryOdds(_pays(rulebook, bet, category), Fraction(deals[category], of_all))
+        for category in (*bet.schedule, _LOSE)
+    }
+    edge = -sum(row.pays * row.probability for row in categories.values())
+    return BetOdds(Fraction(edge), categories)
+
+
+def _pays(rulebook: Rulebook, bet: Bet, category: str) -> Fraction:
+    if category == _LOSE:
+        return Fraction(-1)
+    odds = bet.schedule[category]
+    if odds is None:
+        return Fraction(0)
+    kept = Fraction(0)
+    if bet.commission and rulebook.commission:
+        kept = Fraction(rulebook.commission.rate.num, rulebook.commission.rate.den)
+    return Fraction(odds.num, odds.den) * (1 - kept)

@@ -1,0 +1,354 @@
+"""The table as a display may see it: the retained `state` document. Pure.
+
+Only what the table has seen stands here: the faces of cards that are withheld, burned or outside
+the game never do.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.cards import Card, Hand, Winner, total
+from events.commands.play import Refusal
+from events.types.commission import SeatAmount
+from events.types.table import DrawRule, Wager
+from table_core.decide.available_commands import refusals_now
+from table_core.decide.decision import Context
+from table_core.narrative.draw import DRAW_WORDS
+from table_core.projections.floats import FloatView, view_float
+from table_core.roads.document import RoadsView, view_roads
+from table_core.rules.limits import with_limits
+from table_core.rules.rulebook import Rulebook, Sign
+from table_core.state.coup import Phase
+from table_core.state.dealing import due_places
+from table_core.state.table import Alarm, Coup, TableState
+
+__all__ = [
+    "BetView",
+    "CardView",
+    "CommissionView",
+    "ConsumerView",
+    "CoupView",
+    "DueView",
+    "LinkStatusView",
+    "RulebookName",
+    "RulebookView",
+    "ShoeStatus",
+    "StateView",
+    "TotalsView",
+    "active_alarms",
+    "encode_view",
+    "view",
+    "view_coup",
+]
+
+_DEALT: Final = frozenset({Phase.CLOSED, Phase.DEALING, Phase.MISALIGNED})
+"""The phases in which cards are dealt."""
+
+
+class CardView(Struct, frozen=True):
+    """A card at its place; `card` is null while its face is withheld."""
+
+    hand: Hand
+    number: int
+    card: Card | None
+    rule: str | None
+    source: str
+
+
+class DueView(Struct, frozen=True):
+    """Where the next card may come: its place, the draw rule, and that rule in words."""
+
+    hand: Hand
+    number: int
+    rule: str | None
+    words: str
+
+
+class CoupView(Struct, frozen=True, kw_only=True):
+    """The coup in progress, or the last one."""
+
+    id: str
+    phase: Phase
+    wagerless: bool
+    wagers: tuple[Wager, ...]
+    cards: tuple[CardView, ...]
+    player_total: int | None
+    banker_total: int | None
+    natural: bool
+    winner: Winner | None
+    rules: tuple[DrawRule, ...]
+    reason: str
+    due: tuple[DueView, ...] = ()
+
+
+class ShoeStatus(Struct, frozen=True, kw_only=True):
+    """The shoe on the table."""
+
+    id: str
+    decks: int
+    coups: int
+    cards: int
+    ended: bool
+    last_coup: int | None
+    roads: RoadsView
+
+
+class LinkStatusView(Struct, frozen=True, kw_only=True):
+    """The shoe link as the log knows it."""
+
+    state: str
+    errors: tuple[str, ...]
+    locked: bool
+
+
+class BetView(Struct, frozen=True, kw_only=True):
+    """A bet as the sign shows it: what it pays to one, and its limits in minor units."""
+
+    id: str
+    pays: dict[str, str]
+    minimum: int
+    maximum: int | None
+    step: int
+
+
+class RulebookView(Struct, frozen=True, kw_only=True):
+    """The rules in force, by id and hash; the limits are the table's own where it has set some."""
+
+    id: str
+    hash: str
+    title: str
+    currency: str
+    unit: int
+    sign: Sign
+    bets: tuple[BetView, ...]
+    commission: str | None
+    table_maximum: int | None
+    differential: int | None
+
+
+class TotalsView(Struct, frozen=True, kw_only=True):
+    """What has gone over the table, minor units."""
+
+    coups: int
+    voids: int
+    staked: int
+    paid: int
+    commission: int
+    house: int
+
+
+class CommissionView(Struct, frozen=True, kw_only=True):
+    """Commission by seat, minor units: owed, given up, and laid beside the wagers."""
+
+    outstanding: tuple[SeatAmount, ...]
+    uncollected: tuple[SeatAmount, ...]
+    laid: tuple[SeatAmount, ...]
+
+
+class ConsumerView(Struct, frozen=True, kw_only=True):
+    """A durable consumer, such as the cage.
+
+    Args:
+        name: `<user>/<consumer>`.
+        position: up to which it has acknowledged.
+        waiting_s: age of the oldest settlement that it has not; null where it has them all.
+        heard_s: since its last acknowledgement; null where none came since the table started.
+        overdue: it owes an acknowledgement for longer than the house waits.
+    """
+
+    name: str
+    position: int
+    waiting_s: int | None
+    heard_s: int | None
+    overdue: bool
+
+
+class RulebookName(Struct, frozen=True, kw_only=True):
+    """A rulebook that this table knows; `commission` says when it is taken, null where none is."""
+
+    id: str
+    hash: str
+    title: str
+    commission: str | None
+
+
+class StateView(Struct, frozen=True, kw_only=True):
+    """The whole table at `position`; `refusals` says by command what it would refuse now."""
+
+    position: int
+    table: str
+    rulebook: RulebookView
+    shoe: ShoeStatus | None
+    coup: CoupView | None
+    link: LinkStatusView
+    catching_up: bool
+    alarms: tuple[Alarm, ...]
+    totals: TotalsView
+    commission: CommissionView
+    floats: tuple[FloatView, ...]
+    refusals: dict[str, Refusal]
+    consumers: tuple[ConsumerView, ...] = ()
+    library: tuple[RulebookName, ...] = ()
+
+
+def view(
+    state: TableState,
+    *,
+    table: str,
+    rulebook: Rulebook,
+    catching_up: bool,
+    faults: tuple[Alarm, ...] = (),
+    consumers: tuple[ConsumerView, ...] = (),
+    library: Sequence[Rulebook] = (),
+) -> StateView:
+    """What a display may know of `state`.
+
+    Args:
+        state: the table.
+        table: its id.
+        rulebook: in force.
+        catching_up: the core has not read all that the driver has numbered.
+        faults: what stands and cannot be in the log, such as a disk that refuses it.
+        consumers: the durable ones.
+        library: rulebooks that this table knows.
+    """
+    shoe, link, totals = state.shoe, state.link, state.totals
+    owed = state.commission
+    context = Context(
+        table=table, rulebook=rulebook, caught_up=not catching_up, library=tuple(library)
+    )
+    return StateView(
+        position=state.position,
+        table=table,
+        rulebook=_rulebook_view(with_limits(rulebook, state.limits)),
+        shoe=ShoeStatus(
+            id=shoe.id,
+            decks=shoe.decks,
+            coups=shoe.coups,
+            cards=shoe.cards,
+            ended=shoe.ended,
+            last_coup=shoe.last_coup,
+            roads=view_roads(shoe.roads),
+        )
+        if shoe
+        else None,
+        coup=view_coup(state.coup) if state.coup else None,
+        link=LinkStatusView(
+            state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
+        ),
+        catching_up=catching_up,
+        alarms=(*active_alarms(state), *faults),
+        totals=TotalsView(
+            coups=totals.coups,
+            voids=totals.voids,
+            staked=totals.staked,
+            paid=totals.paid,
+            commission=totals.commission,
+            house=totals.house,
+        ),
+        commission=CommissionView(
+            outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
+        ),
+        floats=tuple(map(view_float, state.floats)),
+        refusals=refusals_now(state, context),
+        consumers=consumers,
+        library=tuple(map(_name, library)),
+    )
+
+
+def active_alarms(state: TableState) -> tuple[Alarm, ...]:
+    """Every alarm that stands: those raised by events, and those that the state itself is."""
+    link, coup = state.link, state.coup
+    alarms = list(state.alarms)
+    if link.state in {"down", "stalled"}:
+        alarms.append(Alarm(name="link_down", text=f"the shoe link is {link.state}"))
+    alarms += [
+        Alarm(name=f"shoe_error_{code}", text=f"the shoe reports {code}")
+        for code in sorted(link.errors)
+    ]
+    if coup and coup.phase is Phase.MISALIGNED:
+        text = f"coup {coup.id} is misaligned ({coup.reason}); a supervisor must realign or void it"
+        alarms.append(Alarm(name="coup_misaligned", text=text, coup=coup.id))
+    if coup and coup.phase is Phase.DISPUTED:
+        text = f"coup {coup.id} is held ({coup.reason}); a supervisor must confirm or void it"
+        alarms.append(Alarm(name="result_disputed", text=text, coup=coup.id))
+    return tuple(alarms)
+
+
+def encode_view(document: StateView) -> bytes:
+    """The document as JSON."""
+    return msgspec.json.encode(document)
+
+
+def _rulebook_view(rulebook: Rulebook) -> RulebookView:
+    return RulebookView(
+        id=rulebook.id,
+        hash=rulebook.hash,
+        title=rulebook.title,
+        currency=rulebook.currency,
+        unit=rulebook.unit,
+        sign=rulebook.sign,
+        bets=tuple(
+            BetView(
+                id=bet.id,
+                pays={name: str(odds) if odds else "push" for name, odds in bet.schedule.items()},
+                minimum=bet.minimum,
+                maximum=bet.maximum,
+                step=bet.step,
+            )
+            for bet in rulebook.bets.values()
+            if bet.offered
+        ),
+        commission=_commission(rulebook),
+        table_maximum=rulebook.limits.table_maximum,
+        differential=rulebook.limits.differential,
+    )
+
+
+def _name(rulebook: Rulebook) -> RulebookName:
+    return RulebookName(
+        id=rulebook.id,
+        hash=rulebook.hash,
+        title=rulebook.title,
+        commission=_commission(rulebook),
+    )
+
+
+def _commission(rulebook: Rulebook) -> str | None:
+    """When commission is taken, as a word of the rulebook's file; None where none is."""
+    return rulebook.commission.timing.value if rulebook.commission else None
+
+
+def view_coup(coup: Coup) -> CoupView:
+    """A coup, in progress or over, as everybody may see it."""
+    completed = coup.completed
+    return CoupView(
+        id=coup.id,
+        phase=coup.phase,
+        wagerless=coup.wagerless,
+        wagers=coup.wagers,
+        cards=tuple(CardView(c.hand, c.number, c.card, c.rule, c.source) for c in coup.cards),
+        player_total=_total(coup, Hand.PLAYER),
+        banker_total=_total(coup, Hand.BANKER),
+        natural=bool(completed and completed.natural),
+        winner=completed.winner if completed else None,
+        rules=completed.rules if completed else (),
+        reason=coup.reason,
+        due=tuple(_due(coup)) if coup.phase in _DEALT else (),
+    )
+
+
+def _due(coup: Coup) -> Iterator[DueView]:
+    for place in due_places(coup):
+        words = DRAW_WORDS.get(place.rule or "", "by its face, which is not disclosed yet")
+        yield DueView(place.hand, place.number, place.rule, words)
+
+
+def _total(coup: Coup, hand: Hand) -> int | None:
+    """The points of a hand, once it has cards and all of them are known."""
+    cards = [dealt.card for dealt in coup.hand(hand)]
+    known = [card for card in cards if card is not None]
+    return total(known) if known and len(known) == len(cards) else None

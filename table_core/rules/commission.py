@@ -1,0 +1,333 @@
+"""Commission: what a coup's winners owe, what is laid in advance, and how the books stand. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from events.errors import OurBug
+from events.types.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionRecovered,
+    CommissionReturned,
+    CommissionReversed,
+    CommissionUncollected,
+    SeatAmount,
+)
+from events.types.table import Settlement, SettlementLine, TableEvent, Wager
+from table_core.rules.rulebook import CommissionTiming, Rulebook
+from table_core.rules.settlement import commission_on
+
+__all__ = [
+    "CommissionBook",
+    "Seats",
+    "amounts_of",
+    "correction_facts",
+    "fold_commission",
+    "laid_anew",
+    "laid_for",
+    "more_and_less",
+    "settlement_facts",
+]
+
+Seats = Mapping[int, int]
+
+_AT_ONCE: Final = {CommissionTiming.DEDUCT: "deducted", CommissionTiming.PREPAID: "prepaid"}
+_AT_ONCE_WORDS: Final = frozenset(timing.value for timing in _AT_ONCE)
+
+
+class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
+    """How the table's commission stands, in minor units.
+
+    Args:
+        accrued: owed by all settlements so far.
+        reversed_: of this, taken back with its settlement.
+        collected: taken in any way, and kept.
+        recovered: paid after it had been given up.
+        outstanding: by seat, what is owed and not yet taken.
+        uncollected: by seat, what was given up and is still unpaid.
+        laid: by seat, what lies beside the wagers of the coup in progress.
+    """
+
+    accrued: int = 0
+    reversed_: int = 0
+    collected: int = 0
+    recovered: int = 0
+    outstanding: tuple[SeatAmount, ...] = ()
+    uncollected: tuple[SeatAmount, ...] = ()
+    laid: tuple[SeatAmount, ...] = ()
+
+    @property
+    def outstanding_total(self) -> int:
+        """What all seats owe."""
+        return _sum(self.outstanding)
+
+    @property
+    def uncollected_total(self) -> int:
+        """What was given up and is still unpaid."""
+        return _sum(self.uncollected)
+
+    @property
+    def reconciles(self) -> bool:
+        """Whether the identity of the house rules holds."""
+        settled = self.collected + self.recovered
+        return (
+            self.accrued - self.reversed_
+            == settled + self.outstanding_total + self.uncollected_total
+        )
+
+
+def amounts_of(seats: Seats) -> tuple[SeatAmount, ...]:
+    """Amounts by seat, in seat order, nothing for a seat with none."""
+    return tuple(SeatAmount(seat=seat, amount=seats[seat]) for seat in sorted(seats) if seats[seat])
+
+
+def laid_for(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, ...]:
+    """What is laid in advance: the commission of every wager that pays some, should it win.
+
+    Nothing where the rulebook does not take commission in advance (seed 3).
+    """
+    terms = rulebook.commission
+    if terms is None or terms.timing is not CommissionTiming.PREPAID:
+        return ()
+    seats: dict[int, int] = {}
+    for wager in wagers:
+        seats[wager.seat] = seats.get(wager.seat, 0) + commission_on(rulebook, wager)
+    return amounts_of(seats)
+
+
+def settlement_facts(
+    rulebook: Rulebook,
+    book: CommissionBook,
+    settlement: Settlement,
+    *,
+    reversed_: Settlement | None = None,
+) -> tuple[TableEvent, ...]:
+    """What a settlement means for the commission: accrued, taken at once or left outstanding."""
+    terms = rulebook.commission
+    if terms is None:
+        return ()
+    owed = amounts_of(_by_seat(settlement.lines))
+    facts: list[TableEvent] = []
+    if reversed_ is not None and (taken_back := amounts_of(_by_seat(reversed_.lines))):
+        facts.append(
+            CommissionReversed(
+                coup=settlement.coup,
+                settlement_id=reversed_.settlement_id,
+                timing=terms.timing.value,
+                amounts=taken_back,
+            )
+        )
+        if terms.timing is CommissionTiming.PREPAID:
+            # It lies beside its wager again, until that is settled anew or goes back.
+            facts.append(CommissionPrepaid(coup=settlement.coup, amounts=taken_back))
+    if owed:
+        facts.append(
+            CommissionAccrued(
+                coup=settlement.coup,
+                settlement_id=settlement.settlement_id,
+                timing=terms.timing.value,
+                amounts=owed,
+            )
+        )
+    if owed and terms.timing in _AT_ONCE:
+        method = _AT_ONCE[terms.timing]
+        facts.append(CommissionCollected(coup=settlement.coup, method=method, amounts=owed))
+    # Only the last phase settles Banker wagers; what was laid and not taken goes back with it.
+    back = _minus(book.laid, owed)
+    if back and settlement.winner is not None:
+        facts.append(CommissionReturned(coup=settlement.coup, amounts=back))
+    return tuple(facts)
+
+
+def correction_facts(
+    was: Rulebook,
+    now: Rulebook,
+    book: CommissionBook,
+    settlement: Settlement,
+    *,
+    reversed_: Settlement | None,
+) -> tuple[TableEvent, ...]:
+    """What a correction means for the commission of a coup that is over.
+
+    All of it is reversed and accrued anew. Where commission is marked, what a seat had paid is
+    kept for what it owes now, and what was given up stays given up, so that no chip moves, and
+    nothing is asked for again, but by the difference.
+
+    Args:
+        was: the rulebook of the settlement that is taken back.
+        now: the rulebook of the new one.
+        book: as it stands before both.
+        settlement: the new one.
+        reversed_: the one that it takes back.
+    """
+    facts: list[TableEvent] = []
+    coup = settlement.coup
+    timing = now.commission.timing if now.commission else None
+    before = _by_seat(reversed_.lines) if reversed_ and was.commission else {}
+    owed = amounts_of(_by_seat(settlement.lines)) if timing else ()
+    if reversed_ and was.commission and (taken_back := amounts_of(before)):
+        facts.append(
+            CommissionReversed(
+                coup=coup,
+                settlement_id=reversed_.settlement_id,
+                timing=was.commission.timing.value,
+                amounts=taken_back,
+            )
+        )
+    if not owed or timing is None:
+        return tuple(facts)
+    if timing is CommissionTiming.PREPAID:
+        facts.append(CommissionPrepaid(coup=coup, amounts=owed))
+    facts.append(
+        CommissionAccrued(
+            coup=coup,
+            settlement_id=settlement.settlement_id,
+            timing=timing.value,
+            amounts=owed,
+        )
+    )
+    if timing in _AT_ONCE:
+        facts.append(CommissionCollected(coup=coup, method=_AT_ONCE[timing], amounts=owed))
+    elif was.commission and was.commission.timing not in _AT_ONCE:
+        facts += _kept(book, coup, before, owed)
+    return tuple(facts)
+
+
+def _kept(
+    book: CommissionBook, coup: str, before: Seats, owed: Sequence[SeatAmount]
+) -> list[TableEvent]:
+    """Of marked commission: what was paid for it, or given up of it, before the correction."""
+    paid: dict[int, int] = {}
+    given_up: dict[int, int] = {}
+    for each in owed:
+        taken = before.get(each.seat, 0)
+        taken -= min(taken, _of(book.outstanding, each.seat))
+        lost = min(taken, _of(book.uncollected, each.seat))
+        paid[each.seat] = min(each.amount, taken - lost)
+        given_up[each.seat] = min(each.amount - paid[each.seat], lost)
+    facts: list[TableEvent] = []
+    if kept := amounts_of(paid):
+        facts.append(CommissionCollected(coup=coup, method="paid", amounts=kept))
+    if lost_again := amounts_of(given_up):
+        reason = f"given up before the correction of coup {coup}"
+        facts.append(CommissionUncollected(amounts=lost_again, reason=reason))
+    return facts
+
+
+def laid_anew(
+    rulebook: Rulebook, before: Iterable[Wager], after: Iterable[Wager]
+) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
+    """What wagers that were corrected need laid in advance: more, and less, by seat."""
+    return more_and_less(laid_for(rulebook, before), laid_for(rulebook, after))
+
+
+def more_and_less(
+    was: Sequence[SeatAmount], now: Sequence[SeatAmount]
+) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
+    """By seat, what is to come and what is to go where `was` lies and `now` is to lie."""
+    return _minus(now, was), _minus(was, now)
+
+
+def fold_commission(book: CommissionBook, event: TableEvent) -> CommissionBook:
+    """The book after one of the commission's events."""
+    handler = _FOLDS.get(type(event))
+    if handler is None:
+        raise OurBug(f"{event.TYPE} is no event of the commission")
+    return handler(book, event)
+
+
+def _accrued(book: CommissionBook, event: CommissionAccrued) -> CommissionBook:
+    return replace(
+        book,
+        accrued=book.accrued + _sum(event.amounts),
+        outstanding=_plus(book.outstanding, event.amounts),
+    )
+
+
+def _reversed(book: CommissionBook, event: CommissionReversed) -> CommissionBook:
+    """What is still owed or given up is no longer; what was taken already goes back."""
+    left, owed, given_up = event.amounts, book.outstanding, book.uncollected
+    if event.timing not in _AT_ONCE_WORDS:
+        owed, left = _minus(owed, left), _minus(left, owed)
+        given_up, left = _minus(given_up, left), _minus(left, given_up)
+    back = _sum(left)
+    recovered = max(0, back - book.collected)
+    return replace(
+        book,
+        reversed_=book.reversed_ + _sum(event.amounts),
+        collected=book.collected - (back - recovered),
+        recovered=book.recovered - recovered,
+        outstanding=owed,
+        uncollected=given_up,
+    )
+
+
+def _collected(book: CommissionBook, event: CommissionCollected) -> CommissionBook:
+    laid = _minus(book.laid, event.amounts) if event.method == "prepaid" else book.laid
+    return replace(
+        book,
+        collected=book.collected + _sum(event.amounts),
+        outstanding=_minus(book.outstanding, event.amounts),
+        laid=laid,
+    )
+
+
+def _uncollected(book: CommissionBook, event: CommissionUncollected) -> CommissionBook:
+    return replace(
+        book,
+        outstanding=_minus(book.outstanding, event.amounts),
+        uncollected=_plus(book.uncollected, event.amounts),
+    )
+
+
+def _recovered(book: CommissionBook, event: CommissionRecovered) -> CommissionBook:
+    return replace(
+        book,
+        recovered=book.recovered + _sum(event.amounts),
+        uncollected=_minus(book.uncollected, event.amounts),
+    )
+
+
+_FOLDS: Final[dict[type[TableEvent], Callable[[CommissionBook, Any], CommissionBook]]] = {
+    CommissionAccrued: _accrued,
+    CommissionReversed: _reversed,
+    CommissionCollected: _collected,
+    CommissionPrepaid: lambda book, event: replace(book, laid=_plus(book.laid, event.amounts)),
+    CommissionReturned: lambda book, event: replace(book, laid=_minus(book.laid, event.amounts)),
+    CommissionUncollected: _uncollected,
+    CommissionRecovered: _recovered,
+}
+
+
+def _by_seat(lines: Iterable[SettlementLine]) -> Seats:
+    seats: dict[int, int] = {}
+    for line in lines:
+        seats[line.seat] = seats.get(line.seat, 0) + line.commission
+    return seats
+
+
+def _sum(amounts: Sequence[SeatAmount]) -> int:
+    return sum(each.amount for each in amounts)
+
+
+def _of(amounts: Sequence[SeatAmount], seat: int) -> int:
+    return next((each.amount for each in amounts if each.seat == seat), 0)
+
+
+def _plus(amounts: Sequence[SeatAmount], more: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:
+    seats = {each.seat: each.amount for each in amounts}
+    for each in more:
+        seats[each.seat] = seats.get(each.seat, 0) + each.amount
+    return amounts_of(seats)
+
+
+def _minus(amounts: Sequence[SeatAmount], less: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:
+    """Seat by seat; a seat never falls below nothing."""
+    taken = {each.seat: each.amount for each in less}
+    return amounts_of(
+        {each.seat: max(0, each.amount - taken.get(each.seat, 0)) for each in amounts}
+    )

@@ -1,0 +1,139 @@
+"""The draw table as data: which hand draws its third card, and by which row.
+
+Seeds 2 and 3 print the table in two notations; `DRAW_TABLE` is their common content, a row a line.
+Exactly one row applies to each hand in each situation, so the rows stand in no order. There are no
+options for anybody: "the dealer calls every play in accordance with the tables of play" (seed 2).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.errors import OurBug
+from events.types.table import DrawRule
+
+__all__ = ["DRAW_TABLE", "INITIAL", "NATURAL", "DrawRow", "due"]
+
+_ANY: Final = frozenset(range(10))
+NATURAL: Final = frozenset({8, 9})
+"""The two-card totals that end the deal on either hand."""
+_NO_NATURAL: Final = _ANY - NATURAL
+_STOOD: Final = frozenset({None})
+
+
+def _points(text: str) -> frozenset[int]:
+    return frozenset(map(int, text))
+
+
+class DrawRow(Struct, frozen=True):
+    """One row of the draw table.
+
+    Args:
+        rule: what it decides, for whom, and its stable name.
+        player: totals of Player's first two cards to which it applies.
+        banker: totals of Banker's first two cards to which it applies.
+        third: points of Player's third card to which it applies, None among them where Player
+            stood; Player's own rows do not ask.
+    """
+
+    rule: DrawRule
+    player: frozenset[int]
+    banker: frozenset[int]
+    third: frozenset[int | None]
+
+
+def _row(
+    hand: Hand,
+    draws: bool,
+    rule: str,
+    player: frozenset[int] = _NO_NATURAL,
+    banker: frozenset[int] = _NO_NATURAL,
+    third: frozenset[int] | frozenset[None] = _STOOD,
+) -> DrawRow:
+    """A row that, where nothing else is said, needs two hands without a natural."""
+    return DrawRow(DrawRule(hand=hand, draws=draws, rule=rule), player, banker, frozenset(third))
+
+
+_P, _B = Hand.PLAYER, Hand.BANKER
+DRAW_TABLE: Final = (
+    _row(_P, False, "natural", NATURAL, _ANY),
+    _row(_P, False, "natural", _NO_NATURAL, NATURAL),
+    _row(_P, True, "player_0_5_draws", _points("012345")),
+    _row(_P, False, "player_6_7_stands", _points("67")),
+    _row(_B, False, "natural", NATURAL, _ANY),
+    _row(_B, False, "natural", _NO_NATURAL, NATURAL),
+    _row(_B, True, "banker_player_stood_0_5_draws", banker=_points("012345")),
+    _row(_B, False, "banker_player_stood_6_7_stands", banker=_points("67")),
+    _row(_B, True, "banker_0_2_draws", banker=_points("012"), third=_ANY),
+    _row(_B, True, "banker_3_draws_unless_8", banker=_points("3"), third=_points("012345679")),
+    _row(_B, False, "banker_3_stands_on_8", banker=_points("3"), third=_points("8")),
+    _row(_B, True, "banker_4_draws_on_2_7", banker=_points("4"), third=_points("234567")),
+    _row(_B, False, "banker_4_stands_on_0_1_8_9", banker=_points("4"), third=_points("0189")),
+    _row(_B, True, "banker_5_draws_on_4_7", banker=_points("5"), third=_points("4567")),
+    _row(_B, False, "banker_5_stands_on_0_3_8_9", banker=_points("5"), third=_points("012389")),
+    _row(_B, True, "banker_6_draws_on_6_7", banker=_points("6"), third=_points("67")),
+    _row(_B, False, "banker_6_stands_on_0_5_8_9", banker=_points("6"), third=_points("01234589")),
+    _row(_B, False, "banker_7_stands", banker=_points("7"), third=_ANY),
+)
+"""Every decision about a third card, the seeds' tables in full."""
+
+INITIAL: Final = tuple(DrawRule(hand=hand, draws=True, rule="initial") for hand in (_P, _B, _P, _B))
+"""The first four cards: "first card to the Player, second card to the Bank" and again (seed 3)."""
+
+_ROWS: Final = {hand: tuple(r for r in DRAW_TABLE if r.rule.hand is hand) for hand in Hand}
+_TWO: Final = 2
+
+
+def due(player: Sequence[Card], banker: Sequence[Card]) -> tuple[Hand | None, tuple[DrawRule, ...]]:
+    """Which hand the next card is due to.
+
+    Only the first two cards of each hand and Player's third are looked at; whether cards lie there
+    that were not due is for the caller to say (`table_core.rules.outcome.judge`).
+
+    Args:
+        player: Player's cards so far, in the order they came.
+        banker: Banker's.
+
+    Returns:
+        The hand, or None when the deal is complete, and the rules applied so far. Where a hand is
+        due the last rule is the one that makes the card due.
+    """
+    came = min(len(player), _TWO) + min(len(banker), _TWO)
+    if came < len(INITIAL):
+        return INITIAL[came].hand, INITIAL[: came + 1]
+    totals = _of_two(*player[:_TWO]), _of_two(*banker[:_TWO])
+    rules = _players_rules(*totals)
+    third: int | None = None
+    if rules[-1].draws:
+        if len(player) == _TWO:
+            return Hand.PLAYER, rules
+        third = player[_TWO].points
+    rules = _all_rules(*totals, third)
+    if rules[-1].draws and len(banker) == _TWO:
+        return Hand.BANKER, rules
+    return None, rules
+
+
+def _of_two(first: Card, second: Card) -> int:
+    return (first.points + second.points) % 10
+
+
+# The table is searched once for each of its some thousand situations, however often one comes.
+@cache
+def _players_rules(player: int, banker: int) -> tuple[DrawRule, ...]:
+    return (*INITIAL, _rule(Hand.PLAYER, player, banker, None))
+
+
+@cache
+def _all_rules(player: int, banker: int, third: int | None) -> tuple[DrawRule, ...]:
+    return (*_players_rules(player, banker), _rule(Hand.BANKER, player, banker, third))
+
+
+def _rule(hand: Hand, player: int, banker: int, third: int | None) -> DrawRule:
+    for row in _ROWS[hand]:
+        if player in row.player and banker in row.banker and third in row.third:
+            return row.rule
+    raise OurBug(f"no draw rule for {hand.value}: Player {player}, Banker {banker}, third {third}")

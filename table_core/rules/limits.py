@@ -1,0 +1,106 @@
+"""A table's own limits laid over the rulebook's. Pure."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from msgspec.structs import replace
+
+from events.money import MAX_STAKE
+from events.types.wagers import BetLimits, LimitsSet
+from table_core.rules.placement import SIDES
+from table_core.rules.rulebook import Bet, Rulebook
+
+__all__ = ["limit_faults", "with_limits"]
+
+
+def with_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
+    """The rulebook as far as placing wagers goes; its hash stays the file's."""
+    if limits == LimitsSet():
+        return rulebook
+    bets = {
+        each.bet: _limited(rulebook.bets[each.bet], each, rulebook.unit)
+        for each in _known(rulebook, limits)
+    }
+    table = rulebook.limits
+    return replace(
+        rulebook,
+        bets=MappingProxyType({**rulebook.bets, **bets}),
+        limits=replace(
+            table,
+            table_maximum=limits.table_maximum or table.table_maximum,
+            differential=limits.differential or table.differential,
+        ),
+    )
+
+
+def limit_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
+    """What is wrong with limits that a person wants to set, a line each.
+
+    Without any (`LimitsSet()`) it is what is wrong with the rulebook's own.
+    """
+    senseless = [*_senseless(rulebook, limits)]
+    yield from senseless or _out_of_reach(with_limits(rulebook, limits))
+
+
+def _senseless(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
+    for each in limits.bets:
+        bet = rulebook.bets.get(each.bet)
+        if bet is None:
+            yield f"{each.bet!r} is not in rulebook {rulebook.id}"
+            continue
+        step = bet.step if each.step is None else each.step
+        limited = _limited(bet, each, rulebook.unit)
+        if limited.minimum < 1 or step < 1:
+            yield f"{each.bet}: minimum and step are at least 1"
+        elif limited.maximum is not None and limited.maximum < limited.minimum:
+            yield f"{each.bet}: maximum {limited.maximum} is below minimum {limited.minimum}"
+        elif step % rulebook.unit:
+            yield f"{each.bet}: step {step} is no multiple of {rulebook.unit}"
+    for name, value in (
+        ("table_maximum", limits.table_maximum),
+        ("differential", limits.differential),
+    ):
+        if value is not None and value < 1:
+            yield f"{name}: {value} is less than 1"
+
+
+def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
+    """Limits that no wager can meet."""
+    offered = [bet for bet in rulebook.bets.values() if bet.offered]
+    for bet in offered:
+        if _least(bet) > (most := bet.maximum or MAX_STAKE):
+            reach = f"from minimum {bet.minimum} to {most}"
+            yield f"{bet.id}: no multiple of step {bet.step} lies {reach}"
+    sides = [bet for bet in offered if bet.id in SIDES]
+    for name, value, bets in (
+        ("table_maximum", rulebook.limits.table_maximum, offered),
+        ("differential", rulebook.limits.differential, sides),
+    ):
+        least = min(map(_least, bets), default=0)
+        if value is not None and value < least:
+            yield f"{name}: {value} is below {least}, the least that may be wagered"
+
+
+def _least(bet: Bet) -> int:
+    """The smallest stake that is a multiple of the step."""
+    return -(-bet.minimum // bet.step) * bet.step
+
+
+def _known(rulebook: Rulebook, limits: LimitsSet) -> Iterator[BetLimits]:
+    """Limits of bets that the rulebook in force has; an older one may have had others."""
+    return (each for each in limits.bets if each.bet in rulebook.bets)
+
+
+def _limited(bet: Bet, limits: BetLimits, unit: int) -> Bet:
+    """A bet with the table's limits over it.
+
+    A step that was set under another version of the rulebook may be no multiple of the unit: what
+    such a stake wins could not be paid, so the rulebook's own step holds.
+    """
+    step = limits.step
+    return replace(
+        bet,
+        minimum=bet.minimum if limits.minimum is None else limits.minimum,
+        maximum=bet.maximum if limits.maximum is None else limits.maximum,
+        step=bet.step if step is None or step < 1 or step % unit else step,
+    )

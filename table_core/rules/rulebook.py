@@ -1,0 +1,231 @@
+"""A rulebook: what a table offers, what it pays, and how it rounds; data read from one TOML file.
+
+Every coup pins the rulebook's id and the SHA-256 of its file, so the bytes are never changed once
+played: a change is a new file. `table_core.rules.rulebook_file` reads the file.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+
+from events.money import MAX_AMOUNT, Odds, Rounding
+from table_core.rules.wagers import Judge
+
+__all__ = [
+    "INITIAL_PHASE",
+    "LAST_PHASE",
+    "PUSH",
+    "Amount",
+    "Bet",
+    "Cap",
+    "Commission",
+    "CommissionTiming",
+    "Limits",
+    "Options",
+    "Procedure",
+    "Requirement",
+    "RoundingRules",
+    "Rulebook",
+    "Sign",
+]
+
+INITIAL_PHASE: Final = 1
+LAST_PHASE: Final = 2
+PUSH: Final = "push"
+"""The category of a tie on which a wager whose own condition is not met goes back, if listed."""
+
+Amount = Annotated[int, Meta(ge=1, le=MAX_AMOUNT)]
+"""Minor units in a rulebook file: a positive integer that every JSON reader keeps exactly."""
+
+
+class Requirement(Enum):
+    """Which wager must stand beside a side bet.
+
+    `any_main`: Player, Banker or tie of the same patron (seed 3: "in addition"). `same_seat`:
+    Player or Banker of the same patron in the same box (seed 1, 11A.2).
+    """
+
+    NONE = "none"
+    ANY_MAIN = "any_main"
+    SAME_SEAT = "same_seat"
+
+
+class CommissionTiming(Enum):
+    """When commission is taken. It moves cash, never amounts: a settlement is always net."""
+
+    DEDUCT = "deduct"
+    PREPAID = "prepaid"
+    PER_COUP = "per_coup"
+    PER_SHOE = "per_shoe"
+
+
+class Commission(Struct, frozen=True, kw_only=True):
+    """What the house keeps of winnings.
+
+    Args:
+        rate: of the winnings; 1/20 is 5 per cent.
+        timing: when it is taken.
+        block: winnings are counted in whole blocks of so many minor units, a part as a whole
+            (25c per $5 or part: 1/20 and 500); 1 counts them exactly.
+    """
+
+    rate: Odds
+    timing: CommissionTiming
+    block: int
+
+
+class Bet(Struct, frozen=True, kw_only=True):
+    """One wager as this rulebook offers it; amounts in minor units.
+
+    Args:
+        id: its kind, such as `banker`.
+        phase: settled after the initial deal (1) or at the end of the coup (2).
+        judge: names the categories of an outcome, the most special first.
+        schedule: category to odds to one, None for a push. What is not listed loses.
+        offered: the table takes it.
+        minimum: the smallest stake.
+        maximum: the largest, None for no limit of its own.
+        step: stakes are multiples of it.
+        per: whether the maximum is for one wager or for all of one patron's on the spot.
+        requirement: the wager that must stand beside it.
+        commission: the house keeps its commission out of the winnings.
+    """
+
+    id: str
+    phase: int
+    judge: Judge
+    schedule: Mapping[str, Odds | None]
+    offered: bool
+    minimum: int
+    maximum: int | None
+    step: int
+    per: Literal["wager", "spot"]
+    requirement: Requirement
+    commission: bool
+
+
+class Cap(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An aggregate maximum over the winnings of several bets in one coup.
+
+    Args:
+        bets: the bets that share it.
+        maximum: minor units.
+        scope: for the whole table, or for each patron.
+        allocation: shared `pro_rata` by largest remainder, or `first_placed` first served.
+    """
+
+    bets: tuple[str, ...]
+    maximum: Amount
+    scope: Literal["table", "patron"] = "table"
+    allocation: Literal["pro_rata", "first_placed"] = "pro_rata"
+
+
+class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one patron may combine.
+
+    Args:
+        allow_opposite: Player and Banker at once.
+        max_options: how many of main, tie, Lucky 8 Player and Lucky 8 Banker; None for all.
+    """
+
+    allow_opposite: bool = False
+    max_options: Amount | None = None
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits over all wagers of a coup, in minor units; None for no limit.
+
+    Args:
+        table_maximum: all stakes together.
+        differential: between all Player and all Banker stakes.
+    """
+
+    table_maximum: Amount | None = None
+    differential: Amount | None = None
+
+
+class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the house deals; the defaults are the house rules of docs/rules.md.
+
+    Args:
+        burn: behind the exposed first card: its `face_value` (ten-valued cards 10), a `fixed:N`
+            number, or `none`.
+        betting_closes: at the `first_card`; or `before_reveal`, while cards lie face down (seed 3,
+            "before any cards have been revealed").
+        excess: a card drawn when none was due is, hidden, the next coup's first card and, seen,
+            shown in a dummy coup (`carry`); or it is burned, or voids the coup.
+        void_after_phase_one: what a void leaves of a first phase that was paid: `keep` it, or
+            `reverse_all`.
+        cut_card: finish the coup and play `one_more` (none where the cut card came in place of
+            the coup's first card), or `finish_only`.
+    """
+
+    burn: Annotated[str, Meta(pattern=r"^(face_value|none|fixed:[0-9]{1,2})$")] = "face_value"
+    void_after_phase_one: Literal["keep", "reverse_all"] = "keep"
+    cut_card: Literal["one_more", "finish_only"] = "one_more"
+    betting_closes: Literal["first_card", "before_reveal"] = "first_card"
+    excess: Literal["carry", "burn", "void"] = "carry"
+
+
+class Sign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the table's sign and screens must say; texts for people.
+
+    Args:
+        game: the kind of game, `Baccarat` or `Even Money Baccarat` (seed 2, "the sign will also
+            indicate").
+        pay_scale: the scale of wagers of which a property chooses one (seed 1, 11A.8).
+        lines: what else must be displayed, a line each.
+    """
+
+    game: Annotated[str, Meta(min_length=1)] = "Baccarat"
+    pay_scale: str | None = None
+    lines: tuple[str, ...] = ()
+
+
+class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where odd amounts go; both defaults are in the patron's favour."""
+
+    payout: Rounding = Rounding.UP
+    commission: Rounding = Rounding.DOWN
+
+
+class Rulebook(Struct, frozen=True, kw_only=True):
+    """The rules of one table.
+
+    Args:
+        id: its name, the stem of its file.
+        title: for people.
+        decks: 4, 6 or 8.
+        currency: ISO 4217 code.
+        unit: the smallest payable amount, in minor units.
+        rounding: where odd amounts go.
+        commission: None where no bet pays any.
+        options: what one patron may combine.
+        limits: over all wagers of a coup.
+        procedure: how the house deals.
+        sign: what must be displayed.
+        bets: by id.
+        caps: aggregate maxima.
+        hash: SHA-256 of the file's bytes, hexadecimal.
+    """
+
+    id: str
+    title: str
+    decks: int
+    currency: str
+    unit: int
+    rounding: RoundingRules
+    commission: Commission | None
+    options: Options
+    limits: Limits
+    procedure: Procedure
+    sign: Sign
+    bets: Mapping[str, Bet]
+    caps: tuple[Cap, ...]
+    hash: str
+
+    def phase_of(self, bet: str) -> int:
+        """The settlement phase of a bet; the last for one that the rulebook does not have."""
+        return self.bets[bet].phase if bet in self.bets else LAST_PHASE

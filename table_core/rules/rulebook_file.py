@@ -1,0 +1,267 @@
+"""The form of a rulebook file, and its reader: strict, and a fault names file, key and reason.
+
+The form is TOML. At the top `form`, `id`, `title`, `decks`, `currency`, `unit`; then the sections
+`rounding`, `commission`, `options`, `limits`, a section `bets.ID` for each wager, and `caps`, a
+list. The shipped files under `table_core/rulebooks/` are its examples. A conversion stops at its
+first fault, so each section is converted by itself and all sections' faults are told at once.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from events.errors import ConfigError, InputError
+from events.money import Odds, parse_odds
+from events.toml_form import read_tree
+from table_core.rules.rulebook import (
+    INITIAL_PHASE,
+    LAST_PHASE,
+    PUSH,
+    Amount,
+    Bet,
+    Cap,
+    Commission,
+    CommissionTiming,
+    Limits,
+    Options,
+    Procedure,
+    Requirement,
+    RoundingRules,
+    Rulebook,
+    Sign,
+)
+from table_core.rules.wagers import KINDS, Kind
+
+__all__ = ["FORM", "MAX_ODDS", "parse_rulebook"]
+
+FORM: Final = 1
+"""The version of the form that this build reads."""
+MAX_ODDS: Final = 1000
+"""To one. The largest stake (2^53 - 1) at these odds still fits the 64 bits of a JSON writer."""
+_MAX_RATIO_TEXT: Final = 16  # far beyond any odds, far below where reading an integer gets slow
+
+_S = TypeVar("_S", bound=Struct)
+
+
+class _CommissionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rate: str
+    timing: CommissionTiming
+    block: Amount = 1
+
+
+class _BetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pays: dict[str, object]
+    variant: str | None = None
+    phase: Literal[1, 2] = LAST_PHASE
+    offered: bool = True
+    minimum: Amount = 1
+    maximum: Amount | None = None
+    step: Amount | None = None
+    per: Literal["wager", "spot"] = "wager"
+    requirement: Requirement = Requirement.NONE
+    commission: bool = False
+
+
+# Left out of a schedule a category loses: nobody means that of a tie on Player and Banker.
+_MUST_NAME: Final[Mapping[str, frozenset[str]]] = {
+    "player": frozenset({"win", PUSH}),
+    "banker": frozenset({"win", PUSH}),
+}
+
+
+class _FileForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    form: Literal[1]
+    id: Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9-]*\Z")]
+    title: Annotated[str, Meta(min_length=1)]
+    decks: Literal[4, 6, 8]
+    currency: Annotated[str, Meta(pattern=r"\A[A-Z]{3}\Z")]
+    unit: Amount
+    rounding: RoundingRules = RoundingRules()
+    commission: _CommissionForm | None = None
+    options: Options = Options()
+    limits: Limits = Limits()
+    procedure: Procedure = Procedure()
+    sign: Sign = Sign()
+    caps: tuple[Cap, ...] = ()
+
+
+class _Faults:
+    """Collects what is wrong, each fault with its key. It never leaves the reading of one file."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def add(self, key: str, reason: str) -> None:
+        self.found.append(f"{key}: {reason}")
+
+    def convert(self, kind: type[_S], value: object, key: str) -> _S | None:
+        """`value` as `kind`, or None with the fault noted."""
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            reason, _, path = str(error).partition(" - at `$")
+            self.add(f"{key}{path.rstrip('`')}".lstrip(".") or "file", reason)
+            return None
+
+    def ratio(self, text: str, key: str, most: int) -> Odds | None:
+        """A ratio above 0 and at most `most`, or None with the fault noted."""
+        try:
+            odds = parse_odds(text) if len(text) <= _MAX_RATIO_TEXT else Odds(0)
+        except InputError as error:
+            self.add(key, str(error))
+            return None
+        if not 0 < odds.num <= most * odds.den:
+            self.add(key, f"{text[:_MAX_RATIO_TEXT]!r} is out of range; more than 0, up to {most}")
+            return None
+        return odds
+
+
+def parse_rulebook(name: str, source: bytes) -> Rulebook:
+    """Read a rulebook.
+
+    Args:
+        name: the file's name, for messages.
+        source: its bytes.
+
+    Raises:
+        ConfigError: what is wrong with it: file, keys and reasons on one line.
+    """
+    try:
+        tree = read_tree(source)
+    except ValueError as error:
+        raise ConfigError(f"{name}: not a TOML file: {error}") from error
+    faults = _Faults()
+    sections = tree.pop("bets", None)
+    form = faults.convert(_FileForm, tree, "")
+    unit = form.unit if form else 1
+    bets = dict(_bets(sections, unit, faults))
+    commission = None
+    if form:
+        commission = _commission(form.commission, faults)
+        for bet in bets.values():
+            if bet.commission and form.commission is None:
+                faults.add(f"bets.{bet.id}.commission", "there is no section `commission`")
+        if form.commission and bets and not any(bet.commission for bet in bets.values()):
+            faults.add("commission", "no bet pays it; write commission = true in [bets.banker]")
+        _check_caps(form, bets, faults)
+    if faults.found or form is None:
+        raise ConfigError(f"{name}: {'; '.join(faults.found)}")
+    return Rulebook(
+        id=form.id,
+        title=form.title,
+        decks=form.decks,
+        currency=form.currency,
+        unit=form.unit,
+        rounding=form.rounding,
+        commission=commission,
+        options=form.options,
+        limits=form.limits,
+        procedure=form.procedure,
+        sign=form.sign,
+        bets=MappingProxyType(bets),
+        caps=form.caps,
+        hash=hashlib.sha256(source).hexdigest(),
+    )
+
+
+def _commission(form: _CommissionForm | None, faults: _Faults) -> Commission | None:
+    if form is None:
+        return None
+    rate = faults.ratio(form.rate, "commission.rate", most=1)
+    if rate is None:
+        return None
+    return Commission(rate=rate, timing=form.timing, block=form.block)
+
+
+def _bets(sections: object, unit: int, faults: _Faults) -> Iterator[tuple[str, Bet]]:
+    if not isinstance(sections, dict) or not sections:
+        faults.add("bets", "write a section for each wager, such as [bets.player]")
+        return
+    for name, section in sections.items():
+        key = f"bets.{name}"
+        kind = KINDS.get(name)
+        if kind is None:
+            faults.add(key, f"no such wager; known are {', '.join(KINDS)}")
+            continue
+        form = faults.convert(_BetForm, section, key)
+        if form is not None:
+            bet = _bet(name, kind, form, unit, faults)
+            if bet is not None:
+                yield name, bet
+
+
+def _bet(name: str, kind: Kind, form: _BetForm, unit: int, faults: _Faults) -> Bet | None:
+    key, before = f"bets.{name}", len(faults.found)
+    judge = kind.judges.get(next(iter(kind.judges)) if form.variant is None else form.variant)
+    if judge is None:
+        known = ", ".join(filter(None, kind.judges)) or "none"
+        faults.add(f"{key}.variant", f"no variant {form.variant!r}; known are {known}")
+    if form.phase == INITIAL_PHASE and not kind.initial:
+        faults.add(f"{key}.phase", "only wagers on the first two cards of a hand settle in phase 1")
+    if form.maximum is not None and form.maximum < form.minimum:
+        faults.add(f"{key}.maximum", f"{form.maximum} is below the minimum of {form.minimum}")
+    step = unit if form.step is None else form.step
+    if step % unit:
+        faults.add(f"{key}.step", f"{step} is no multiple of the unit of {unit}")
+    schedule = _schedule(name, kind, form, f"{key}.pays", faults)
+    if judge is None or len(faults.found) > before:
+        return None
+    return Bet(
+        id=name,
+        phase=form.phase,
+        judge=judge,
+        schedule=MappingProxyType(schedule),
+        offered=form.offered,
+        minimum=form.minimum,
+        maximum=form.maximum,
+        step=step,
+        per=form.per,
+        requirement=form.requirement,
+        commission=form.commission,
+    )
+
+
+def _schedule(
+    name: str, kind: Kind, form: _BetForm, key: str, faults: _Faults
+) -> dict[str, Odds | None]:
+    # A tie is not known yet when phase 1 is settled, so nothing there can push on it.
+    known = (*kind.categories, PUSH) if form.phase == LAST_PHASE else kind.categories
+    schedule: dict[str, Odds | None] = {}
+    for category, pays in form.pays.items():
+        if category not in known:
+            faults.add(f"{key}.{category}", f"no such category; known are {', '.join(known)}")
+        elif not isinstance(pays, str):
+            faults.add(f"{key}.{category}", "write the odds as text: '8', '1/2', '27/50' or 'push'")
+        elif pays == PUSH:
+            schedule[category] = None
+        elif category == PUSH:
+            faults.add(f"{key}.{category}", f"{pays!r}: a push pays nothing; write 'push'")
+        else:
+            odds = faults.ratio(pays, f"{key}.{category}", most=MAX_ODDS)
+            if odds is not None:
+                schedule[category] = odds
+    if not form.pays:
+        faults.add(key, "a wager that pays nothing; list its categories and their odds")
+    for category in sorted(_MUST_NAME.get(name, frozenset()) - set(form.pays)):
+        faults.add(f"{key}.{category}", "missing: a main wager wins, and a tie is a push")
+    return schedule
+
+
+def _check_caps(form: _FileForm, bets: Mapping[str, Any], faults: _Faults) -> None:
+    capped: set[str] = set()
+    for index, cap in enumerate(form.caps):
+        key = f"caps[{index}]"
+        unknown = [bet for bet in cap.bets if bet not in bets]
+        if unknown or not cap.bets:
+            faults.add(f"{key}.bets", f"not among this rulebook's bets: {unknown or 'none named'}")
+        elif len({bets[bet].phase for bet in cap.bets}) > 1:
+            faults.add(f"{key}.bets", "they settle in different phases and cannot share a maximum")
+        if capped.intersection(cap.bets) or len(set(cap.bets)) < len(cap.bets):
+            faults.add(f"{key}.bets", "a bet can stand under one maximum only")
+        if cap.maximum % form.unit:
+            faults.add(f"{key}.maximum", f"no multiple of the unit of {form.unit}")
+        capped.update(cap.bets)

@@ -1,0 +1,218 @@
+"""What becomes of each wager once the cards are known: pure arithmetic by the rulebook.
+
+A wager's bet is classified once a coup, however many wagers stand on it. Then per wager: winnings
+by the schedule's odds, rounded; an aggregate maximum, where one is exceeded; commission out of what
+was won; and paid = stake returned + winnings - commission. A push returns the stake by the rules;
+a void returns it because the wager is invalid (its bet is not in the rulebook).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import Winner
+from events.errors import OurBug
+from events.money import Odds, scale
+from events.types.table import SettlementLine, Wager
+from table_core.rules.outcome import Outcome
+from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
+from table_core.rules.wagers import patron_of
+
+__all__ = ["Capped", "Result", "commission_on", "settle", "settle_with_caps"]
+
+
+class Result(Enum):
+    """How a wager came out; the values stand in settlement lines."""
+
+    WIN = "win"
+    LOSE = "lose"
+    PUSH = "push"
+    VOID = "void"
+
+
+class _Verdict(Struct, frozen=True):
+    """What an outcome means for one bet, in the words of a line.
+
+    Args:
+        result: a `Result`'s value.
+        category: as the schedule has it.
+        odds: what is paid, where something is.
+        says: the odds in words.
+        commission: it is taken out of what is won.
+    """
+
+    result: str
+    category: str
+    odds: Odds | None = None
+    says: str | None = None
+    commission: bool = False
+
+
+_LOSE: Final = Result.LOSE.value
+_LOSES: Final = _Verdict(_LOSE, "lose")
+_IS_VOID: Final = _Verdict(Result.VOID.value, "void")
+
+
+def settle(
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+) -> tuple[SettlementLine, ...]:
+    """Settle a coup's wagers.
+
+    Args:
+        rulebook: the one that the coup pins.
+        outcome: what the cards amount to.
+        wagers: those that stand, in the order they were placed.
+        phase: only the wagers of this settlement phase; None for all.
+
+    Returns:
+        One line for each wager of the phase, in the order they were placed.
+
+    Raises:
+        OurBug: the deal is not complete, and more than the first phase was asked for.
+    """
+    return settle_with_caps(rulebook, outcome, wagers, phase=phase)[0]
+
+
+class Capped(Struct, frozen=True):
+    """An aggregate maximum that cut winnings.
+
+    Args:
+        cap: the maximum.
+        shares: wager id, its winnings before and after, in placing order.
+    """
+
+    cap: Cap
+    shares: tuple[tuple[str, int, int], ...]
+
+
+def settle_with_caps(
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+) -> tuple[tuple[SettlementLine, ...], tuple[Capped, ...]]:
+    """As `settle`, and which aggregate maxima cut what."""
+    if not outcome.complete and phase != INITIAL_PHASE:
+        raise OurBug("settlement of an incomplete deal")
+    asked = wagers
+    if phase is not None:
+        asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
+    verdicts = {bet: _verdict(rulebook.bets.get(bet), outcome) for bet in {w.bet for w in asked}}
+    ruled = [(wager, verdicts[wager.bet]) for wager in asked]
+    payout = rulebook.rounding.payout
+    won = [
+        scale(wager.stake, verdict.odds, unit=rulebook.unit, rounding=payout) if verdict.odds else 0
+        for wager, verdict in ruled
+    ]
+    cuts = []
+    for cap in rulebook.caps:
+        shares = []
+        for index, winnings in _capped(cap, asked, won, rulebook.unit):
+            shares.append((asked[index].id, won[index], winnings))
+            won[index] = winnings
+        if shares:
+            cuts.append(Capped(cap, tuple(shares)))
+    lines = [
+        _line(rulebook, wager, verdict, winnings)
+        for (wager, verdict), winnings in zip(ruled, won, strict=True)
+    ]
+    return tuple(lines), tuple(cuts)
+
+
+def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
+    """The first of the outcome's categories that the bet's schedule lists."""
+    if bet is None:
+        return _IS_VOID
+    categories = bet.judge(outcome)
+    if not categories and outcome.winner is Winner.TIE:
+        categories = (PUSH,)
+    for category in categories:
+        if category in bet.schedule:
+            odds = bet.schedule[category]
+            if odds is None:
+                return _Verdict(Result.PUSH.value, category, commission=bet.commission)
+            return _Verdict(Result.WIN.value, category, odds, str(odds), bet.commission)
+    return _LOSES
+
+
+def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) -> SettlementLine:
+    commission = _commission(rulebook, winnings) if verdict.commission else 0
+    # A token is never given back for chips: what it wins is paid, and nothing else.
+    gone = verdict.result == _LOSE or wager.kind == "promo"
+    returned = 0 if gone else wager.stake
+    return SettlementLine(
+        wager=wager.id,
+        seat=wager.seat,
+        bet=wager.bet,
+        patron=wager.patron,
+        kind=wager.kind,
+        result=verdict.result,
+        category=verdict.category,
+        odds=verdict.says,
+        stake=wager.stake,
+        winnings=winnings,
+        commission=commission,
+        paid=returned + winnings - commission,
+    )
+
+
+def commission_on(rulebook: Rulebook, wager: Wager) -> int:
+    """The commission that a wager will pay should it win, by the best of its odds; else nothing."""
+    bet = rulebook.bets.get(wager.bet)
+    if bet is None or not bet.commission:
+        return 0
+    payout = rulebook.rounding.payout
+    return max(
+        _commission(rulebook, scale(wager.stake, odds, unit=rulebook.unit, rounding=payout))
+        for odds in bet.schedule.values()
+        if odds is not None
+    )
+
+
+def _commission(rulebook: Rulebook, winnings: int) -> int:
+    """The house's part of what was won, never more than that."""
+    terms = rulebook.commission
+    if terms is None:
+        return 0
+    counted = -(-winnings // terms.block) * terms.block
+    rounding = rulebook.rounding.commission
+    return min(winnings, scale(counted, terms.rate, unit=rulebook.unit, rounding=rounding))
+
+
+# ---- aggregate maxima ----
+
+
+def _capped(
+    cap: Cap, wagers: Sequence[Wager], won: Sequence[int], unit: int
+) -> Iterator[tuple[int, int]]:
+    """(index, lower winnings) of the wagers that an exceeded maximum cuts."""
+    shares: dict[object, list[int]] = {}
+    for index, wager in enumerate(wagers):
+        if wager.bet in cap.bets and won[index] and wager.kind != "toke":
+            key = patron_of(wager) if cap.scope == "patron" else None
+            shares.setdefault(key, []).append(index)
+    for indices in shares.values():
+        amounts = [won[index] for index in indices]
+        if sum(amounts) > cap.maximum:
+            allocate = _pro_rata if cap.allocation == "pro_rata" else _first_placed
+            cut = allocate([amount // unit for amount in amounts], cap.maximum // unit)
+            yield from zip(indices, (units * unit for units in cut), strict=True)
+
+
+def _pro_rata(amounts: Sequence[int], maximum: int) -> list[int]:
+    """Share in proportion; what is left over goes to the largest remainders, first placed first."""
+    total = sum(amounts)
+    shares = [amount * maximum // total for amount in amounts]
+    remainders = [amount * maximum % total for amount in amounts]
+    by_remainder = sorted(range(len(amounts)), key=lambda index: -remainders[index])
+    for index in by_remainder[: maximum - sum(shares)]:
+        shares[index] += 1
+    return shares
+
+
+def _first_placed(amounts: Iterable[int], maximum: int) -> list[int]:
+    """Pay in full in placing order until the maximum is used up."""
+    shares = []
+    for amount in amounts:
+        shares.append(min(amount, maximum))
+        maximum -= shares[-1]
+    return shares

@@ -1,0 +1,184 @@
+"""What stands on the layout, summed up: what a further wager is judged against. Pure.
+
+A coup may take thousands of wagers, a few a command. Were each command judged by going through all
+that stands, a coup would cost the square of its wagers; so sums are kept in the state. They are
+moved on with every block of `UNSUMMED` wagers: a coup seldom has more, and then nothing is summed
+when its log is replayed, and a coup of thousands is never gone through again as a whole. What a
+wager changes is copied, and the rest is shared.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.types.table import Wager
+from table_core.rules.wagers import Patron, patron_of
+
+__all__ = ["UNSUMMED", "Standing", "Tally", "summed_on", "with_wagers", "without_wagers"]
+
+UNSUMMED: Final = 32
+
+# A settlement's line beside the texts of its wager: names of fields, category, odds, five amounts
+# of up to sixteen digits, and the quotes around three texts.
+_LINE_BYTES: Final = 326
+_QUOTES: Final = 2  # around all the texts together
+_encoder: Final = msgspec.json.Encoder()
+
+# Bet to seat to stake; seats as text, because that is what JSON has for keys.
+_Spots = dict[str, dict[str, int]]
+_NONE: Final[_Spots] = {}
+
+
+class Standing(Struct, frozen=True, gc=False, kw_only=True):
+    """The wagers that stand, as sums; amounts in minor units. It is never changed in place.
+
+    Args:
+        count: how many wagers are summed.
+        ids: of the wagers.
+        spots: patron, bet and seat to what lies there.
+        by_bet: bet to all stakes on it.
+        staked: all stakes together.
+        line_bytes: the most that their lines take in a settlement.
+    """
+
+    count: int = 0
+    ids: frozenset[str] = frozenset()
+    spots: dict[Patron, _Spots] = msgspec.field(default_factory=dict)
+    by_bet: dict[str, int] = msgspec.field(default_factory=dict)
+    staked: int = 0
+    line_bytes: int = 0
+
+
+class Tally:
+    """Sums on the move from one standing to another. It never leaves the call that made it."""
+
+    __slots__ = (
+        "_before",
+        "_came",
+        "_gone",
+        "_new",
+        "_own",
+        "_spots",
+        "_went",
+        "by_bet",
+        "count",
+        "staked",
+    )
+
+    def __init__(self, before: Standing) -> None:
+        self.by_bet = dict(before.by_bet)
+        self.count = before.count
+        self.staked = before.staked
+        self._before = before
+        self._came: list[Wager] = []
+        self._went: list[Wager] = []
+        self._new: set[str] = set()
+        self._gone: set[str] = set()
+        self._spots = dict(before.spots)
+        self._own: set[Patron] = set()  # those whose bets are copied; the seats of each are shared
+
+    def add(self, *wagers: Wager) -> None:
+        """Some wagers more."""
+        by_bet, staked, last = self.by_bet, self.staked, None
+        for wager in wagers:
+            # Those that come together are mostly of one patron at one seat.
+            if last is None or wager.seat != last.seat or wager.patron != last.patron:
+                bets, seat = self._bets(patron_of(wager)), str(wager.seat)
+            bet, stake, last = wager.bet, wager.stake, wager
+            seats = bets.get(bet)
+            bets[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
+            by_bet[bet] = by_bet.get(bet, 0) + stake
+            staked += stake
+        self.staked = staked
+        self.count += len(wagers)
+        self._came += wagers
+        self._new.update([wager.id for wager in wagers])
+
+    def remove(self, *wagers: Wager) -> None:
+        """Some of those that stand are taken away; a spot on which nothing is left is none."""
+        for wager in wagers:
+            bet, stake, seat = wager.bet, wager.stake, str(wager.seat)
+            bets = self._bets(patron_of(wager))
+            seats = bets[bet] = {**bets[bet], seat: bets[bet][seat] - stake}
+            if not seats[seat]:
+                del seats[seat]
+            if not seats:
+                del bets[bet]
+            self.by_bet[bet] -= stake
+            self.staked -= stake
+        self.count -= len(wagers)
+        self._went += wagers
+        self._gone.update([wager.id for wager in wagers])
+
+    @property
+    def line_bytes(self) -> int:
+        """The most that the lines of all take in a settlement; counted when it is asked for."""
+        moved = _line_bytes(self._came) - _line_bytes(self._went)
+        return self._before.line_bytes + moved
+
+    def known(self, name: str) -> bool:
+        """Whether a wager of this id stands."""
+        return name in self._new or name in self._before.ids
+
+    def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
+        """What a patron has: bet and seat (as text) to stake."""
+        return self._spots.get(patron, _NONE)
+
+    def standing(self) -> Standing:
+        """The sums as they are now; the tally has done its work."""
+        ids, spots, by_bet = self._before.ids | self._new, self._spots, self.by_bet
+        if self._gone:
+            ids -= self._gone
+            spots = {patron: bets for patron, bets in spots.items() if bets}
+            by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
+        return Standing(
+            count=self.count,
+            ids=ids,
+            spots=spots,
+            by_bet=by_bet,
+            staked=self.staked,
+            line_bytes=self.line_bytes,
+        )
+
+    def _bets(self, patron: Patron) -> _Spots:
+        """A patron's bets, to be changed."""
+        if patron in self._own:
+            return self._spots[patron]
+        self._own.add(patron)
+        bets = self._spots[patron] = dict(self._spots.get(patron, _NONE))
+        return bets
+
+
+def with_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
+    """The sums with these wagers more."""
+    tally = Tally(standing)
+    tally.add(*wagers)
+    return tally.standing()
+
+
+def summed_on(summed: Standing, wagers: Sequence[Wager]) -> Standing:
+    """The sums of all that stands but the last few: of the whole blocks of `UNSUMMED` wagers.
+
+    Args:
+        summed: what is summed of them already, in their order; nothing where some were taken out.
+        wagers: all that stand.
+    """
+    whole = len(wagers) - len(wagers) % UNSUMMED
+    return with_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
+
+
+def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
+    """The sums without these, which stand."""
+    tally = Tally(standing)
+    tally.remove(*wagers)
+    return tally.standing()
+
+
+def _line_bytes(wagers: Sequence[Wager]) -> int:
+    """The most that the wagers' lines take in a settlement."""
+    if not wagers:
+        return 0
+    texts = "".join([f"{wager.id}{wager.bet}{wager.patron or ''}" for wager in wagers])
+    return len(wagers) * _LINE_BYTES + len(_encoder.encode(texts)) - _QUOTES

@@ -1,0 +1,293 @@
+"""Every kind of wager: what it can win as, decided by one small pure function of the outcome.
+
+A judge names the categories an outcome falls in, the most special first; nothing means that the
+wager's own condition is not met. What a category pays, and whether it counts at all, is the
+rulebook's: the first category that its schedule lists applies, and no other ("highest category
+only"). So `tiger`, `big_tiger` and `small_tiger` share one judge and differ in their schedules.
+
+Adding a wager: a judge here, its row in `KINDS`, a section in a rulebook file.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from events.cards import Card, Hand, Winner
+from events.types.table import Wager
+from table_core.rules.draw import NATURAL
+from table_core.rules.outcome import Outcome
+
+__all__ = ["KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
+
+Judge = Callable[[Outcome], tuple[str, ...]]
+Looks = Literal["totals", "pairs", "suits"]
+Patron = str
+"""Whose a wager is, as `patron_of` says it."""
+
+_SIX, _SEVEN, _EIGHT, _NINE = 6, 7, 8, 9
+_TWO_CARDS, _THREE_CARDS, _FOUR_CARDS = 2, 3, 4
+_RED: Final = frozenset("HD")
+
+
+class Kind(Struct, frozen=True, kw_only=True):
+    """A kind of wager.
+
+    Args:
+        categories: every category its judges may name; a schedule may list no other.
+        judges: by variant name; the first is the default. A rulebook's `variant` picks one.
+        initial: its judges look at the first two cards of each hand only, so that a rulebook may
+            settle it after the initial deal (seed 1, 11A.6).
+        looks: how far its judges look, by which the exact odds count deals. `totals`: at the hands'
+            totals and numbers of cards; `pairs`: and at the pairs among the first two cards of
+            each; `suits`: at the former, and whether hands of three cards are of one suit.
+    """
+
+    categories: tuple[str, ...]
+    judges: Mapping[str, Judge]
+    initial: bool = False
+    looks: Looks = "totals"
+
+
+def patron_of(wager: Wager) -> Patron:
+    """Whose wager it is: the opaque reference where one is given, else whoever sits there."""
+    return f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
+
+
+# ---- Player, Banker, tie ----
+
+
+def _player(outcome: Outcome) -> tuple[str, ...]:
+    return ("win",) if outcome.winner is Winner.PLAYER else ()
+
+
+def _banker(outcome: Outcome) -> tuple[str, ...]:
+    """Even Money counts a win on 6 apart (seed 2); EZ pushes a three-card 7."""
+    if outcome.winner is not Winner.BANKER:
+        return ()
+    if outcome.banker_total == _SIX:
+        return ("win_on_6", "win")
+    if outcome.banker_total == _SEVEN and len(outcome.banker) == _THREE_CARDS:
+        return ("push_dragon7", "win")
+    return ("win",)
+
+
+def _tie(outcome: Outcome) -> tuple[str, ...]:
+    return ("win",) if outcome.winner is Winner.TIE else ()
+
+
+# ---- a hand that wins with a certain total ----
+
+
+def _banker_six(outcome: Outcome) -> tuple[str, ...]:
+    """Super Six, the Tigers and Lucky 6: Banker wins with 6; on how many cards may matter."""
+    if outcome.winner is not Winner.BANKER or outcome.banker_total != _SIX:
+        return ()
+    cards = "three_card" if len(outcome.banker) == _THREE_CARDS else "two_card"
+    return (cards, "banker_six")
+
+
+def _tie_on_six(outcome: Outcome) -> tuple[str, ...]:
+    tied = outcome.winner is Winner.TIE and outcome.banker_total == _SIX
+    return ("tie_on_6",) if tied else ()
+
+
+def _dragon_seven(outcome: Outcome) -> tuple[str, ...]:
+    three = len(outcome.banker) == _THREE_CARDS and outcome.banker_total == _SEVEN
+    return ("win",) if three and outcome.winner is Winner.BANKER else ()
+
+
+def _panda_eight(outcome: Outcome) -> tuple[str, ...]:
+    three = len(outcome.player) == _THREE_CARDS and outcome.player_total == _EIGHT
+    return ("win",) if three and outcome.winner is Winner.PLAYER else ()
+
+
+# ---- Dragon Bonus: by how much a hand wins ----
+
+
+def _dragon_bonus(outcome: Outcome, hand: Hand) -> tuple[str, ...]:
+    own, other = outcome.player, outcome.banker
+    margin = outcome.player_total - outcome.banker_total
+    if hand is Hand.BANKER:
+        own, other, margin = other, own, -margin
+    own_total = outcome.player_total if hand is Hand.PLAYER else outcome.banker_total
+    natural = len(own) == _TWO_CARDS and own_total in NATURAL
+    if margin == 0:
+        return ("natural_tie",) if natural and len(other) == _TWO_CARDS else ()
+    if margin < 0:
+        return ()
+    return ("natural_win",) if natural else (f"win_by_{margin}",)
+
+
+# ---- pairs: of one rank, never of one point value ----
+
+
+def _is_pair(hand: Sequence[Card]) -> bool:
+    return hand[0].rank == hand[1].rank
+
+
+def _is_perfect(hand: Sequence[Card]) -> bool:
+    return hand[0] is hand[1]
+
+
+def _pair(hand: Sequence[Card]) -> tuple[str, ...]:
+    return ("pair",) if _is_pair(hand) else ()
+
+
+def _perfect_pairs(*hands: Sequence[Card]) -> tuple[str, ...]:
+    """Seed 1: mixed, coloured or perfect; of two hands the better pair counts."""
+    found = set()
+    for first, second in (hand[:2] for hand in hands if _is_pair(hand)):
+        if first is second:
+            found.add("perfect")
+        else:
+            alike = (first.suit in _RED) == (second.suit in _RED)
+            found.add("coloured" if alike else "mixed")
+    return tuple(name for name in ("perfect", "coloured", "mixed") if name in found)
+
+
+def _tiger_pair(outcome: Outcome) -> tuple[str, ...]:
+    pairs = [hand for hand in (outcome.player, outcome.banker) if _is_pair(hand)]
+    if not pairs:
+        return ()
+    if len(pairs) == 1:
+        return ("single",)
+    return ("twin", "double") if pairs[0][0].rank == pairs[1][0].rank else ("double",)
+
+
+def _either_pair(outcome: Outcome) -> tuple[str, ...]:
+    return ("pair",) if _is_pair(outcome.player) or _is_pair(outcome.banker) else ()
+
+
+def _perfect_pair_either(outcome: Outcome) -> tuple[str, ...]:
+    perfect = (_is_perfect(outcome.player), _is_perfect(outcome.banker))
+    if all(perfect):
+        return ("both", "one")
+    return ("one",) if any(perfect) else ()
+
+
+# ---- Big and Small: how many cards in all ----
+
+
+def _big(outcome: Outcome) -> tuple[str, ...]:
+    return ("win",) if len(outcome.player) + len(outcome.banker) > _FOUR_CARDS else ()
+
+
+def _small(outcome: Outcome) -> tuple[str, ...]:
+    return ("win",) if len(outcome.player) + len(outcome.banker) == _FOUR_CARDS else ()
+
+
+# ---- Lucky 8 (seed 3) ----
+
+
+def _suited(hand: Sequence[Card]) -> bool:
+    return len(hand) == _THREE_CARDS and len({card.suit for card in hand}) == 1
+
+
+def _each_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:
+    """Three cards of one suit in each hand; the two suits may differ."""
+    return _suited(own) and _suited(other)
+
+
+def _all_six(own: Sequence[Card], other: Sequence[Card]) -> bool:
+    return _suited(own) and _suited(other) and own[0].suit == other[0].suit
+
+
+def _bet_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:
+    """Three cards each, and the hand that was bet on of one suit."""
+    return _suited(own) and len(other) == _THREE_CARDS
+
+
+def _lucky8(
+    outcome: Outcome,
+    hand: Hand,
+    double_suited: Callable[[Sequence[Card], Sequence[Card]], bool],
+) -> tuple[str, ...]:
+    own, other = outcome.player, outcome.banker
+    own_total, other_total = outcome.player_total, outcome.banker_total
+    if hand is Hand.BANKER:
+        own, other, own_total, other_total = other, own, other_total, own_total
+    if own_total != _EIGHT:
+        return ()
+    found = {
+        "double_suited_8": other_total == _EIGHT and double_suited(own, other),
+        "suited_8": _suited(own),
+        "double_8": other_total == _EIGHT,
+        "unlucky_8": other_total == _NINE,
+        "lucky_8": True,
+    }
+    return tuple(name for name, holds in found.items() if holds)
+
+
+# ---- the table of kinds ----
+
+
+def _kind(
+    *categories: str,
+    by: Judge | None = None,
+    initial: bool = False,
+    looks: Looks = "totals",
+    **variants: Judge,
+) -> Kind:
+    judges = MappingProxyType({"": by} if by else variants)
+    return Kind(categories=categories, judges=judges, initial=initial, looks=looks)
+
+
+def _lucky8_kind(hand: Hand) -> Kind:
+    return _kind(
+        "double_suited_8",
+        "suited_8",
+        "double_8",
+        "unlucky_8",
+        "lucky_8",
+        each_hand=lambda outcome: _lucky8(outcome, hand, _each_hand),
+        all_six=lambda outcome: _lucky8(outcome, hand, _all_six),
+        bet_hand=lambda outcome: _lucky8(outcome, hand, _bet_hand),
+        looks="suits",
+    )
+
+
+_DRAGON_BONUS: Final = ("natural_win", "natural_tie", *(f"win_by_{n}" for n in range(9, 0, -1)))
+
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        "player": _kind("win", by=_player),
+        "banker": _kind("win_on_6", "push_dragon7", "win", by=_banker),
+        "tie": _kind("win", by=_tie),
+        "player_pair": _kind("pair", by=lambda o: _pair(o.player), initial=True, looks="pairs"),
+        "banker_pair": _kind("pair", by=lambda o: _pair(o.banker), initial=True, looks="pairs"),
+        "super_six": _kind("two_card", "three_card", "banker_six", by=_banker_six),
+        "tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
+        "big_tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
+        "small_tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
+        "tiger_tie": _kind("tie_on_6", by=_tie_on_six),
+        "tiger_pair": _kind(
+            "twin", "double", "single", by=_tiger_pair, initial=True, looks="pairs"
+        ),
+        "perfect_pairs": _kind(
+            "perfect",
+            "coloured",
+            "mixed",
+            player=lambda o: _perfect_pairs(o.player),
+            banker=lambda o: _perfect_pairs(o.banker),
+            both=lambda o: _perfect_pairs(o.player, o.banker),
+            initial=True,
+            looks="pairs",
+        ),
+        "lucky8_player": _lucky8_kind(Hand.PLAYER),
+        "lucky8_banker": _lucky8_kind(Hand.BANKER),
+        "dragon_bonus_player": _kind(*_DRAGON_BONUS, by=lambda o: _dragon_bonus(o, Hand.PLAYER)),
+        "dragon_bonus_banker": _kind(*_DRAGON_BONUS, by=lambda o: _dragon_bonus(o, Hand.BANKER)),
+        "big": _kind("win", by=_big),
+        "small": _kind("win", by=_small),
+        "either_pair": _kind("pair", by=_either_pair, initial=True, looks="pairs"),
+        "perfect_pair_either": _kind(
+            "both", "one", by=_perfect_pair_either, initial=True, looks="pairs"
+        ),
+        "lucky6": _kind("two_card", "three_card", "banker_six", by=_banker_six),
+        "dragon7": _kind("win", by=_dragon_seven),
+        "panda8": _kind("win", by=_panda_eight),
+    }
+)
+"""Bet id to kind: every wager the product knows."""

@@ -1,0 +1,55 @@
+"""The alarm topic: what has been raised and cleared since the last look."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from table_core.state.table import Alarm
+
+__all__ = ["AlarmBell", "AlarmNotice"]
+
+
+class AlarmNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message on `alarm`. The set that stands is inside `state`; this is the moment of change.
+
+    Args:
+        alarm: its stable name.
+        state: `raised` or `cleared`.
+        text: for a person.
+        coup: the coup it is about.
+        position: of the log when it was noticed.
+    """
+
+    alarm: str
+    state: str
+    text: str
+    coup: str | None = None
+    position: int
+
+
+class AlarmBell:
+    """Compares what stands with what stood.
+
+    Args:
+        ring: sends a message; what a broker loses stands in `state` all the same.
+    """
+
+    def __init__(self, ring: Callable[[bytes], object]) -> None:
+        self._ring = ring
+        self._standing: dict[tuple[str, str | None], Alarm] = {}
+
+    def look(self, alarms: Sequence[Alarm], position: int) -> None:
+        """Tell every difference since the last look."""
+        now = {(alarm.name, alarm.coup): alarm for alarm in alarms}
+        before, self._standing = self._standing, now
+        for key in before.keys() - now.keys():
+            self._tell(before[key], "cleared", position)
+        for key in now.keys() - before.keys():
+            self._tell(now[key], "raised", position)
+
+    def _tell(self, alarm: Alarm, state: str, position: int) -> None:
+        notice = AlarmNotice(
+            alarm=alarm.name, state=state, text=alarm.text, coup=alarm.coup, position=position
+        )
+        self._ring(msgspec.json.encode(notice))

@@ -1,0 +1,80 @@
+"""What is asked beside the table's course: events again, acknowledgements, a look at a coup."""
+
+import re
+from typing import Final
+
+from events.commands.play import ANSWER_ACCEPTED, Ack, Answer, Preview, Refusal, Replay, ShowCoup
+from events.commands.queries import Query
+from table_core.decide.authority import authorise
+from table_core.service.consumer_health import FeedHealth
+from table_core.service.coup_recall import Recalled
+from table_core.service.event_replays import Replays, Spawn
+from table_core.service.previews import look
+from table_core.service.repeated_requests import refused
+from table_core.service.table_writer import Table
+
+__all__ = ["Ask", "Consumers"]
+
+Ask = Replay | Ack | ShowCoup | Preview | Query
+"""Commands that append nothing."""
+
+_NO_READER: Final = Refusal(code="past_unavailable", text="the past is not read at this table")
+_FIRST_POSITION: Final = 1
+_CONSUMER: Final = re.compile(r"[a-z0-9_-]{1,64}\Z")
+
+
+class Consumers:
+    """Answers replays and acknowledgements; nothing of it is an event of the table.
+
+    Args:
+        table: whose events they read.
+        feed: knows how far each has come.
+        replays: send events again.
+    """
+
+    def __init__(self, table: Table, feed: FeedHealth, replays: Replays) -> None:
+        self._table = table
+        self._feed = feed
+        self._replays = replays
+
+    def serve(
+        self, user: str, command: Ask, spawn: Spawn, recalled: Recalled | None = None
+    ) -> Answer:
+        """The answer for `user`; a replay runs on in a task that `spawn` makes.
+
+        Raises:
+            LogUnwritable: the acknowledgement could not be kept.
+        """
+        if isinstance(command, Query):  # one that its user may ask goes to the reader, if any
+            of_actor = frozenset() if command.actor is None else self._table.roles(command.actor)
+            refusal = authorise(self._table.roles(user), command, of_actor)
+            return refused(command.transaction, refusal or _NO_READER)
+        if isinstance(command, ShowCoup | Preview):
+            return look(self._table, user, command, recalled)
+        refusal = authorise(self._table.roles(user), command)
+        if refusal is not None:
+            return refused(command.transaction, refusal)
+        if isinstance(command, Ack):
+            return self._acknowledge(user, command)
+        head = self._table.state.position
+        first = max(_FIRST_POSITION, command.start)
+        if not self._replays.start(user, first, head, spawn):
+            return refused(command.transaction, "too_many_replays", "try again later")
+        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)
+
+    def _acknowledge(self, user: str, command: Ack) -> Answer:
+        head = self._table.state.position
+        if not _CONSUMER.match(command.consumer):
+            text = "a consumer's name is 1 to 64 of a-z, 0-9, - and _"
+            return refused(command.transaction, "invalid_consumer", text)
+        if not 0 <= command.position <= head:
+            text = f"position {command.position} is not in the log, which ends at {head}"
+            return refused(command.transaction, "unknown_position", text)
+        name = f"{user}/{command.consumer}"
+        if not self._feed.admits(name):
+            return refused(command.transaction, "too_many_consumers", "retire one of them first")
+        if command.retired:
+            self._feed.retired(name)
+        else:
+            self._feed.acknowledged(name, command.position)
+        return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)

@@ -1,0 +1,166 @@
+"""What a command needs of the log's past is read beside the table; then it is decided as any other.
+
+A question about the past goes to the reader with the position up to which it must have read. A
+command about a coup that the state does not hold is decided on what the reader recalls of it, in
+the table's own process and against the state of that moment, if nothing was appended meanwhile
+that is about the coup's shoe; else it is recalled again. So nothing waits for a disk but the one
+who asked, and no decision is made on what is no longer so.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from events.commands.play import (
+    ANSWER_ACCEPTED,
+    Answer,
+    Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    Preview,
+    Refusal,
+    ShowCoup,
+    VoidCoup,
+)
+from events.commands.queries import Query
+from events.commands.registry import COMMAND_NAMES
+from events.errors import UnreadableEvent
+from table_core.decide.authority import authorise
+from table_core.fold.corrections import past_coup
+from table_core.fold.snapshot import decode_state
+from table_core.service.coup_recall import Recalled
+from table_core.service.history_process import Question
+from table_core.service.repeated_requests import refused
+from table_core.service.table_writer import Table, parse_command
+from table_core.state.table import TableState
+
+__all__ = ["RECALL", "Act", "LookingBack", "Reader"]
+
+RECALL: Final = "recall"
+"""The question for a coup as corrections need it: the answer is an encoded state, or `null`."""
+
+# A coup whose shoe is told of again between its recall and the decision: it is recalled anew.
+_ATTEMPTS: Final = 3
+_OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
+
+Act = Callable[[Recalled | None], Answer]
+"""Decides the command now, on what was recalled for it."""
+
+
+class Reader(Protocol):
+    """Reads the past; see `looking_process`."""
+
+    async def ask(self, question: Question) -> bytes | Refusal:
+        """The answer's bytes, or why there is none."""
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+
+
+class LookingBack:
+    """Knows which commands need the past, and asks for it.
+
+    Args:
+        table: decides.
+        reader: reads; None where there is none, and then the table reads itself.
+    """
+
+    def __init__(self, table: Table, reader: Reader | None) -> None:
+        self._table = table
+        self._reader = reader
+        self._out: set[tuple[str, bytes]] = set()
+
+    async def run(self) -> None:
+        """Keep the reader going until cancelled."""
+        if self._reader is not None:
+            await self._reader.run()
+
+    def needs(self, user: str, command: Command) -> bool:
+        """Whether a command waits for the reader; what its user may not ask never does."""
+        if self._reader is None:
+            return False
+        table = self._table
+        of_actor = frozenset() if command.actor is None else table.roles(command.actor)
+        if authorise(table.roles(user), command, of_actor) is not None:
+            return False
+        return isinstance(command, Query) or self._missing(command) is not None
+
+    async def answer(self, user: str, command: Command, act: Act) -> Answer | None:
+        """The answer for a command that `needs` the past; None where the same one is out already.
+
+        A client that was not answered in time sends the same again: it is not read twice.
+        """
+        key = user, msgspec.json.encode([COMMAND_NAMES[type(command)], command])
+        if key in self._out:
+            return None
+        self._out.add(key)
+        try:
+            if isinstance(command, Query):
+                return await self._shown(command)
+            return await self._on_record(command, act)
+        finally:
+            self._out.discard(key)
+
+    async def _shown(self, query: Query) -> Answer:
+        position = self._table.state.position
+        said = await self._ask(COMMAND_NAMES[type(query)], position, query)
+        if isinstance(said, Refusal):
+            return refused(query.transaction, said)
+        return Answer(
+            transaction=query.transaction,
+            result=ANSWER_ACCEPTED,
+            position=position,
+            shown=msgspec.Raw(said),
+        )
+
+    async def _on_record(self, command: Command, act: Act) -> Answer:
+        recalled: Recalled | None = None
+        for _ in range(_ATTEMPTS):
+            coup = self._missing(command)
+            if coup is None:
+                return act(None)
+            if recalled is not None and recalled.holds(self._table.read(recalled.position + 1)):
+                return act(recalled)
+            position = self._table.state.position
+            said = await self._ask(RECALL, position, coup)
+            if isinstance(said, Refusal):
+                return refused(command.transaction, said)
+            state = _state(said)
+            if isinstance(state, Refusal):
+                return refused(command.transaction, state)
+            recalled = Recalled(coup, position, state)
+        if recalled is not None and recalled.holds(self._table.read(recalled.position + 1)):
+            return act(recalled)
+        text = "what is on record of that shoe keeps changing; ask again"
+        return refused(command.transaction, "busy", text)
+
+    async def _ask(self, name: str, position: int, body: Any) -> bytes | Refusal:
+        assert self._reader is not None  # noqa: S101 - else nothing needs it
+        return await self._reader.ask(Question(name, position, body))
+
+    def _missing(self, command: Command) -> str | None:
+        """The coup that a command is about, where the state does not hold it."""
+        if isinstance(command, Preview):
+            asked = parse_command(command.command, msgspec.json.encode(command.body))
+            return None if isinstance(asked, Answer | Preview) else self._missing(asked)
+        if not isinstance(command, (*_OF_A_COUP, ShowCoup)) or command.coup is None:
+            return None
+        state = self._table.state
+        last = state.coup is not None and state.coup.id == command.coup
+        if past_coup(state, command.coup) or (
+            last and (state.in_progress or isinstance(command, ShowCoup))
+        ):
+            return None
+        return command.coup
+
+
+def _state(said: bytes) -> TableState | Refusal | None:
+    if said == b"null":
+        return None
+    try:
+        return decode_state(said)
+    except UnreadableEvent as error:
+        return Refusal(code="past_unavailable", text=str(error))

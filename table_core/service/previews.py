@@ -1,0 +1,110 @@
+"""What people only ask to see: a coup on record, and what a correction would do. Nothing changes.
+
+A preview is the decision itself, made by the same `decide` on the same state and not appended. It
+is given for commands that put a coup right, and for no others: what they are about, everybody at
+the table has seen. A preview of how an excess card is resolved, for example, could show its face.
+"""
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from events.commands.play import (
+    ANSWER_ACCEPTED,
+    Answer,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    Preview,
+    ShowCoup,
+    VoidCoup,
+)
+from events.types.table import Settlement, TableEvent
+from table_core.decide.authority import authorise
+from table_core.projections.table import CoupView, view_coup
+from table_core.service.coup_recall import Recalled
+from table_core.service.publishers import SEALED
+from table_core.service.repeated_requests import refused
+from table_core.service.table_writer import Table, parse_command
+
+__all__ = ["PREVIEWED", "CoupOnRecord", "look"]
+
+PREVIEWED: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
+"""The commands of which a preview is given."""
+
+
+class CoupOnRecord(Struct, frozen=True, kw_only=True):
+    """A coup as it stands now.
+
+    Args:
+        coup: as a display shows it.
+        rulebook: by which it is played or was settled.
+        rulebook_hash: SHA-256 of its file.
+        settlements: those in force, one a phase.
+    """
+
+    coup: CoupView
+    rulebook: str
+    rulebook_hash: str
+    settlements: tuple[Settlement, ...]
+
+
+def look(
+    table: Table, user: str, command: ShowCoup | Preview, recalled: Recalled | None = None
+) -> Answer:
+    """The answer for `user`, with what was asked for in `shown`.
+
+    Args:
+        table: that is asked.
+        user: who asks.
+        command: what.
+        recalled: of a coup that the state does not hold, where that was read already.
+    """
+    of_actor = frozenset() if command.actor is None else table.roles(command.actor)
+    refusal = authorise(table.roles(user), command, of_actor)
+    if refusal is not None:
+        return refused(command.transaction, refusal)
+    if isinstance(command, Preview):
+        return _preview(table, user, command, recalled)
+    coup = table.coup_on_record(command.coup, recalled)
+    if coup is None:
+        text = f"no coup {command.coup!r} was played at this table"
+        return refused(command.transaction, "unknown_coup", text)
+    record = CoupOnRecord(
+        coup=view_coup(coup),
+        rulebook=coup.rulebook,
+        rulebook_hash=coup.rulebook_hash,
+        settlements=coup.settlements,
+    )
+    return _shown(table, command.transaction, record)
+
+
+def _preview(table: Table, user: str, command: Preview, recalled: Recalled | None) -> Answer:
+    asked = parse_command(command.command, msgspec.json.encode(command.body))
+    if isinstance(asked, Answer):
+        return msgspec.structs.replace(asked, transaction=command.transaction)
+    if not isinstance(asked, PREVIEWED):
+        text = f"there is no preview of {command.command}; only of what puts a coup right"
+        return refused(command.transaction, "no_preview", text)
+    asked = msgspec.structs.replace(asked, actor=command.actor)
+    decision = table.foresee(user, asked, recalled)
+    if isinstance(decision, Answer):
+        return msgspec.structs.replace(decision, transaction=command.transaction)
+    events = [_event(event) for event in decision]
+    return _shown(table, command.transaction, {"events": events})
+
+
+def _event(event: TableEvent) -> dict[str, object]:
+    sealed = event.TYPE in SEALED
+    return {"type": event.TYPE, "v": event.VERSION, "data": None if sealed else event}
+
+
+def _shown(table: Table, transaction: str, shown: object) -> Answer:
+    return Answer(
+        transaction=transaction,
+        result=ANSWER_ACCEPTED,
+        position=table.state.position,
+        shown=shown,
+    )

@@ -1,0 +1,51 @@
+"""A request that comes again is known by its transaction, and must be the same. Pure."""
+
+import msgspec
+from msgspec import Struct
+
+from events.commands.play import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
+from events.commands.registry import COMMAND_NAMES
+from events.log.store import Recorded
+
+__all__ = ["answer_again", "body_of", "refused", "transaction_of"]
+
+
+class _Sent(Struct):
+    """Of a body the transaction alone; what else is in it is skipped, however much it is."""
+
+    transaction: str = ""
+
+
+def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
+    """The answer that says no: for a refusal, or for a code and its text."""
+    refusal = why if isinstance(why, Refusal) else Refusal(code=why, text=text)
+    return Answer(
+        transaction=transaction, result=ANSWER_REFUSED, code=refusal.code, text=refusal.text
+    )
+
+
+def body_of(command: Command) -> bytes:
+    """What must be the same again for the same transaction: the command's name and its fields."""
+    fields: dict[str, object] = msgspec.to_builtins(command)
+    return msgspec.json.encode({"command": COMMAND_NAMES[type(command)], **fields})
+
+
+def answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
+    """The answer to a command whose transaction is `known`: what it did, or how it differs."""
+    if body == known.body:
+        return Answer(
+            transaction=command.transaction, result=ANSWER_EXISTS, position=known.position
+        )
+    mine: dict[str, object] = msgspec.json.decode(body)
+    first: dict[str, object] = msgspec.json.decode(known.body)
+    field = next((key for key in {**first, **mine} if first.get(key) != mine.get(key)), "command")
+    text = f"transaction {command.transaction!r} was given before with another {field}"
+    return refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
+
+
+def transaction_of(body: bytes) -> str:
+    """The transaction of a body that is otherwise wrong, so that its sender can be answered."""
+    try:
+        return msgspec.json.decode(body, type=_Sent).transaction
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""

@@ -1,0 +1,144 @@
+"""Requests from the bus: read strictly, decided or looked up, and answered to whoever asked."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import msgspec
+import structlog
+
+from events.commands.play import ANSWER_REFUSED, Answer, Command
+from events.commands.registry import COMMAND_NAMES
+from events.errors import LogRefused, LogUnwritable
+from events.mqtt.bus import Message
+from events.mqtt.topics import Topics
+from events.types.envelope import MAX_EVENT_BYTES
+from table_core.service.consumer_requests import Ask, Consumers
+from table_core.service.coup_recall import Recalled
+from table_core.service.event_replays import Spawn
+from table_core.service.history_client import LookingBack
+from table_core.service.history_process import ANSWER_BYTES
+from table_core.service.repeated_requests import refused, transaction_of
+from table_core.service.table_writer import Table, parse_command
+
+__all__ = ["Requests", "Told"]
+
+# Of the name of a command that may be none: what of it is logged.
+_NAME_MOST: Final = 40
+
+_log: Final = structlog.get_logger()
+
+
+class Told(NamedTuple):
+    """Who is told what a request led to.
+
+    Args:
+        disk_refuses: nothing was stored.
+        disk_takes: something was.
+        unsound: the log is not what it should be, in one line.
+        changed: events were appended.
+    """
+
+    disk_refuses: Callable[[LogUnwritable], None]
+    disk_takes: Callable[[], None]
+    unsound: Callable[[str], None]
+    changed: Callable[[], None]
+
+
+class Requests:
+    """Answers requests.
+
+    Args:
+        topics: where they come and where answers go.
+        table: decides.
+        consumers: serves what is asked beside the table's course.
+        back: reads the past where a command needs it.
+        post: sends; it may be lost, and is then asked for again.
+        caught_up: whether all that the driver has numbered was appended.
+        told: of what came of it.
+        probe: told of each step.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        table: Table,
+        consumers: Consumers,
+        back: LookingBack,
+        *,
+        post: Callable[[str, bytes, bool], object],
+        caught_up: Callable[[], bool],
+        told: Told,
+        probe: Callable[[str], None],
+    ) -> None:
+        self._topics = topics
+        self._table = table
+        self._consumers = consumers
+        self._back = back
+        self._post = post
+        self._caught_up = caught_up
+        self._told = told
+        self._probe = probe
+
+    def hear(self, message: Message, spawn: Spawn) -> None:
+        """Answer a request; what needs the past is answered later, in a task that `spawn` makes."""
+        parsed = self._topics.parse_request(message.topic)
+        if parsed is None or not message.payload:
+            return  # an empty payload is the clearing of a retained request
+        user, name = parsed
+        if len(message.payload) > MAX_EVENT_BYTES:
+            # What it asks for could not be stored. Above 8 MB a broker does not even carry it.
+            text = f"a request has at most {MAX_EVENT_BYTES:,} bytes"
+            self._refuse(user, name, refused(transaction_of(message.payload), "too_large", text))
+            return
+        command = parse_command(name, message.payload)
+        if message.retain:
+            # Kept by the broker from a time nobody knows: refused, and cleared.
+            self._post(message.topic, b"", True)
+            text = "a request must not be retained"
+            self._refuse(user, name, refused(command.transaction, "retained_request", text))
+        elif isinstance(command, Answer):
+            self._refuse(user, name, command)
+        elif self._back.needs(user, command):
+            spawn(self._later(user, command, spawn))
+        else:
+            self._say(user, self._act(user, command, spawn, None))
+
+    def _refuse(self, user: str, name: str, answer: Answer) -> None:
+        _log.info("command.refused", user=user, command=name[:_NAME_MOST], code=answer.code)
+        self._say(user, answer)
+
+    async def _later(self, user: str, command: Command, spawn: Spawn) -> None:
+        answer = await self._back.answer(
+            user, command, lambda recalled: self._act(user, command, spawn, recalled)
+        )
+        if answer is not None:
+            self._say(user, answer)
+
+    def _act(self, user: str, command: Command, spawn: Spawn, recalled: Recalled | None) -> Answer:
+        position = self._table.state.position
+        try:
+            if isinstance(command, Ask):
+                return self._consumers.serve(user, command, spawn, recalled)
+            answer = self._table.ask(user, command, caught_up=self._caught_up(), recalled=recalled)
+        except LogUnwritable as error:
+            self._told.disk_refuses(error)
+            return refused(command.transaction, "log_unwritable", str(error))
+        except LogRefused as error:  # a closed file that is missing or is not what it was
+            self._told.unsound(str(error))
+            return refused(command.transaction, "log_unsound", str(error))
+        if answer.result == ANSWER_REFUSED:
+            name = COMMAND_NAMES[type(command)]
+            _log.info("command.refused", user=user, command=name, code=answer.code)
+        if self._table.state.position != position:
+            self._told.disk_takes()
+            self._told.changed()
+        return answer
+
+    def _say(self, user: str, answer: Answer) -> None:
+        document = msgspec.json.encode(answer)
+        if len(document) > ANSWER_BYTES:
+            text = f"the answer has {len(document):,} bytes, and {ANSWER_BYTES:,} are sent"
+            document = msgspec.json.encode(refused(answer.transaction, "too_large", text))
+        self._probe("answer.before")
+        self._post(self._topics.response(user), document, False)
+        self._probe("answer.after")

@@ -1,0 +1,203 @@
+"""Closing the books at a shoe's end, and opening a table by them.
+
+A snapshot lies beside the log, `<log>.snapshot`: the encoded state as the newest books have it. It
+is a cache that may be missing, old, torn or hostile: its bytes must hash to what `books_closed` in
+the log says, or it is thrown away and the log is folded from its first event. Nothing else is
+believed of it.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import structlog
+
+from events.errors import LogError, LogRefused, OurBug, UnreadableEvent
+from events.log.reader import reading
+from events.log.store import EventLog, Stored
+from events.log.verify import Progress, verify
+from events.proof.chain import next_hash, origin_hash
+from events.proof.merkle import Tree
+from events.types.envelope import decode_data, decode_envelope
+from events.types.snapshot_anchor import BooksClosed
+from events.types.table import ShoeEnded, TableEvent
+from table_core.fold.dispatch import fold
+from table_core.fold.snapshot import comparable, decode_state, encode_state, state_hash
+from table_core.state.table import TableState
+
+__all__ = ["Opened", "inspect", "keep_snapshot", "open_books", "snapshot_of"]
+
+# A state at a shoe's end has some hundred thousand bytes, its coups with their wagers for the most
+# part; nothing of ours is as long as this.
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+_log: Final = structlog.get_logger()
+
+
+class Opened(NamedTuple):
+    """A table as its log has it.
+
+    Args:
+        state: after the newest event.
+        owed: the shoe whose end no books that are of use to this build have followed; else None.
+        fault: why the log and this build do not agree, in one line; None where they do.
+    """
+
+    state: TableState
+    owed: str | None
+    fault: str | None
+
+
+def snapshot_of(log: Path) -> Path:
+    """The name of the snapshot beside a log."""
+    return log.with_name(log.name + ".snapshot")
+
+
+def open_books(log: EventLog) -> Opened:
+    """Fold a log: from its newest books where a snapshot fits them, else from its first event.
+
+    Raises:
+        LogRefused: an event is missing, is not what was hashed or cannot be read by this build;
+            names its position.
+        OurBug: its events do not follow from one another.
+    """
+    state = _from_snapshot(log)
+    folding = _Folding(state or TableState())
+    for stored in _chained(log) if state is None else log.read(state.position + 1):
+        try:
+            folding.take_one(stored)
+        except UnreadableEvent as error:
+            told = f"{log.path}: position {stored.position}: {error}"
+            raise LogRefused(told, stored.position) from error
+    if state is None and folding.agreed is not None and folding.fault is None:
+        keep_snapshot(log.path, folding.agreed)
+    if folding.fault is not None:
+        _log.error("books.disagree", reason=folding.fault)
+    return Opened(folding.state, folding.owed, folding.fault)
+
+
+def keep_snapshot(log: Path, encoded: bytes) -> None:
+    """Put the snapshot of the newest books beside the log. Whatever prevents it costs a fold."""
+    path = snapshot_of(log)
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_bytes(encoded)
+        new.replace(path)
+    except OSError as error:
+        _log.warning("snapshot.not_kept", reason=str(error))
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+def inspect(path: Path, progress: Progress | None = None) -> str | None:
+    """Verify a log in full and fold it again from its first event; it may be in use.
+
+    Beyond `events.log.verify` it holds every `books_closed` against what the events before it come
+    to: the chain, the tree's peaks and, where they are this build's to compare, the state.
+
+    Args:
+        path: the log's file.
+        progress: told of the verification's, which is half of the way.
+
+    Returns:
+        What is wrong, in one line; None where nothing is.
+
+    Raises:
+        InputError: there is no such log.
+    """
+    verdict = verify(path, progress)
+    if not verdict.ok:
+        where = "" if verdict.first_bad is None else f"position {verdict.first_bad}: "
+        return f"{where}{verdict.reason}"
+    folding, tree, before = _Folding(TableState()), Tree(), b""
+    try:
+        with reading(path) as reader:
+            for stored in reader.read():
+                event = folding.take_one(stored)
+                if isinstance(event, BooksClosed):
+                    said = (event.size, event.chain, event.peaks)
+                    found = (tree.size, before.hex(), tuple(peak.hex() for peak in tree.peaks))
+                    if said != found:
+                        return f"position {stored.position}: the books do not have the log before"
+                tree.add(stored.stored)
+                before = stored.hash
+    except (LogError, OurBug) as error:
+        return str(error)
+    return folding.fault
+
+
+class _Folding:
+    """A fold that holds each `books_closed` on its way against the state it comes to."""
+
+    def __init__(self, state: TableState) -> None:
+        self.state = state
+        self.owed: str | None = None
+        self.fault: str | None = None
+        self.agreed: bytes | None = None
+
+    def take_one(self, stored: Stored) -> TableEvent:
+        event = decode_data(decode_envelope(stored.stored))
+        if isinstance(event, BooksClosed):
+            self._compare(event)
+        elif isinstance(event, ShoeEnded):
+            self.owed = event.shoe
+        self.state = fold(self.state, event)
+        return event
+
+    def _compare(self, books: BooksClosed) -> None:
+        if not comparable(books):
+            self.owed, self.agreed = books.shoe, None  # of use to another build only
+            return
+        encoded = encode_state(self.state)
+        if self.fault is None and state_hash(encoded) != books.state:
+            self.fault = (
+                f"position {books.size + 1}: the events before it come to another state than the "
+                f"books of shoe {books.shoe} say: the log or the program is not what it was"
+            )
+        self.owed, self.agreed = None, encoded
+
+
+def _from_snapshot(log: EventLog) -> TableState | None:
+    """The state at the newest books, if the snapshot beside the log is of them."""
+    if log.checked_from == 1:
+        return None
+    (stored,) = log.read(log.checked_from, 1)
+    books = decode_data(decode_envelope(stored.stored))
+    if not isinstance(books, BooksClosed):
+        raise OurBug(f"opening began at {stored.position}, where there are no books")
+    if not comparable(books):
+        _log.info("snapshot.other_build", fold=books.fold, shape=books.shape)
+        return None
+    path = snapshot_of(log.path)
+    try:
+        data = _read(path)
+        if state_hash(data) != books.state:
+            _log.warning("snapshot.discarded", path=str(path), reason="not that of the books")
+            return None
+        return decode_state(data)
+    except (OSError, UnreadableEvent) as error:
+        _log.warning("snapshot.discarded", path=str(path), reason=str(error))
+        return None
+
+
+def _chained(log: EventLog) -> Iterator[Stored]:
+    """Every event of the log, held against the chain: opening has looked at the newest alone."""
+    position, head = 0, origin_hash(log.origin)
+    for stored in log.read():
+        position, head = position + 1, next_hash(head, stored.stored)
+        if (stored.position, stored.hash) != (position, head):
+            told = f"{log.path}: position {position}: missing, or the hash chain breaks here"
+            raise LogRefused(f"{told}; keep the file and restore a verified backup", position)
+        yield stored
+
+
+def _read(path: Path) -> bytes:
+    """A plain file of a plain size: nothing that waits for a writer, nothing without end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("no plain file")
+        return file.read(_MOST_BYTES)

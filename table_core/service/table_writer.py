@@ -1,0 +1,367 @@
+"""One table on its log: decide, append in one commit, fold. The only writer.
+
+Synchronous on purpose: nothing else of this process runs between a decision and its append, so
+the log's order is the order of the decisions.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from events.clock import Clock, rfc3339
+from events.commands.play import (
+    ANSWER_ACCEPTED,
+    ANSWER_EXISTS,
+    Answer,
+    Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    Refusal,
+    VoidCoup,
+)
+from events.commands.registry import COMMANDS
+from events.errors import InputError
+from events.log.store import EventLog, Pending, Stored
+from events.mqtt.topics import Topics
+from events.types.envelope import encode_envelope
+from events.types.integrity import CheckpointKeyChanged
+from events.types.irregularities import IrregularityRecorded
+from events.types.shoe_reports import ShoeAck, ShoeEvent
+from events.types.table import ShoeEnded, TableEvent
+from events.types.wagers import LimitsSet
+from table_core.decide.authority import authorise
+from table_core.decide.decision import Context
+from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
+from table_core.decide.integrity_lockdown import refusal_in_doubt
+from table_core.decide.shoe_reports import hear
+from table_core.fold.corrections import past_coup
+from table_core.fold.dispatch import fold_all
+from table_core.fold.snapshot import books_at, encode_state
+from table_core.refusals import Decision
+from table_core.rules.rulebook import Rulebook
+from table_core.service.clock_watch import ClockWatch
+from table_core.service.configured_limits import SiteLimits
+from table_core.service.coup_recall import Recalled, recall
+from table_core.service.options import NewFile
+from table_core.service.repeated_requests import answer_again, body_of, refused, transaction_of
+from table_core.service.rotation import Closing
+from table_core.service.snapshot_anchor import keep_snapshot, open_books
+from table_core.service.startup_rulebook import begun_by
+from table_core.state.table import Coup, TableState
+
+__all__ = ["Heard", "Table", "no_probe", "parse_command"]
+
+# Commands that may be about a coup of any shoe in the log.
+_OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
+
+
+class Heard(Enum):
+    """What became of a shoe event."""
+
+    APPENDED = "appended"
+    DUPLICATE = "duplicate"
+    GAP = "gap"
+    """An earlier one is missing: this one is not taken, and the driver must send again."""
+
+
+def no_probe(step: str) -> None:
+    """Called with the name of each step; tests put their own in its place."""
+
+
+class Table:
+    """A table's truth.
+
+    Args:
+        log: its event log, which this object owns.
+        topics: site and table.
+        rulebook: in force from now on, or from the end of a coup in progress (`begun_by`).
+        clock: stamps what is appended.
+        roles: user to roles.
+        result_required: whether the shoe's own result is waited for.
+        library: rulebooks beside it, by which a settled coup can be judged again.
+        probe: told of each step around the append.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        topics: Topics,
+        rulebook: Rulebook,
+        clock: Clock,
+        *,
+        roles: Mapping[str, frozenset[str]],
+        result_required: bool = True,
+        library: Sequence[Rulebook] = (),
+        probe: Callable[[str], None] = no_probe,
+    ) -> None:
+        self._log = log
+        self._stream = f"{topics.site}/{topics.table}"
+        self._clock = clock
+        self._roles = roles
+        self._probe = probe
+        self._closing = Closing(log, "never", clock, probe)
+        self._site_limits = SiteLimits(log, None)
+        opened = open_books(log)
+        self.state = opened.state
+        self.rulebook = begun_by(self.state, rulebook, library)
+        self.library = tuple(library)
+        self._context = Context(
+            table=topics.table,
+            rulebook=self.rulebook,
+            result_required=result_required,
+            library=self.library,
+        )
+        self._owed, self._fault = opened.owed, opened.fault
+        newest = [stored.at for stored in log.read(log.position, 1)] if log.position else []
+        self._watch = ClockWatch(clock, newest[0] if newest else "")
+        self._adopt()
+
+    def hear(self, event: ShoeEvent) -> Heard:
+        """Append what a shoe event means; drop it when known, refuse it when one is missing.
+
+        Raises:
+            LogUnwritable: nothing was stored; the event must not be acknowledged.
+        """
+        link = self.state.link
+        if event.journal in link.past:
+            return Heard.DUPLICATE
+        last = link.seq if event.journal == link.journal else 0
+        if event.seq <= last:
+            return Heard.DUPLICATE
+        if event.seq > last + 1:
+            return Heard.GAP
+        events = hear(self.state, event, self._context)
+        self._append(events, actor="shoe", cause=f"{event.journal}/{event.seq}")
+        return Heard.APPENDED
+
+    @property
+    def shoe_ack(self) -> ShoeAck:
+        """What of the shoe's events has been appended."""
+        return ShoeAck(journal=self.state.link.journal, seq=self.state.link.seq)
+
+    def ask(
+        self,
+        user: str,
+        command: Command,
+        *,
+        caught_up: bool,
+        recalled: Recalled | None = None,
+    ) -> Answer:
+        """Decide a command and append what it does; the answer is for the user.
+
+        The same transaction with the same body answers `exists` with the first position. What was
+        `recalled` must still hold; where nothing was, the table reads the log itself.
+
+        Raises:
+            LogUnwritable: nothing was stored, and the command is not done.
+        """
+        key, body = f"{user}/{command.transaction}", body_of(command)
+        known = self._log.recorded(key)
+        if known is not None:
+            return answer_again(command, body, known)
+        decision = self._decide(user, command, recalled, caught_up=caught_up)
+        if isinstance(decision, Refusal):
+            return refused(command.transaction, decision)
+        if not decision:
+            return Answer(
+                transaction=command.transaction,
+                result=ANSWER_EXISTS,
+                position=self.state.position,
+            )
+        try:
+            who = user if command.actor is None else f"{user}:{command.actor}"
+            self._append(decision, actor=who, cause=key, request=(key, body))
+        except InputError as error:
+            return refused(command.transaction, "too_large", str(error))
+        return Answer(
+            transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
+        )
+
+    def foresee(
+        self, user: str, command: Command, recalled: Recalled | None = None
+    ) -> tuple[TableEvent, ...] | Answer:
+        """What `ask` would append for a command that nobody has given; or its refusal."""
+        decision = self._decide(user, command, recalled, caught_up=True)
+        return refused(command.transaction, decision) if isinstance(decision, Refusal) else decision
+
+    def coup_on_record(self, coup: str, recalled: Recalled | None = None) -> Coup | None:
+        """A coup of any shoe in the log, as it stands now; None where none was played."""
+        found = past_coup(self.state, coup)
+        if found is None and self.state.coup and self.state.coup.id == coup:
+            found = self.state.coup
+        then = self._recall(coup, recalled) if found is None else None
+        return past_coup(then, coup) if then else found
+
+    def _decide(
+        self, user: str, command: Command, recalled: Recalled | None, *, caught_up: bool
+    ) -> Decision:
+        of_actor = frozenset() if command.actor is None else self.roles(command.actor)
+        refusal = authorise(self.roles(user), command, of_actor) or refusal_in_doubt(
+            self.state, command, self._fault
+        )
+        if refusal is not None:
+            return refusal
+        context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
+        if isinstance(command, _OF_A_COUP) and command.coup is not None:
+            then = self._recall(command.coup, recalled)
+            context = msgspec.structs.replace(context, recalled=then)
+        return decide(self.state, command, context)
+
+    def _recall(self, coup: str, recalled: Recalled | None) -> TableState | None:
+        """What the log has of a coup that the state does not hold, read here or before."""
+        last = self.state.coup
+        if past_coup(self.state, coup) or (last and last.id == coup and self.state.in_progress):
+            return None
+        if recalled is not None and recalled.coup == coup:
+            return recalled.state
+        return recall(self._log.read, self.state.position, coup)
+
+    def roles(self, user: str) -> frozenset[str]:
+        """The roles of a user; none for one the configuration does not know."""
+        return self._roles.get(user, frozenset())
+
+    def report_overdue(self, waited_s: int) -> None:
+        """Raise the alarm for a device result that does not come.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        events = result_overdue(self.state, waited_s)
+        if events and self.state.coup:
+            self._append(events, actor="core", cause=f"core/result_overdue/{self.state.coup.id}")
+
+    def report_clock(self) -> None:
+        """Record that the machine's clock has gone back, where it has.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        if back_s := self._watch.went_back_s():
+            reason = f"the controller's clock went back by {back_s:.1f} s; order is the log's"
+            step = IrregularityRecorded(kind="clock_stepped_back", reason=reason)
+            self._append([step], actor="core", cause=f"core/clock/{self.state.position + 1}")
+
+    @property
+    def fault(self) -> str | None:
+        """Why the log cannot be trusted, in one line; None while it can."""
+        return self._fault
+
+    def distrust(self, why: str) -> None:
+        """The log is not what it should be: see `integrity_lockdown` for what waits now."""
+        self._fault = self._fault or why
+
+    def close_books(self) -> None:
+        """Append what a later start need not compute again, where a shoe has ended since.
+
+        Nothing on a log that is not trusted: its books would vouch for it.
+
+        Raises:
+            LogUnwritable: nothing was stored, and it is still to be done.
+        """
+        if self._fault is not None:
+            return
+        if self._owed is None:
+            self._closing.look()
+            return
+        encoded, log = encode_state(self.state), self._log
+        books = books_at(self.state, encoded, shoe=self._owed, chain=log.head, peaks=log.peaks)
+        self._append((books,), actor="core", cause=f"core/books/{books.size}")
+        self._owed = None
+        keep_snapshot(log.path, encoded)
+        self._closing.look()
+
+    def close_files(self, when: NewFile) -> None:
+        """From here on the log goes on in a new file `when` its books are closed."""
+        self._closing = Closing(self._log, when, self._clock, self._probe)
+
+    def take_limits(self, limits: LimitsSet | None) -> None:
+        """From here on the limits are what the configuration says, where that is news.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        self._site_limits = SiteLimits(self._log, limits)
+        self.mind_limits()
+
+    def mind_limits(self) -> None:
+        """Append the configuration's limits, where they are due and no coup is in progress.
+
+        Raises:
+            LogUnwritable: nothing was stored, and it is still to be done.
+        """
+        due = self._site_limits.due(self.state)
+        if due and self._fault is None:
+            self._append(due, actor="core", cause=f"core/limits/{self.state.position + 1}")
+            self._site_limits.said(self.state.position)
+
+    def announce_key(self, key: str) -> None:
+        """From here on checkpoints are signed by `key`, a public key line.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        cause = f"core/checkpoint_key/{self.state.position + 1}"
+        self._append([CheckpointKeyChanged(key=key)], actor="core", cause=cause)
+
+    def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
+        """Stored events from position `start` on."""
+        return self._log.read(start, limit)
+
+    def _adopt(self) -> None:
+        state, rulebook = self.state, self.rulebook
+        cause = f"core/rulebook/{rulebook.hash}/{state.position + 1}"
+        self._append(adopt_rulebook(state, rulebook), actor="core", cause=cause)
+
+    def _append(
+        self,
+        events: Sequence[TableEvent],
+        *,
+        actor: str,
+        cause: str,
+        request: tuple[str, bytes] | None = None,
+    ) -> None:
+        if not events:
+            return
+        state = fold_all(self.state, events)
+        at = rfc3339(self._clock.utc_ns())
+        pending = []
+        for index, event in enumerate(events):
+            position = self.state.position + 1 + index
+            stored = encode_envelope(
+                event,
+                index=index,
+                stream=self._stream,
+                position=position,
+                at=at,
+                actor=actor,
+                cause=cause,
+                correlation=_correlation(event),
+            )
+            pending.append(Pending(event.TYPE, event.VERSION, at, stored))
+        self._probe("append.before")
+        self._log.append(self.state.position, pending, request)
+        self._probe("append.after")
+        self.state = state
+        ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
+        self._owed = ended[-1] if ended else self._owed
+
+
+def parse_command(name: str, body: bytes) -> Command | Answer:
+    """Read a request's body strictly; a bad one is answered, never raised."""
+    kind = COMMANDS.get(name)
+    if kind is None:
+        text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
+        return refused(transaction_of(body), "unknown_command", text)
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return refused(transaction_of(body), "invalid_request", str(error))
+
+
+def _correlation(event: TableEvent) -> str:
+    """The coup's id of the events that name one, else empty."""
+    return str(getattr(event, "coup", None) or "")

@@ -1,0 +1,130 @@
+"""Where a card belongs, and whether the deal is complete: the draw table applied to a coup.
+
+While every face is known the draw table says which card is due. In deferred disclosure (squeeze)
+the shoe's positions place the faceless cards, and the table is judged when they are disclosed.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from events.cards import Card, Hand
+from events.types.table import DealCompleted, DrawRule
+from table_core.rules.draw import due
+from table_core.rules.outcome import judge
+from table_core.state.table import Coup
+
+__all__ = ["FIRST_PLACE", "INITIAL_CARDS", "Place", "completion", "contradiction", "due_places"]
+
+
+class Place(Struct, frozen=True):
+    """A card's place in the coup, with the rule that makes a card due there.
+
+    Args:
+        hand: whose card.
+        number: 1, 2 or 3 within the hand.
+        rule: None while faces are withheld and the rule cannot be judged yet.
+    """
+
+    hand: Hand
+    number: int
+    rule: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.hand.value} {self.number}"
+
+
+FIRST_PLACE: Final = Place(Hand.PLAYER, 1, "initial")
+
+_INITIAL: Final = (
+    (Hand.PLAYER, 1),
+    (Hand.BANKER, 1),
+    (Hand.PLAYER, 2),
+    (Hand.BANKER, 2),
+)
+INITIAL_CARDS: Final = len(_INITIAL)
+"""How many cards every deal has: two a hand."""
+# What may follow the initial deal when no face is known: by the number of Player's and Banker's
+# cards. Banker's third ends the deal whoever drew before (seed 3: "no more than one additional").
+_UNSEEN_THIRDS: Final = {
+    (2, 2): (Place(Hand.PLAYER, 3), Place(Hand.BANKER, 3)),
+    (3, 2): (Place(Hand.BANKER, 3),),
+}
+
+
+def due_places(coup: Coup) -> tuple[Place, ...]:
+    """The places the next card may come to; none when the deal is complete."""
+    faces = _faces(coup)
+    if faces is None:
+        if len(coup.cards) < len(_INITIAL):
+            return (Place(*_INITIAL[len(coup.cards)], "initial"),)
+        return _UNSEEN_THIRDS.get((len(coup.hand(Hand.PLAYER)), len(coup.hand(Hand.BANKER))), ())
+    hand, rules = due(*faces)
+    if hand is None:
+        return ()
+    return (Place(hand, len(coup.hand(hand)) + 1, _rule_for(hand, rules)),)
+
+
+def completion(coup: Coup) -> DealCompleted | None:
+    """Our own outcome, once every card due has come and is known; else None."""
+    faces = _faces(coup)
+    if faces is None:
+        return None
+    hand, rules = due(*faces)
+    if hand is not None:
+        return None
+    outcome = judge(*faces)
+    return DealCompleted(
+        coup=coup.id,
+        player=outcome.player,
+        banker=outcome.banker,
+        player_total=outcome.player_total,
+        banker_total=outcome.banker_total,
+        natural=outcome.natural,
+        winner=outcome.winner,
+        rules=rules,
+    )
+
+
+def contradiction(coup: Coup) -> str | None:
+    """What in the cards that came cannot be by the draw table, for a person; else None.
+
+    Only a deal whose faces came late can be wrong here: with open faces a card that is not due is
+    never placed.
+    """
+    if len(coup.cards) <= INITIAL_CARDS:
+        return None  # a third card is what can be wrong
+    faces = _faces(coup)
+    if faces is None:
+        return None
+    player, banker = faces[0][:2], faces[1][:2]
+    left = {Hand.PLAYER: faces[0][2:], Hand.BANKER: faces[1][2:]}
+    while True:
+        hand, rules = due(player, banker)
+        if hand is None or not left[hand]:
+            break
+        card, left[hand] = left[hand][0], ()
+        player, banker = (
+            ((*player, card), banker) if hand is Hand.PLAYER else (player, (*banker, card))
+        )
+    wrong = [hand.value for hand, cards in left.items() if cards]
+    if not wrong:
+        return None
+    last = rules[-1].rule if rules else "initial"
+    return f"{' and '.join(wrong)} drew a third card that was not due ({last})"
+
+
+def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
+    """Both hands' faces, or None while any is withheld."""
+    player: list[Card] = []
+    banker: list[Card] = []
+    for dealt in coup.cards:
+        if dealt.card is None:
+            return None
+        (player if dealt.hand is Hand.PLAYER else banker).append(dealt.card)
+    return tuple(player), tuple(banker)
+
+
+def _rule_for(hand: Hand, rules: tuple[DrawRule, ...]) -> str:
+    drawing = [rule.rule for rule in rules if rule.hand is hand and rule.draws]
+    return drawing[-1] if drawing else "initial"

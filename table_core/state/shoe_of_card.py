@@ -1,0 +1,175 @@
+"""Whose a card is, where a shoe was replaced in mid-coup. Pure.
+
+The coup goes on from the new shoe's cards, but those that lie on the table came from the shoe
+before: their faces count there however late they become known, and so do the coup, its mark on the
+roads and its void, because the coup's id names its shoe. So a shoe that was replaced stays in the
+state until the next coup begins, and its audit waits for the end of the coup.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from events.cards import Card, Hand
+from events.errors import OurBug
+from events.types.shoe_reports import CardOutOfGame, CardRevealed, Report, ShoeBooted
+from table_core.state.shoe import (
+    ShoeView,
+    Told,
+    add_by_hand,
+    can_be_aside,
+    has_placed,
+    has_told,
+    has_told_behind,
+    hear_card,
+    place_aside,
+    set_face,
+)
+from table_core.state.table import TableState
+
+__all__ = [
+    "DRAWN_OUTSIDE",
+    "add_card",
+    "hear_shoes",
+    "is_aside",
+    "lay_cards",
+    "shoe_of_coup",
+    "shoe_of_excess",
+    "shoe_of_place",
+    "shoe_told_of",
+    "with_shoe",
+]
+
+DRAWN_OUTSIDE: Final = "drawn_outside_game"
+"""The reason by which a card that leaves the shoe outside the game is a card of its own; by any
+other the shoe tells what became of one."""
+
+
+def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeView:
+    """The shoe that the card at a place of the coup came from."""
+    shoe = _current(state)
+    if has_placed(shoe, hand, number):
+        return shoe
+    told = [each for each in reversed(state.replaced) if has_told(each, hand, number)]
+    behind = [each for each in state.replaced if has_told_behind(each, hand, number)]
+    return next(iter((*told, *behind)), shoe)
+
+
+def shoe_of_excess(state: TableState) -> ShoeView:
+    """The shoe that the overdrawn card came from."""
+    shoe = _current(state)
+    if shoe.extra is not None:
+        return shoe
+    return next((each for each in reversed(state.replaced) if each.extra is not None), shoe)
+
+
+def shoe_of_coup(state: TableState) -> ShoeView:
+    """The shoe that the coup's id names."""
+    shoe = _current(state)
+    name = state.coup.id.partition("/")[0] if state.coup else shoe.id
+    return next((each for each in state.replaced if each.id == name), shoe)
+
+
+def shoe_told_of(state: TableState, report: Report) -> ShoeView:
+    """The shoe whose card a report tells of."""
+    if type(report) is CardRevealed:
+        return shoe_of_place(state, report.hand, report.number)
+    if type(report) is CardOutOfGame and report.reason != DRAWN_OUTSIDE:
+        return shoe_of_excess(state)
+    return _current(state)
+
+
+def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
+    """Whether a card of which no shoe told at its place is the one that was drawn in excess.
+
+    It is where that one waits to be judged or to be this coup's first card, and can be this one.
+    """
+    shoe = _current(state)
+    if not can_be_aside(shoe_of_excess(state), face) or has_placed(shoe, hand, number):
+        return False
+    if state.link.carried:
+        return (hand, number) == (Hand.PLAYER, 1)
+    told = any(
+        has_told(each, hand, number) or has_told_behind(each, hand, number)
+        for each in (shoe, *state.replaced)
+    )
+    return state.coup is not None and state.coup.excess_open and not told
+
+
+def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableState:
+    """A person says that this card lies at a place: it is counted once, in the shoe it is of."""
+    if not is_aside(state, hand, number, face):
+        shoe = shoe_of_place(state, hand, number)
+        return with_shoe(state, add_by_hand(shoe, hand, number, face))
+    state = with_shoe(state, place_aside(shoe_of_excess(state), hand, number, face))
+    return replace(state, coup=replace(state.coup, excess="")) if state.coup else state
+
+
+def lay_cards(state: TableState, faces: Mapping[tuple[Hand, int], Card]) -> TableState:
+    """A person says how the whole coup lies: every card counts once, in the shoe it is of.
+
+    A card that was told of is moved to where its face lies; only where there is none such, the one
+    at the place was misread. What is left over has left its shoe, and lies at no place.
+    """
+    shoes = (*state.replaced, _current(state))
+    lies = {(told.hand, told.number) for shoe in shoes for told in shoe.told if _lies(told, faces)}
+    missing = {place: face for place, face in faces.items() if place not in lies}
+    moved: list[list[Told | None]] = []
+    for shoe in shoes:
+        moved.append([])
+        for told in shoe.told:
+            place = next((place for place, face in missing.items() if face is told.face), None)
+            moves = place is not None and told.hand is not None and not _lies(told, faces)
+            moved[-1].append(Told(*place, missing.pop(place)) if place and moves else None)
+    for shoe, moves_of_shoe in zip(shoes, moved, strict=True):
+        pairs = zip(shoe.told, moves_of_shoe, strict=True)
+        laid = tuple(move or _left_over(told, faces, missing) for told, move in pairs)
+        state = with_shoe(state, replace(shoe, told=laid))
+    for place, face in missing.items():
+        shoe = shoe_of_place(state, *place)
+        if has_placed(shoe, *place):
+            state = with_shoe(state, set_face(shoe, *place, face))
+        else:
+            state = add_card(state, *place, face)
+    return state
+
+
+def _lies(told: Told, faces: Mapping[tuple[Hand, int], Card]) -> bool:
+    """Whether a card lies where it was told of."""
+    return any(
+        (told.hand, told.number, told.face) == (*place, face) for place, face in faces.items()
+    )
+
+
+def _left_over(
+    told: Told,
+    faces: Mapping[tuple[Hand, int], Card],
+    missing: Mapping[tuple[Hand, int], Card],
+) -> Told:
+    """A card that nobody moved: where it was, lies there or was misread there; else at no place."""
+    misread = any((told.hand, told.number) == place for place in missing)
+    return told if misread or _lies(told, faces) else Told(face=told.face)
+
+
+def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
+    """The table after a report, as far as it tells of cards: see `hear_card`."""
+    shoe = shoe_told_of(state, report)
+    if state.replaced and type(report) is ShoeBooted and not between:
+        # The new shoe's device counts its own places, though the coup has cards already.
+        return with_shoe(state, replace(shoe, restarted=True))
+    return with_shoe(state, hear_card(shoe, report, between=between))
+
+
+def with_shoe(state: TableState, shoe: ShoeView) -> TableState:
+    """The table with a shoe moved on: the one on it, or one that was replaced."""
+    if state.shoe is None or state.shoe.id == shoe.id:
+        return replace(state, shoe=shoe)
+    replaced = tuple(shoe if each.id == shoe.id else each for each in state.replaced)
+    return replace(state, replaced=replaced)
+
+
+def _current(state: TableState) -> ShoeView:
+    if state.shoe is None:
+        raise OurBug("a card was asked for before the first shoe")
+    return state.shoe

@@ -1,0 +1,53 @@
+"""Burn, cut card and last coup: what the house's procedure makes of them. Pure."""
+
+from typing import Final
+
+from events.cards import Card
+from events.types.shoe_life import BurnRecorded, CutCardCame, CutPlace
+from table_core.rules.rulebook import Procedure
+from table_core.state.coup import OVER, Phase
+from table_core.state.shoe import ShoeView
+
+__all__ = ["BURN_ALARM", "burn_expected", "burn_of_the_shoe", "cut_card", "place_of"]
+
+_TEN: Final = 10
+# Stands from the first coup of a shoe whose burn nobody reported until a person records it.
+BURN_ALARM: Final = "burn_missing"
+
+
+def burn_expected(procedure: Procedure, exposed: Card | None) -> int | None:
+    """How many cards the rule burns behind the first one; None where that is not known."""
+    rule, _, number = procedure.burn.partition(":")
+    if rule == "none":
+        return 0
+    if rule == "fixed":
+        return int(number)
+    return None if exposed is None else exposed.points or _TEN
+
+
+def burn_of_the_shoe(shoe: ShoeView, procedure: Procedure) -> BurnRecorded:
+    """The burn as the shoe has reported it."""
+    return BurnRecorded(
+        shoe=shoe.id,
+        exposed=shoe.exposed,
+        burned=shoe.burned,
+        expected=burn_expected(procedure, shoe.exposed),
+        by="shoe",
+    )
+
+
+def place_of(phase: Phase) -> CutPlace:
+    """Where a cut card that the shoe reports in this phase came out."""
+    if phase in OVER:
+        return "between"
+    return "first_card" if phase in {Phase.BETTING, Phase.CLOSED} else "mid_coup"
+
+
+def cut_card(shoe: ShoeView, place: CutPlace, procedure: Procedure, *, by: str) -> CutCardCame:
+    """The cut card came out there; the last coup follows from the policy.
+
+    In place of a coup's first card, that coup is the last under both policies. Otherwise the coup
+    is finished, and one more is played or none. `between` means behind the coup before.
+    """
+    more = procedure.cut_card == "one_more" and place != "first_card"
+    return CutCardCame(shoe=shoe.id, place=place, by=by, last_coup=max(1, shoe.coups + more))

@@ -1,0 +1,184 @@
+"""Every login on every topic, at both real brokers with TLS on, by MQTT and by MQTT in secure
+websockets: what docs/access.md says is allowed and nothing else.
+
+Judged by what others receive: a broker acknowledges what it denies. For speaking the judge is
+`witness`, which hears everything; for hearing it is the login itself, while the topic's rightful
+speaker speaks.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from baccarat.local_brokers.nats import answers_mqtt
+from tests.support.brokers.tls_broker import Login, SecuredBroker, secured_broker
+from tests.support.machine.waiting import until_blocking
+
+_ROOT: Final = "bac/v1/harbour/"
+_PEOPLE: Final = ("dealer", "supervisor", "engineer", "wagers", "cage", "console")
+_NAMES: Final = ("core", "shoe", "metrics", "witness", "display", *_PEOPLE)
+_PAGE: Final = Path("docs/access.md")
+
+
+class People(NamedTuple):
+    """Who comes, and how: over MQTT, or over MQTT in secure websockets."""
+
+    names: tuple[str, ...]
+    login: Callable[..., Login]
+
+
+@pytest.fixture(scope="module", params=["mosquitto", "nats"])
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SecuredBroker]:
+    folder = tmp_path_factory.mktemp("site")
+    with secured_broker(folder, request.param, ("b7", "b8")) as running:
+        yield running
+
+
+def guide() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Topic below the root, who may say it, who may hear it: by the guide's own words."""
+    for line in _PAGE.read_text("utf-8").splitlines():
+        found = re.match(r"\| `([^`]+)` \| (.+) \| (.+) \|$", line)
+        if not found:
+            continue
+        topic, says, hears = found.groups()
+        if "<user>" not in topic:
+            yield topic, _who(says, ""), _who(hears, "")
+            continue
+        for user in _PEOPLE:
+            own = topic.replace("<user>", user).replace("+", "void_coup")
+            yield own, _who(says, user), _who(hears, user)
+
+
+def _who(text: str, user: str) -> set[str]:
+    everybody = "people and programs"
+    found: set[str] = set()
+    for word in text.split(", "):
+        if word == "that user":
+            found.add(user)
+        elif word.startswith(everybody):
+            but = word.removeprefix(everybody).removeprefix(" but ")
+            found |= set(_PEOPLE) - {but}
+        else:
+            assert word in _NAMES, word
+            found.add(word)
+    return found
+
+
+GUIDE: Final = {topic: (says, hears) for topic, says, hears in guide()}
+
+
+def test_the_guide_speaks_of_every_login(broker: SecuredBroker) -> None:
+    assert {f"{table}-{name}" for table in ("b7", "b8") for name in _NAMES} == set(broker.logins)
+    assert len(GUIDE) == 13 + 3 * len(_PEOPLE)
+
+
+# Over websockets those that a browser may have; their rights are the same rules at both brokers.
+_BROWSERS: Final = ("display", "console", "dealer")
+
+
+@pytest.fixture(params=["tcp", "websockets"])
+def people(request: pytest.FixtureRequest, broker: SecuredBroker) -> People:
+    if request.param == "tcp":
+        return People(_NAMES, partial(Login, broker))
+    return People(_BROWSERS, partial(Login, broker, websockets=True))
+
+
+def test_who_may_say_what(broker: SecuredBroker, people: People) -> None:
+    with Login(broker, "b7-witness") as ours, Login(broker, "b8-witness") as theirs:
+        assert ours.hear(f"{_ROOT}b7/#") == 1
+        assert theirs.hear(f"{_ROOT}b8/#") == 1
+        for name in people.names:
+            with people.login(f"b7-{name}") as login:
+                for table in ("b8", "b7"):
+                    for topic in GUIDE:
+                        login.say(f"{_ROOT}{table}/{topic}", name.encode())
+                until_blocking(partial(_has_said, login, 2 * len(GUIDE)), name)
+        for table, witness in (("b7", ours), ("b8", theirs)):
+            with Login(broker, f"{table}-core") as core:
+                core.say(f"{_ROOT}{table}/state", b"end")
+                until_blocking(partial(_has_heard_the_end, witness), "the end")
+        said = {
+            (topic.removeprefix(f"{_ROOT}b7/"), payload.decode())
+            for topic, payload in ours.heard
+            if payload != b"end"
+        }
+        assert said == {
+            (topic, name)
+            for topic, (says, _) in GUIDE.items()
+            for name in says.intersection(people.names)
+        }
+        assert [payload for _, payload in theirs.heard] == [b"end"]
+
+
+def test_who_may_hear_what(broker: SecuredBroker, people: People) -> None:
+    speakers = {name: Login(broker, f"b7-{name}") for name in _NAMES}
+    with ExitStack() as stack:
+        hearers = {name: stack.enter_context(people.login(f"b7-{name}")) for name in people.names}
+        stranger = stack.enter_context(people.login("b8-core"))
+        for each in (*hearers.values(), stranger):
+            for topic in GUIDE:
+                each.hear(f"{_ROOT}b7/{topic}")
+            for wide in ("#", "bac/#", f"{_ROOT}#", f"{_ROOT}b7/#", f"{_ROOT}+/state"):
+                if each is not hearers.get("witness"):
+                    each.hear(wide)
+        for name, login in speakers.items():
+            stack.enter_context(login)
+            for topic, (says, _) in GUIDE.items():
+                if name in says:
+                    login.say(f"{_ROOT}b7/{topic}", b"said")
+            until_blocking(partial(_has_said, login, _topics_of(name)), name)
+        for name, each in hearers.items():
+            expected = sum(name in hears for _, hears in GUIDE.values())
+            until_blocking(partial(_has_heard, each, expected), f"{name} hears")
+        assert {name: _topics(each) for name, each in hearers.items()} == {
+            name: {topic for topic, (_, hears) in GUIDE.items() if name in hears}
+            for name in people.names
+        }
+        assert stranger.heard == []
+
+
+def _has_said(login: Login, count: int) -> bool:
+    return len(login.said) == count
+
+
+def _has_heard(login: Login, count: int) -> bool:
+    return len(_topics(login)) >= count
+
+
+def _has_heard_the_end(login: Login) -> bool:
+    return any(payload == b"end" for _, payload in login.heard)
+
+
+def _topics_of(name: str) -> int:
+    return sum(name in says for says, _ in GUIDE.values())
+
+
+def _topics(login: Login) -> set[str]:
+    return {topic.removeprefix(f"{_ROOT}b7/") for topic, _ in login.heard}
+
+
+@pytest.mark.parametrize("what", ["no certificate", "foreign", "expired", "wrong password"])
+def test_who_is_not_let_in(broker: SecuredBroker, people: People, what: str) -> None:
+    login = broker.logins[0]
+    files = {"foreign": f"foreign/{login}.pem", "expired": "pki/expired.pem"}
+    with people.login(
+        login,
+        certificate=broker.folder / files[what] if what in files else None,
+        password="guessed" if what == "wrong password" else None,
+        bare=what == "no certificate",
+    ) as refused:
+        assert not refused.connected
+    with people.login(login) as welcome:
+        assert welcome.connected
+
+
+def test_nobody_comes_in_the_clear(broker: SecuredBroker) -> None:
+    assert not answers_mqtt(broker.port)
+    assert not answers_mqtt(broker.websockets)

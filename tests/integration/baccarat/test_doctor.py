@@ -1,0 +1,363 @@
+"""The doctor names each of many seeded faults, and what to do; a table that is well has none."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from baccarat.cli.main import main
+from baccarat.site.pki import Pki
+from events.log.store import EventLog
+from events.proof.chain import next_hash
+from table_core.rulebooks.shipped import shipped_source
+from tests.support.brokers.tls_broker import secured_broker
+from tests.support.machine.ports import free_port
+from tests.support.machine.waiting import until_blocking
+from tests.support.service.secured_table import SecuredTable, secured_table
+from tests.support.shoe.shoe_line import ShoePort
+
+_CONFIG: Final = """\
+site = "harbour"
+table = "b7"
+rulebook = "au-commission"
+[shoe]
+url = "{shoe}"
+[bus]
+port = {port}
+ca = "pki/ca.pem"
+cert = "pki/b7.pem"
+key = "pki/b7.key"
+password_file = "secret"
+username = "b7-core"
+[checkpoints]
+key = "signing.key"
+[cage]
+[users]
+cage = ["cage"]
+"""
+
+
+class Machine(NamedTuple):
+    """A table's machine on which nothing runs: its files, and a way to examine it."""
+
+    folder: Path
+    config: Path
+    shoe: ShoePort
+
+    def change(self, old: str, new: str) -> None:
+        """Edit the configuration."""
+        text = self.config.read_text()
+        assert old in text
+        self.config.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    shoe = ShoePort(tmp_path / "shoe")
+    config = tmp_path / "b7.toml"
+    config.write_text(_CONFIG.format(shoe=shoe.url, port=free_port()))
+    pki = Pki(tmp_path / "pki", datetime.now(UTC))
+    pki.begin("harbour")
+    pki.issue("b7")
+    (tmp_path / "secret").write_text("long enough\n")
+    (tmp_path / "secret").chmod(0o600)
+    assert main(["keys", "new", str(tmp_path / "signing.key"), "--name", "harbour/b7"]) == 0
+    with EventLog.open(tmp_path / "table.sqlite", "harbour/b7"):
+        pass
+    yield Machine(tmp_path, config, shoe)
+    shoe.unplug()
+
+
+def examined(config: Path, *options: str, within: Sequence[str] = ()) -> dict[str, dict[str, str]]:
+    """What the doctor says, by check; a process of its own, as it sets up a process's logs."""
+    command = [*within, sys.executable, "-m", "baccarat", "doctor", str(config), "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    said = json.loads(done.stdout)
+    assert done.returncode == (0 if said["ok"] else 1)
+    assert all(each["remedy"] for each in said["checks"] if each["verdict"] != "ok")
+    return {each["check"]: each for each in said["checks"]}
+
+
+def _copied_log(machine: Machine, change: Callable[[sqlite3.Connection], object]) -> None:
+    """A log of another table's many events, changed behind everybody's back."""
+    log = machine.folder / "table.sqlite"
+    for path in machine.folder.glob("table.sqlite*"):
+        path.unlink()
+    shutil.copy("tests/corpus/0.1.0/table.sqlite", log)
+    with closing(sqlite3.connect(log)) as db:
+        triggers = db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        kept = [
+            row[0] for row in db.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+        ]
+        for (name,) in triggers:
+            db.execute(f'DROP TRIGGER "{name}"')
+        change(db)
+        for sql in kept:
+            db.execute(sql)
+        db.commit()
+
+
+def _config_fault(machine: Machine) -> None:
+    machine.change('site = "harbour"', 'site = "Harbour 1"')
+
+
+def _no_port(machine: Machine) -> None:
+    machine.shoe.link.unlink()
+
+
+def _no_such_users(machine: Machine) -> None:
+    machine.change("[cage]\n", '[displays]\nusers = "people.toml"\n[cage]\n')
+
+
+def _open_secret(machine: Machine) -> None:
+    (machine.folder / "secret").chmod(0o644)
+
+
+def _empty_secret(machine: Machine) -> None:
+    (machine.folder / "secret").write_text("\n")
+
+
+def _open_key(machine: Machine) -> None:
+    (machine.folder / "signing.key").chmod(0o644)
+
+
+def _no_key(machine: Machine) -> None:
+    (machine.folder / "signing.key").unlink()
+
+
+def _unsigned(machine: Machine) -> None:
+    machine.change('[checkpoints]\nkey = "signing.key"\n', "")
+
+
+def _expired(machine: Machine) -> None:
+    Pki(machine.folder / "pki", datetime.now(UTC) - timedelta(days=20)).issue(
+        "b7", days=10, replace=True
+    )
+
+
+def _ends_soon(machine: Machine) -> None:
+    Pki(machine.folder / "pki", datetime.now(UTC)).issue("b7", days=10, replace=True)
+
+
+def _newer_log(machine: Machine) -> None:
+    _copied_log(machine, lambda db: db.execute("PRAGMA user_version = 99"))
+
+
+def _broken_chain(machine: Machine) -> None:
+    change = "UPDATE event SET bytes = replace(bytes, 'burn', 'bern') WHERE position = 7"
+    _copied_log(machine, lambda db: db.execute(change))
+
+
+def _other_log(machine: Machine) -> None:
+    _copied_log(machine, lambda _: None)
+    machine.change('table = "b7"', 'table = "b8"')
+
+
+def _no_log_at_all(machine: Machine) -> None:
+    (machine.folder / "table.sqlite").write_bytes(b"not a database" * 100)
+
+
+def _clock_back(machine: Machine) -> None:
+    """The log's last event is of an hour from now, and whole."""
+    later = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
+
+    def append(db: sqlite3.Connection) -> None:
+        sql = "SELECT * FROM event WHERE type = 'alarm_raised' ORDER BY position LIMIT 1"
+        _, kind, version, _, stored, _ = db.execute(sql).fetchone()
+        sql = "SELECT position + 1, hash FROM event ORDER BY position DESC LIMIT 1"
+        position, head = db.execute(sql).fetchone()
+        said = json.loads(stored) | {"position": position, "at": later, "actor": "core"}
+        new = json.dumps(said).encode()
+        row = (position, kind, version, later, new, next_hash(head, new))
+        db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    _copied_log(machine, append)
+
+
+def _no_broker(_: Machine) -> None:
+    """As it is: nothing listens."""
+
+
+def _old_backup(machine: Machine) -> None:
+    copy = machine.folder / "copies" / "b7-20261101T000000Z.sqlite"
+    copy.parent.mkdir()
+    copy.touch()
+    before = time.time() - 86_400
+    os.utime(copy, (before, before))
+
+
+def _no_backup(machine: Machine) -> None:
+    (machine.folder / "copies").mkdir()
+
+
+def _no_folder(machine: Machine) -> None:
+    machine.change("[checkpoints]", '[data]\njournal = "gone/journal"\n[checkpoints]')
+
+
+# The fault, the check that must name it, a word of what it says, a word of what to do.
+_FAULTS: Final[list[tuple[Callable[[Machine], None], str, str, str]]] = [
+    (_config_fault, "configuration: site", "lower-case", "harbour"),
+    (_no_such_users, "configuration: displays.users", "people.toml", "change"),
+    (_no_port, "shoe port", "does not exist", "shoe list"),
+    (_open_secret, "bus.password_file", "read by others", "chmod 600"),
+    (_empty_secret, "bus.password_file", "is empty", "write the password"),
+    (_open_key, "signing key", "0644", "does not start"),
+    (_no_key, "signing key", "No such file", "does not start"),
+    (_unsigned, "signing key", "no checkpoint is signed", "keys new"),
+    (_expired, "bus.cert", "has expired", "pki renew"),
+    (_ends_soon, "bus.cert", "holds until", "pki renew"),
+    (_newer_log, "log", "newer", "leave the file"),
+    (_broken_chain, "log", "position 7", "restore a verified backup"),
+    (_other_log, "log", "is the log of", "not harbour/b8"),
+    (_no_log_at_all, "log", "table.sqlite", "backup"),
+    (_clock_back, "clock", "behind the log's newest event", "set it"),
+    (_no_broker, "broker", "refused", "start the broker"),
+    (_old_backup, "backup", "24.0 hours", "timer"),
+    (_no_backup, "backup", "no copy", "timer"),
+    (_no_folder, "disk of the journal", "gone/journal", "make it"),
+]
+
+
+@pytest.mark.parametrize(
+    ("seed", "check", "says", "remedy"), _FAULTS, ids=[each[0].__name__ for each in _FAULTS]
+)
+def test_a_fault_is_named(
+    machine: Machine,
+    seed: Callable[[Machine], None],
+    check: str,
+    says: str,
+    remedy: str,
+) -> None:
+    seed(machine)
+    found = examined(machine.config, "--backups", str(machine.folder / "copies"))
+    assert found[check]["verdict"] in {"fail", "warn"}
+    assert says in found[check]["says"]
+    assert remedy in found[check]["remedy"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize(
+    ("options", "says"), [("size=1m", "1 MB free"), ("size=1m,ro", "read-only")]
+)
+def test_a_disk_that_takes_nothing_is_named(machine: Machine, options: str, says: str) -> None:
+    place = machine.folder / "small"
+    place.mkdir()
+    machine.change("[checkpoints]", '[data]\njournal = "small"\n[checkpoints]')
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True)
+    try:
+        found = examined(machine.config)
+    finally:
+        subprocess.run(["umount", place], check=True)
+    assert found["disk of the journal"]["verdict"] == "fail"
+    assert says in found["disk of the journal"]["says"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder to somebody else")
+def test_a_rulebook_that_the_tables_service_may_not_read_is_named(machine: Machine) -> None:
+    """Its user is whoever the log's folder belongs to; the suite's own folders are closed to it."""
+    rules = machine.folder / "harbour.toml"
+    rules.write_bytes(shipped_source("au-commission"))
+    machine.change('rulebook = "au-commission"', 'rulebook = "harbour.toml"')
+    assert examined(machine.config)["file harbour.toml"]["verdict"] == "ok"
+
+    os.chown(machine.folder, 65534, 65534)
+    said = examined(machine.config)["file harbour.toml"]
+    assert said["verdict"] == "fail"
+    assert "is closed to nobody" in said["says"]
+    assert "let nobody into" in said["remedy"]
+
+
+def test_a_port_that_another_program_has_is_named(machine: Machine) -> None:
+    command = ["shoe", "capture", str(machine.shoe.link), str(machine.folder / "x.raw")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "baccarat", *command],
+        stderr=subprocess.DEVNULL,
+    ) as other:
+        try:
+            until_blocking(
+                lambda: examined(machine.config)["shoe port"]["verdict"] == "fail", "held"
+            )
+            said = examined(machine.config)["shoe port"]
+        finally:
+            other.terminate()
+    assert f"in use by process {other.pid}" in said["says"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a port to somebody else")
+def test_a_port_that_we_may_not_open_is_named(machine: Machine) -> None:
+    """Root that may not override permissions stands for a service's user: all else is root's."""
+    line = machine.shoe.link.resolve()
+    os.chown(line, 65534, 65534)
+    line.chmod(0o600)
+    bound = "--bounding-set=-dac_override,-dac_read_search"
+    found = examined(machine.config, within=("setpriv", bound))
+    assert found["shoe port"]["verdict"] == "fail"
+    assert "permission denied" in found["shoe port"]["says"]
+    assert "nogroup" in found["shoe port"]["says"] + found["shoe port"]["remedy"]
+
+
+@pytest.fixture(params=["mosquitto", "nats"])
+def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SecuredTable]:
+    with (
+        secured_broker(tmp_path, request.param, ("b7", "b8")) as broker,
+        secured_table(broker, tmp_path) as found,
+    ):
+        more = '[displays]\nusername = "b7-display"\npassword_file = "broker/secrets/b7-display"\n'
+        more += '[cage]\nusername = "b7-cage"\npassword_file = "broker/secrets/b7-cage"\n'
+        found.config.write_text(found.config.read_text() + more)
+        yield found
+
+
+def test_a_table_that_runs_is_examined_through_each_login(running: SecuredTable) -> None:
+    found = examined(running.config)
+    well = {name for name, each in found.items() if each["verdict"] == "ok"}
+    logins = {"login of bus", "login of shoe", "login of displays", "login of cage"}
+    assert logins | {"broker", "service table", "service shoe", "shoe link"} <= well
+    # A dead cage, and screens that nobody has started.
+    assert found["service cage"]["says"] == "was never heard"
+    assert found["service display"]["verdict"] == "fail"
+
+
+def test_a_wrong_password_is_named(running: SecuredTable) -> None:
+    (running.folder / "broker/secrets/b7-display").write_text("guessed\n")
+    found = examined(running.config)
+    assert found["login of displays"]["verdict"] == "fail"
+    assert "refused" in found["login of displays"]["says"]
+
+
+def test_a_missing_access_rule_is_named(running: SecuredTable) -> None:
+    """The login of metrics may hear the state, and ask for nothing: it is no console's."""
+    text = running.config.read_text()
+    wrong = text.replace("b7-cage", "b7-metrics")
+    running.config.write_text(wrong)
+    found = examined(running.config)
+    assert found["login of cage"]["verdict"] == "fail"
+    assert "b7-metrics" in found["login of cage"]["says"]
+
+
+def test_a_ca_that_did_not_issue_the_brokers_certificate_is_named(running: SecuredTable) -> None:
+    running.config.write_text(running.config.read_text().replace("pki/ca.pem", "foreign/ca.pem"))
+    found = examined(running.config)
+    assert "not believed" in found["broker"]["says"]
+
+
+def test_noise_on_the_line_is_named(running: SecuredTable) -> None:
+    """As a wrong baud rate makes it."""
+
+    def told() -> dict[str, Any]:
+        running.shoe.say(bytes(range(128, 256)) * 4)
+        return examined(running.config)["shoe link"]
+
+    until_blocking(lambda: told()["verdict"] != "ok", "the driver tells of noise")
+    said = told()
+    assert "baud" in said["says"] + said["remedy"]

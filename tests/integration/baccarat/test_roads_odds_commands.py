@@ -1,0 +1,323 @@
+"""`baccarat roads`, `odds` and `rulebook` as scripts use them: real processes, exit codes, JSON."""
+
+import hashlib
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from events.cards import Card
+from table_core.rulebooks.shipped import shipped, shipped_source
+from tests.support.cage.books import source
+from tests.support.machine.files import vector
+
+PUBLISHED = msgspec.json.decode(vector("odds-8-decks.json"))["bets"]
+
+
+def baccarat(*arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
+    command = (sys.executable, "-m", "baccarat", *arguments)
+    return subprocess.run(command, capture_output=True, check=False)
+
+
+def document(*arguments: str) -> Any:
+    done = baccarat(*arguments)
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return msgspec.json.decode(done.stdout)
+
+
+def one_line(*arguments: str | bytes) -> str:
+    """What a command with bad input says: one line, no traceback, nothing on stdout."""
+    done = baccarat(*arguments)
+    said = done.stderr.decode()
+    assert (done.returncode, done.stdout, said.count("\n")) == (2, b"", 1), done
+    assert said.startswith("baccarat: ")
+    return said
+
+
+# ---- roads ----
+
+
+def test_the_roads_as_a_json_document() -> None:
+    assert document("roads", "TBPPTB", "--json") == {
+        "big_road": [
+            [{"winner": "B", "ties": 1}],
+            [{"winner": "P", "ties": 0}, {"winner": "P", "ties": 1}],
+            [{"winner": "B", "ties": 0}],
+        ],
+        "heights": [1, 2, 1],
+        "big_eye_boy": "BB",
+        "small_road": "",
+        "cockroach_pig": "",
+        "bead_plate": ["T", "B", "P", "P", "T", "B"],
+        "next": {
+            "banker": {"big_eye_boy": "R", "small_road": "B", "cockroach_pig": ""},
+            "player": {"big_eye_boy": "B", "small_road": "R", "cockroach_pig": ""},
+        },
+    }
+
+
+def test_no_results_have_empty_roads() -> None:
+    nothing = {"big_eye_boy": "", "small_road": "", "cockroach_pig": ""}
+    assert document("roads", "", "--json") == {
+        "big_road": [],
+        "heights": [],
+        **nothing,
+        "bead_plate": [],
+        "next": {"banker": nothing, "player": nothing},
+    }
+
+
+def test_the_roads_for_people() -> None:
+    done = baccarat("roads", "BBPTPPPBTT")
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines() == [
+        "Bead plate",
+        "  B P",
+        "  B B",
+        "  P T",
+        "  T T",
+        "  P",
+        "  P",
+        "Big road",
+        "  B  P1 B2",
+        "  B  P",
+        "     P",
+        "     P",
+        "Big eye boy    RBRB",
+        "Small road",
+        "Cockroach pig",
+        "A win now adds, in this order",
+        "  Banker  R R -",
+        "  Player  B B -",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("results", "named"), [("BPX", "'X' in place 3"), ("bp", "'b' in place 1"), ("B P", "' '")]
+)
+def test_a_letter_that_is_no_result_ends_with_its_place(results: str, named: str) -> None:
+    said = one_line("roads", results)
+    assert named in said
+    assert "write P for Player, B for Banker, T for a tie" in said
+
+
+def test_results_in_no_encoding_end_in_one_line_too() -> None:
+    assert "in place 3" in one_line("roads", b"BP\xff")
+
+
+# ---- odds ----
+
+
+def test_exact_odds_as_a_json_document() -> None:
+    found = document("odds", "--rulebook", "mini-lucky8", "--json")
+    assert (found["rulebook"], found["decks"]) == ("mini-lucky8", 8)
+    names = {
+        "banker": "banker_5pct",
+        "player": "player",
+        "tie": "tie_8",
+        "lucky8_player": "lucky8_player__A_each_hand_suited",
+    }
+    assert set(found["bets"]) == {*names, "lucky8_banker"}
+    for bet, name in names.items():
+        ours, theirs = found["bets"][bet], PUBLISHED[name]
+        assert (ours["edge"], ours["edge_decimal"]) == (theirs["edge"], theirs["edge_decimal"])
+        assert ours["categories"] == {
+            category.removesuffix("_tie"): {k: row[k] for k in ("pays", "probability")}
+            for category, row in theirs["categories"].items()
+        }
+
+
+def test_other_decks_and_the_option_for_suits_change_the_odds(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    site.write_text(source("mini-lucky8", "bets.lucky8_player.variant=all_six"), encoding="utf-8")
+    one, all_six = (
+        document("odds", "--rulebook", book, "--decks", "4", "--json")
+        for book in ("mini-lucky8", str(site))
+    )
+    chances = [
+        Fraction(found["bets"]["lucky8_player"]["categories"]["double_suited_8"]["probability"])
+        for found in (one, all_six)
+    ]
+    assert one["decks"] == 4
+    assert one["bets"]["lucky8_banker"] == all_six["bets"]["lucky8_banker"]
+    assert 0 < chances[1] < chances[0] / 3
+
+
+def test_the_cards_left_are_read_from_a_file(tmp_path: Path) -> None:
+    left = tmp_path / "left.json"
+    left.write_text('{"9D": 5, "8H": 1}', encoding="utf-8")
+    found = document("odds", "--rulebook", "ez", "--composition", str(left), "--json")
+    # Two of nine cards make 8, an eight makes 7 and draws none.
+    assert found["bets"]["tie"]["edge_decimal"] == "-2.0000000000"
+    assert found["bets"]["tie"]["categories"] == {
+        "win": {"pays": "8", "probability": "1/3"},
+        "lose": {"pays": "-1", "probability": "2/3"},
+    }
+    assert found["bets"]["dragon7"]["categories"]["win"] == {"pays": "40", "probability": "0/1"}
+
+
+def test_a_full_composition_is_the_full_shoe(tmp_path: Path) -> None:
+    left = tmp_path / "left.json"
+    left.write_bytes(msgspec.json.encode({card.value: 6 for card in Card}))
+    asked = ("odds", "--rulebook", "ez", "--decks", "6", "--json")
+    assert document(*asked, "--composition", str(left)) == document(*asked)
+
+
+def test_exact_odds_for_people() -> None:
+    done = baccarat("odds", "--rulebook", "au-even-money")
+    said = done.stdout.decode()
+    assert done.returncode == 0
+    assert said.startswith("au-even-money: 416 cards left of 8 decks\n")
+    assert "banker                 the house keeps    1.4581 %" in said
+    assert "  win_on_6             pays    1/2  comes    5.386372 %" in said
+
+
+BAD_ODDS = {
+    ("--rulebook", "nope"): "known are au-commission",
+    ("--rulebook", "missing.toml"): "missing.toml: cannot be read",
+    ("--rulebook", "ez", "--decks", "5"): "'5' is not one of",
+    (): "--rulebook",
+}
+
+
+@pytest.mark.parametrize("options", BAD_ODDS, ids=" ".join)
+def test_bad_usage_of_odds_is_told_in_one_line(options: tuple[str, ...]) -> None:
+    assert BAD_ODDS[options] in one_line("odds", *options)
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ('{"9D": 9}', "9D: 9 is no count; of 8 decks 0 to 8 copies can be left"),
+        ('{"9D": 5}', "cards left: 5; a coup can need 6"),
+        ('{"9X": 5}', "'9X' is not a card"),
+        ("nine", "not a JSON document"),
+    ],
+)
+def test_a_bad_composition_is_told_in_one_line(tmp_path: Path, content: str, named: str) -> None:
+    left = tmp_path / "left.json"
+    left.write_text(content, encoding="utf-8")
+    said = one_line("odds", "--rulebook", "ez", "--composition", str(left))
+    assert f"{left}: " in said
+    assert named in said
+
+
+# ---- rulebooks ----
+
+
+def test_the_shipped_rulebooks_are_listed() -> None:
+    found = document("rulebook", "list", "--json")
+    assert [book["id"] for book in found] == list(shipped())
+    assert [book["hash"] for book in found] == [
+        hashlib.sha256(shipped_source(name)).hexdigest() for name in shipped()
+    ]
+    lines = baccarat("rulebook", "list").stdout.decode().splitlines()
+    assert [line.split()[0] for line in lines] == list(shipped())
+
+
+def test_a_rulebook_is_shown_as_a_json_document() -> None:
+    found = document("rulebook", "show", "mini-lucky8", "--json")
+    assert (found["id"], found["decks"], found["currency"]) == ("mini-lucky8", 8, "USD")
+    assert found["commission"] == {"rate": "1/20", "timing": "prepaid", "block": 1}
+    assert found["options"] == {"allow_opposite": False, "max_options": 3}
+    assert found["bets"]["banker"]["pays"] == {"win": "1", "push": "push"}
+    lucky = found["bets"]["lucky8_player"]
+    assert lucky["pays"]["double_suited_8"] == "200"
+    assert (lucky["variant"], lucky["maximum"], lucky["requirement"]) == (
+        "each_hand",
+        30000,
+        "any_main",
+    )
+    assert found["caps"][0]["maximum"] == 3_000_000
+
+
+def test_a_rulebook_is_shown_to_people() -> None:
+    said = baccarat("rulebook", "show", "nz-scale-one").stdout.decode()
+    assert "perfect_pairs        mixed 5, coloured 10, perfect 30; by player; phase 1" in said
+    assert "Commission 1/20 of winnings, deduct" in said
+
+
+def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
+    done = baccarat("rulebook", "show", "au-commission", "--source")
+    assert done.stdout == shipped_source("au-commission")
+    own = tmp_path / "own.toml"
+    own.write_bytes(done.stdout.replace(b'"au-commission"', b'"own"'))
+    checked = document("rulebook", "check", str(own), "--json")
+    assert checked == {
+        "ok": True,
+        "id": "own",
+        "hash": hashlib.sha256(own.read_bytes()).hexdigest(),
+        "reason": None,
+    }
+    assert document("rulebook", "show", str(own), "--json")["id"] == "own"
+    assert b": ok, own, " in baccarat("rulebook", "check", str(own)).stdout
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (r"\[sign\]\n[^\[]*\[[^\]]*\]\n", "sign.lines: "),
+        (r"\[bets\.tie\]\n[^\[]*", "bets.tie: missing"),
+    ],
+)
+def test_a_rulebook_without_a_sign_or_a_main_wager_is_not_played_by(
+    tmp_path: Path, section: str, said: str
+) -> None:
+    text = shipped_source("ez").decode().replace('"ez"', '"own"')
+    less = re.sub(section, "", text)
+    assert less != text
+    own = tmp_path / "own.toml"
+    own.write_text(less, encoding="utf-8")
+    done = baccarat("rulebook", "check", str(own))
+    assert done.returncode == 1
+    assert said in done.stdout.decode()
+    assert baccarat("rulebook", "show", str(own)).returncode == 0  # a coup can be judged by it
+
+
+def test_the_cards_left_may_come_on_standard_input() -> None:
+    command = [sys.executable, "-m", "baccarat", "odds", "--rulebook", "ez", "--composition", "-"]
+    left = msgspec.json.encode({"9D": 8, "AS": 8, "KH": 8, "2C": 4})
+    done = subprocess.run(command, capture_output=True, check=False, input=left)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"ez: 28 cards left of 8 decks")
+
+
+def test_a_bad_rulebook_is_refused_with_file_key_and_every_reason(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(source("ez", "bets.tie.pays.draw=9", "unit=0"), encoding="utf-8")
+    done = baccarat("rulebook", "check", str(own))
+    said = done.stdout.decode()
+    assert (done.returncode, done.stderr, said.count("\n")) == (1, b"", 1)
+    assert said.startswith(f"{own}: NOT ok: ")
+    assert "unit: " in said
+    assert "bets.tie.pays.draw: no such category" in said
+    told = baccarat("rulebook", "check", str(own), "--json")
+    verdict = msgspec.json.decode(told.stdout)
+    assert (told.returncode, verdict["ok"], verdict["id"]) == (1, False, None)
+    assert verdict["reason"] in said
+    assert "own.toml: " in one_line("odds", "--rulebook", str(own))
+
+
+def test_a_file_far_too_long_for_a_rulebook_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_bytes(b"#" * (1024 * 1024 + 1))
+    assert "longer than" in one_line("rulebook", "check", str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("check", "missing.toml"), "missing.toml: cannot be read: No such file"),
+        (("check", "/"), "cannot be read"),
+        (("check", "/dev/zero"), "is no file"),
+        (("show", "nope"), "known are"),
+        (("show",), "Missing argument"),
+    ],
+)
+def test_bad_usage_of_rulebook_is_told_in_one_line(arguments: tuple[str, ...], named: str) -> None:
+    assert named in one_line("rulebook", *arguments)

@@ -1,0 +1,192 @@
+"""`baccarat bench`: the form and the sanity of its figures. Never how fast this machine is."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks.command import figures_of
+from benchmarks.driver.framing import measure as framing_row
+from benchmarks.instruments.figures import FLOOR_P50_MOST_MS, Figure, latency, memory
+from benchmarks.instruments.measure import Memory, Samples
+from benchmarks.rows import ROWS, Options, Row, Unmeasurable, rows_named
+
+FIELDS = {
+    "name",
+    "unit",
+    "samples",
+    "p50",
+    "p99",
+    "floor_p50",
+    "floor_p99",
+    "ratio_p50",
+    "ratio_p99",
+    "goal",
+    "met",
+    "void",
+    "detail",
+    "run",
+}
+
+
+def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "baccarat", "bench", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
+    rows = ("settlement", "replay")
+    run = bench(*rows, "--samples", "3", "--events", "2000", "--data", str(tmp_path), "--json")
+    assert run.returncode == 0, run.stderr
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    *others, first, last = [(line["name"], line["unit"]) for line in lines]
+    assert (first, last) == (("latency", "ms"), ("memory", "MB"))
+    assert [name for name, _ in others] == ["replay", "replay_peer"]
+    for line in lines:
+        assert set(line) == FIELDS
+        assert "Linux" in line["run"]["machine"]
+        assert "synchronous=FULL" in line["run"]["fsync"]
+        if line["name"] == "replay_peer" and line["void"]:
+            continue  # its package is locked apart, and may not be here
+        assert 0 < line["p50"] <= line["p99"]
+        assert 0 < line["floor_p50"] <= line["floor_p99"]
+        assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.02)
+    *_, seconds, megabytes = lines
+    assert seconds["samples"] == 3
+    # Three interpreters and a broker; less would mean that a process was not counted.
+    assert {"broker", "shoe", "table", "pss_p50"} == set(megabytes["detail"])
+    assert all(size > 5 for size in megabytes["detail"].values())
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_every_framer_has_its_figure() -> None:
+    figures = framing_row(Options(samples=2, events=50_000))
+    assert [figure.name for figure in figures] == ["framing-enq", "framing-line", "framing-cobs"]
+    for figure in figures:
+        assert 0 < figure.p50 <= figure.p99
+        assert 0 < figure.floor_p50 <= figure.floor_p99
+
+
+def test_a_row_that_lacks_something_is_printed_void_and_says_what(tmp_path: Path) -> None:
+    figures = figures_of(
+        Row("odd", f"{__name__}:lacking", ("odd_one", "odd_two")), Options(samples=1, data=tmp_path)
+    )
+    assert [figure.name for figure in figures] == ["odd_one", "odd_two"]
+    for figure in figures:
+        assert (figure.met, figure.void) == (False, "there is no abacus: apt-get install abacus")
+        line = json.loads(msgspec.json.encode(figure))
+        assert set(line) == FIELDS - {"run"}
+        assert (line["p50"], line["floor_p99"], line["ratio_p50"]) == (None, None, None)
+
+
+def lacking(_: Options) -> list[Figure]:
+    raise Unmeasurable("there is no abacus: apt-get install abacus")
+
+
+def test_a_name_means_a_row_or_one_of_its_figures() -> None:
+    assert [row.name for row, _ in rows_named(())] == [row.name for row in ROWS if row.unasked]
+    ((settlement, wanted),) = rows_named(("memory",))
+    assert (settlement.name, set(wanted)) == ("settlement", {"memory"})
+    ((driver, wanted),) = rows_named(("driver",))  # both a row and a figure: the whole row
+    assert tuple(wanted) == driver.figures == ("driver", "driver_memory", "driver_idle")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_rows_function_is_there(row: Row) -> None:
+    module, _, function = row.measure.partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_no_two_rows_share_a_name() -> None:
+    names = [name for row in ROWS for name in {row.name, *row.figures}]
+    assert len(names) == len(set(names))
+
+
+def test_one_figure_for_a_person() -> None:
+    run = bench("memory", "--samples", "1")
+    assert run.returncode == 0, run.stderr
+    assert "memory" in run.stdout
+    assert "latency" not in run.stdout
+    assert "1 coups" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("beauty",), "'latency', 'memory'"),
+        (("--samples", "0"), "--samples"),
+        (("--data", "/nowhere/at/all"), "--data"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: tuple[str, ...], complaint: str) -> None:
+    run = bench(*arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert complaint in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+def counted(scale: float = 1.0) -> list[float]:
+    """0, 1, ... 100: the inclusive percentiles are the numbers themselves."""
+    return [scale * number for number in range(101)]
+
+
+def test_percentiles_and_ratios() -> None:
+    figure = latency(Samples(floor_ms=counted(0.1), product_ms=counted(0.125)))
+    assert (figure.p50, figure.p99) == (6.25, 12.375)
+    assert (figure.floor_p50, figure.floor_p99) == (5.0, 9.9)
+    assert (figure.ratio_p50, figure.ratio_p99) == (1.25, 1.25)
+    assert (figure.met, figure.void, figure.samples) == (True, None, 101)
+
+
+@pytest.mark.parametrize(
+    ("product", "met"),
+    [
+        ([3.0] * 101, True),
+        ([3.1] * 101, False),
+        ([2.5] * 98 + [6.0] * 3, True),
+        ([2.5] * 98 + [6.1] * 3, False),
+    ],
+    ids=["median at its limit", "median above", "tail at its limit", "tail above"],
+)
+def test_the_median_may_be_half_above_the_floor_and_the_tail_three_times_it(
+    product: list[float], met: bool
+) -> None:
+    figure = latency(Samples(floor_ms=[2.0] * 101, product_ms=product))
+    assert (figure.met, figure.void) == (met, None)
+
+
+def test_a_floor_that_waits_for_delayed_acknowledgements_makes_the_figure_void() -> None:
+    slow = [FLOOR_P50_MOST_MS + 0.1] * 10
+    figure = latency(Samples(floor_ms=slow, product_ms=slow))
+    assert not figure.met
+    assert figure.void is not None
+    assert "TCP_NODELAY" in figure.void
+
+
+@pytest.mark.parametrize(("megabytes", "met"), [(150.0, True), (150.1, False)])
+def test_memory_is_counted_resident(megabytes: float, met: bool) -> None:
+    whole = Memory(megabytes, 90.0)
+    parts = {"broker": Memory(40, 40), "shoe": Memory(50, 20)}
+    found = Samples(product_memory=[whole], floor_memory=[Memory(75, 70)], parts=parts)
+    figure = memory(found)
+    assert (figure.p50, figure.met) == (megabytes, met)
+    assert figure.detail == {"pss_p50": 90.0, "broker": 40, "shoe": 50}
+
+
+def test_openings_are_measured_when_they_are_named(tmp_path: Path) -> None:
+    short = ("--events", "2000", "--samples", "2", "--data", str(tmp_path), "--json")
+    run = bench("open", *short)
+    assert run.returncode == 0, run.stderr
+    (line,) = map(json.loads, run.stdout.splitlines())
+    assert set(line) == FIELDS
+    assert (line["name"], line["unit"], line["samples"]) == ("open", "ms", 2)
+    assert not list(tmp_path.iterdir()), "it leaves something behind"

@@ -1,0 +1,120 @@
+"""Rows of `baccarat bench` on a small scale: what they give, and that they measure what they say.
+
+Never how fast this machine is.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from benchmarks.command import figures_of
+from benchmarks.instruments.figures import Figure
+from benchmarks.rows import ROWS, Options
+from benchmarks.table import chances, core, settling, starting
+from events.types.registry import TABLE_EVENTS
+from table_core.decide.decision import Context
+from table_core.rulebooks.shipped import load_rulebook, shipped
+from tests.integration.benchmarks.test_bench import bench
+
+
+def is_whole(figure: Figure) -> bool:
+    """Product and floor were measured, and the ratio is theirs."""
+    product, floor = figure.p50, figure.floor_p50
+    ratio = math.isclose(figure.ratio_p50, product / floor, rel_tol=0.05)
+    return figure.void is None and 0 < product <= figure.p99 and floor > 0 and ratio
+
+
+def test_the_core_plays_whole_coups() -> None:
+    (figure,) = core.measure(Options(samples=2, events=30))
+    assert (figure.name, figure.unit, figure.samples) == ("core", "us", 2)
+    assert is_whole(figure)
+    context = Context(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
+    events = core.play(list(core.inputs_of(30)), context)
+    assert figure.detail["events_a_coup"] == round(len(events) / 30, 1)
+    settled = [each for each in events if each.TYPE == "coup_settled"]
+    # A third of the coups has a pair wager each side, which is settled after four cards.
+    assert len({each.settlement.coup for each in settled}) == 30  # type: ignore[attr-defined]  # by its type
+    assert {(each.TYPE, each.VERSION) for each in events} <= set(TABLE_EVENTS)
+    assert not [each for each in events if each.TYPE in {"coup_misaligned", "result_disputed"}]
+
+
+def test_one_coup_of_many_wagers_is_settled_durably(tmp_path: Path) -> None:
+    # Nine coups: a ninth copy of a face is in no shoe, and the bench takes the next one.
+    (figure,) = settling.measure(Options(samples=9, events=600, data=tmp_path))
+    assert (figure.name, figure.unit, figure.detail["wagers"]) == ("settle", "ms", 600.0)
+    assert is_whole(figure)
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_the_odds_have_no_floor() -> None:
+    (figure,) = chances.measure(Options(samples=1, events=1))
+    assert (figure.name, figure.unit, figure.samples) == ("odds", "s", 1)
+    assert 0 < figure.p50 == figure.p99
+    assert math.isnan(figure.floor_p50)
+    assert set(figure.detail) == {shipped()[0], "load"}
+
+
+def test_a_start_is_measured_on_an_empty_log_and_on_a_long_one(tmp_path: Path) -> None:
+    empty, long = starting.measure(Options(samples=1, events=500, data=tmp_path))
+    assert [each.name for each in (empty, long)] == ["start_empty", "start_long"]
+    assert (empty.detail["events"], long.detail["events"]) == (0.0, 500.0)
+    assert is_whole(empty)
+    assert is_whole(long)
+    assert empty.floor_p50 == long.floor_p50
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+JUDGE = next(row for row in ROWS if row.name == "judge")
+
+
+def test_the_judge_stands_beside_its_peer_or_says_why_not(tmp_path: Path) -> None:
+    """The peer is fetched: a machine without a network says so. With it both agree who won."""
+    (figure,) = figures_of(JUDGE, Options(samples=2, events=300, data=tmp_path))
+    assert figure.name == "judge"
+    if figure.void is None:
+        assert is_whole(figure)
+        assert figure.detail["coups"] == 300.0
+    else:
+        assert figure.void.startswith(("npm ci: ", "there is no program", "the peer's packages"))
+        assert not figure.met
+
+
+def test_without_node_the_judge_is_void(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (figure,) = figures_of(JUDGE, Options(samples=1, events=10, data=tmp_path))
+    assert figure.void == "there is no program node: install Node.js and npm"
+
+
+def test_runs_are_drawn_one_beside_the_other(tmp_path: Path) -> None:
+    options = ("core", "--samples", "1", "--events", "5")
+    first = bench(*options, "--json")
+    assert first.returncode == 0, first.stderr
+    earlier, drawn = tmp_path / "trend.jsonl", tmp_path / "chart.svg"
+    earlier.write_text(first.stdout)
+    second = bench(*options, "--json", "--chart", str(drawn), "--earlier", str(earlier))
+    assert second.returncode == 0, second.stderr
+    picture = drawn.read_text()
+    assert picture.count("core, us") == 1
+    assert picture.count("<polyline") == 2  # product and floor
+    assert picture.count("<circle") == 4  # two runs of each
+    assert f"{json.loads(second.stdout)['p50']:,.4g}" in picture
+
+
+def test_a_picture_that_could_not_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+    run = bench("core", "--chart", str(tmp_path / "nowhere/c.svg"))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "nowhere is no folder" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("{}", "not what"), ("nothing", "not what")], ids=["another", "junk"]
+)
+def test_lines_that_are_none_are_said(tmp_path: Path, text: str, complaint: str) -> None:
+    wrong = tmp_path / "lines"
+    wrong.write_text(text)
+    run = bench("core", "--chart", str(tmp_path / "c.svg"), "--earlier", str(wrong))
+    assert run.returncode == 2
+    assert complaint in run.stderr
+    assert len(run.stderr.splitlines()) == 1

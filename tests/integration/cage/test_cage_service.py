@@ -1,0 +1,340 @@
+"""The ledger behind real brokers: each settlement once, whatever is lost, doubled or killed."""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.reading import reading
+from events.errors import BusError, LedgerError
+from tests.support.brokers.brokers import Broker
+from tests.support.cage.cages import cage
+from tests.support.cage.feed_table import FeedTable, disorder, feed_table
+from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
+from tests.support.machine.processes import ROOT, environment
+from tests.support.property.postgres import Postgres
+from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, small_table, until
+
+SEED = 20261127
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> str:
+    return str(tmp_path / "cage.sqlite")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "table.sqlite"
+    play_log(path, seed=SEED, coups=20)
+    return path
+
+
+def committed(ledger: str) -> int:
+    """What another connection sees."""
+    with reading(parse_ledger_url(ledger)) as found:
+        place = found.cursor(STREAM)
+    assert place is not None
+    return place[0]
+
+
+def seeded() -> random.Random:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
+    return random.Random(seed)
+
+
+async def test_lost_doubled_and_late_events_come_to_the_log_to_the_unit(
+    broker: Broker, ledger: str, log: Path
+) -> None:
+    messages, rng = messages_of(log), seeded()
+    async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
+        await until(lambda: bool(table.replays))
+        await table.append(disorder(rng, messages))
+        table.head = len(messages)
+        await table.append([len(messages)])
+        await made.caught_up(len(messages))
+        assert made.inflow.gaps > 0
+        assert made.inflow.repeated > 0
+    assert table.acks == sorted(set(table.acks))
+    assert table.acks[-1] == len(messages)
+    agrees(ledger, log)
+
+
+async def test_nothing_is_acknowledged_before_it_is_committed(
+    nats: Broker, ledger: str, log: Path
+) -> None:
+    messages, steps = messages_of(log), list[str]()
+    async with (
+        feed_table(nats, messages) as table,
+        cage(nats, ledger, steps.append) as made,
+    ):
+        await until(lambda: bool(table.replays))
+        for position in messages:
+            await table.append([position])
+            if position % 100 == 0:
+                await until(lambda: table.acks != [] and made.acknowledged == table.acks[-1])
+                assert committed(ledger) >= table.acks[-1]
+        await made.caught_up(len(messages))
+    booked = acknowledged = 0
+    for step in steps:
+        booked += step == "book.after"
+        acknowledged += step == "ack.before"
+        assert acknowledged <= booked
+    assert acknowledged > 5
+
+
+async def test_a_cage_that_was_away_for_a_day_catches_up_by_itself(
+    pair: tuple[Broker, str], tmp_path: Path
+) -> None:
+    broker, ledger = pair
+    log = tmp_path / "long.sqlite"
+    play_log(log, seed=SEED, coups=60)
+    messages = messages_of(log)
+    async with feed_table(broker, messages, head=40) as table:
+        async with cage(broker, ledger) as made:
+            await made.caught_up(40)
+        before = len(table.replays)
+        table.head = len(messages) - 100  # the table has played on; nobody heard of it
+        async with cage(broker, ledger) as made:
+            await table.append(range(table.head + 1, len(messages) + 1))  # ... and plays on
+            await made.caught_up(len(messages))
+    assert len(messages) > 1_200
+    assert (table.replays[0], table.replays[before]) == (1, 41)
+    agrees(ledger, log)
+
+
+async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str], log: Path) -> None:
+    broker, ledger = pair
+    messages = messages_of(log)
+    half = len(messages) // 2
+    async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
+        await until(lambda: bool(table.replays))
+        await table.append(range(1, half))
+        await made.caught_up(half - 1)
+        broker.kill()
+        small = table.bus
+        await until(lambda: small is not None and small.client is None)
+        table.head = len(messages)
+        broker.restart(wipe=True)
+        await made.caught_up(len(messages))
+    agrees(ledger, log)
+
+
+async def test_a_replay_that_loses_some_is_asked_for_again(
+    nats: Broker, sqlite: str, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # That a replay stands still is another matter, and on a starved machine it may.
+    monkeypatch.setattr("cage.service._STALLED_S", LIMIT_S)
+    messages = messages_of(log)
+    async with feed_table(nats, messages, head=len(messages)) as table:
+        table.lost_replays = {7, 8, 100}
+        async with cage(nats, sqlite) as made:
+            await made.caught_up(len(messages))
+    assert table.replays == [1, 7]
+    agrees(sqlite, log)
+
+
+async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
+    broker: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    last = len(messages)
+    async with feed_table(broker, messages, head=last - 1) as table, cage(broker, sqlite) as made:
+        assert table.bus is not None
+        await made.caught_up(last - 1)
+        before = len(table.replays)
+        table.head = last  # nobody hears of it but the screens
+        await table.bus.publish(TOPICS.state, b'{"position":%d,"more":[]}' % last, retain=True)
+        await made.caught_up(last)
+    # Asked for once; more often where the answer itself is late.
+    assert (table.replays[0], set(table.replays[before:])) == (1, {last})
+    agrees(sqlite, log)
+
+
+async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    async with feed_table(nats, messages, head=len(messages)) as table, cage(nats, sqlite) as made:
+        assert table.bus is not None
+        await made.caught_up(len(messages))
+        before = len(table.replays)
+        await table.bus.publish(TOPICS.state, b'{"position":1000000}')
+        await until(lambda: len(table.replays) > before)
+        await until(lambda: not made.inflow.behind)
+    # More often only where the answer itself is late.
+    assert (table.replays[0], set(table.replays[before:])) == (1, {len(messages) + 1})
+
+
+async def test_live_events_do_not_hide_that_a_replay_brings_nothing(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    half = len(messages) // 2
+    async with feed_table(nats, messages, head=half) as table:
+        table.lost_replays = set(range(1, half + 1))
+        async with cage(nats, sqlite) as made:
+            await until(lambda: bool(table.replays))
+            playing = asyncio.create_task(_trickle(table, range(half + 1, len(messages) + 1)))
+            await until(lambda: made.counts.replays > 1)
+            assert not playing.done()
+            await playing
+            await made.caught_up(len(messages))
+    agrees(sqlite, log)
+
+
+async def _trickle(table: FeedTable, positions: range) -> None:
+    """One event after the other, for about five seconds: never silent for long."""
+    for position in positions:
+        await table.append([position])
+        await asyncio.sleep(5 / len(positions))
+
+
+async def test_a_database_that_is_killed_is_waited_for(
+    nats: Broker, own_postgres: Postgres, log: Path
+) -> None:
+    messages, ledger = messages_of(log), own_postgres.database()
+    third = len(messages) // 3
+    async with feed_table(nats, messages) as table, cage(nats, ledger) as made:
+        await until(lambda: bool(table.replays))
+        await table.append(range(1, third))
+        await until(lambda: made.booked > 0)
+        own_postgres.kill()
+        try:
+            await table.append(range(third, 2 * third))
+            await until(lambda: made.counts.outages > 0)
+            assert max(table.acks, default=0) < third
+        finally:
+            own_postgres.start()
+        await table.append(range(2 * third, len(messages) + 1))
+        await made.caught_up(len(messages))
+    agrees(ledger, log)
+
+
+async def test_a_cage_killed_again_and_again_books_everything_once(
+    pair: tuple[Broker, str], tmp_path: Path
+) -> None:
+    broker, ledger = pair
+    log, rng = tmp_path / "table.sqlite", seeded()
+    play_log(log, seed=rng.randrange(1000), coups=60)
+    messages = messages_of(log)
+    url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
+    command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
+    killed: list[int] = []
+    async with feed_table(broker, messages) as table, asyncio.timeout(2 * LIMIT_S):
+        playing = asyncio.create_task(_play(table, rng, killed))
+        while not playing.done():
+            child = await asyncio.create_subprocess_exec(
+                *command, env=environment(), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
+            )
+            heard = len(table.acks)
+            await until(lambda heard=heard: len(table.acks) > heard or playing.done())  # type: ignore[misc]  # binds the loop's value
+            await asyncio.sleep(rng.uniform(0, 0.05))
+            os.kill(child.pid, signal.SIGKILL)
+            await child.wait()
+            killed.append(child.pid)
+        await playing
+        async with cage(broker, ledger) as made:
+            await made.caught_up(len(messages))
+    assert len(killed) >= 2
+    found = agrees(ledger, log)
+    assert found.read == len(messages)
+
+
+async def _play(table: FeedTable, rng: random.Random, killed: list[int]) -> None:
+    """A table that goes on for about three seconds, and for as long as two cages need to come."""
+    third = len(table.log) // 3
+    for position in table.log:
+        await table.append([position])
+        if position in {third, 2 * third}:
+            due = position // third
+            await until(lambda due=due: len(killed) >= due, 2 * LIMIT_S)  # type: ignore[misc]  # binds the loop's value
+        if position % 10 == 0:
+            await asyncio.sleep(rng.uniform(0, 60 / len(table.log)))
+
+
+async def test_a_rewritten_log_stops_the_cage_before_anything_of_it_is_booked(
+    nats: Broker, sqlite: str, log: Path, tmp_path: Path
+) -> None:
+    play_log(tmp_path / "other.sqlite", seed=SEED + 1, coups=30)
+    messages, others = messages_of(log), messages_of(tmp_path / "other.sqlite")
+    async with feed_table(nats, messages, head=60) as table:
+        async with cage(nats, sqlite) as made:
+            await made.caught_up(60)
+        before = accounts_of(sqlite)
+        table.log, table.head = others, len(others)
+        with pytest.raises(ExceptionGroup) as stopped:
+            async with cage(nats, sqlite) as made:
+                await made.caught_up(len(others))
+    assert stopped.group_contains(LedgerError, match="event 61 does not follow what is booked")
+    assert accounts_of(sqlite) == before
+    assert table.acks[-1] == 60
+
+
+async def test_a_log_that_was_cut_stops_the_cage(nats: Broker, sqlite: str, log: Path) -> None:
+    messages = messages_of(log)
+    async with feed_table(nats, messages, head=60) as table:
+        async with cage(nats, sqlite) as made:
+            await made.caught_up(60)
+        table.head = 50
+        with pytest.raises(ExceptionGroup) as stopped:
+            async with cage(nats, sqlite) as made:
+                await made.caught_up(61)
+    assert stopped.group_contains(LedgerError, match="has read 60 events and the table's log ends")
+
+
+async def test_an_event_of_a_newer_build_stops_the_cage_where_it_stands(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    place = next(n for n, each in messages.items() if b'"coup_settled"' in each)
+    messages[place] = messages[place].replace(b'"v":1', b'"v":9')
+    async with feed_table(nats, messages, head=len(messages)) as table:
+        with pytest.raises(ExceptionGroup) as stopped:
+            async with cage(nats, sqlite) as made:
+                await made.caught_up(len(messages))
+    # Its bytes are not those that were hashed, which is noticed first.
+    assert stopped.group_contains(LedgerError, match=f"event {place} does not follow")
+    assert max(table.acks, default=0) < place
+
+
+async def test_junk_on_the_bus_is_counted_and_changes_nothing(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    junk = [b"", b"\xff", b"[" * 50_000, b"{}", messages[1][:-40]]
+    async with (
+        feed_table(nats, messages, head=len(messages)) as table,
+        cage(nats, sqlite) as made,
+    ):
+        assert table.bus is not None
+        await made.caught_up(len(messages))
+        for raw in junk:
+            await table.bus.publish(TOPICS.event, raw)
+        await until(lambda: made.counts.junk == len(junk))
+    agrees(sqlite, log)
+
+
+async def test_a_login_that_may_not_acknowledge_is_told(
+    nats: Broker, sqlite: str, log: Path
+) -> None:
+    messages = messages_of(log)
+    table = FeedTable(messages, len(messages))
+
+    async def refuses(user: str, command: str, body: bytes) -> dict[str, object]:
+        answer = await table.asked(user, command, body)
+        if command == "ack":
+            answer |= {"result": "refused", "code": "not_allowed", "text": "cage may not ack"}
+        return answer
+
+    async with small_table(nats.port, refuses) as table.bus:
+        with pytest.raises(ExceptionGroup) as stopped:
+            async with cage(nats, sqlite) as made:
+                await made.caught_up(len(messages))
+    assert stopped.group_contains(BusError, match="refuses the acknowledgement of .*not_allowed")

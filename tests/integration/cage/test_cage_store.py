@@ -1,0 +1,281 @@
+"""The ledger on disk, in SQLite and in PostgreSQL: each fact once, whole, and never edited."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from msgspec.structs import replace
+from sqlalchemy import text
+
+from cage.ledger.database import engine_of, parse_ledger_url
+from cage.ledger.entries import Posting
+from cage.ledger.reading import Filter, reading
+from cage.ledger.sql_tables import METADATA
+from cage.ledger.store import Store
+from events.errors import InputError, LedgerError, LedgerUnavailable
+from events.proof.chain import next_hash
+from events.types.table import WagersPlaced
+from tests.support.cage.ledgers import (
+    STREAM,
+    MemoryLedger,
+    accounts_of,
+    agrees,
+    facts_of,
+    held_against,
+    play_log,
+)
+
+SEED = 20261127
+
+
+@contextmanager
+def opened(url: str, stream: str = STREAM) -> Iterator[Store]:
+    with closing(Store.open(parse_ledger_url(url), stream)) as store:
+        yield store
+
+
+def position_in(url: str) -> int:
+    with opened(url) as store:
+        return store.position
+
+
+def run_sql(url: str, statement: str) -> None:
+    with engine_of(parse_ledger_url(url), create=True).begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_a_game_with_everything_in_it_is_booked_to_the_unit(ledger: str, tmp_path: Path) -> None:
+    log = tmp_path / "table.sqlite"
+    events = play_log(log, seed=SEED, coups=50)
+    facts, rng = facts_of(log), random.Random(SEED)
+    while (at := position_in(ledger)) < len(facts):
+        with opened(ledger) as store:  # as after any number of restarts
+            first = max(0, at - rng.randrange(40))  # what comes again is dropped
+            booked = store.book(facts[first : at + rng.randint(1, 300)])
+            assert booked.repeated == at - first
+    found = agrees(ledger, log)
+    assert found.read == len(facts)
+    assert found.settlements > 40
+    memory = MemoryLedger()
+    memory.hear(events)
+    sums: Counter[str] = Counter()
+    for entry in memory.entries:
+        for posting in entry.postings:
+            sums[posting.account] += posting.amount
+    assert accounts_of(ledger) == {name: amount for name, amount in sums.items() if amount}
+
+
+def test_what_comes_again_changes_nothing(ledger: str, tmp_path: Path) -> None:
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
+    facts = facts_of(tmp_path / "table.sqlite")
+    with opened(ledger) as store:
+        store.book(facts)
+        before = accounts_of(ledger)
+        again = store.book(facts)
+    assert (again.entries, again.repeated, again.position) == (0, len(facts), len(facts))
+    assert accounts_of(ledger) == before
+
+
+def test_a_gap_books_nothing_of_its_batch(ledger: str, tmp_path: Path) -> None:
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
+    facts = facts_of(tmp_path / "table.sqlite")
+    with opened(ledger) as store:
+        store.book(facts[:10])
+        before = accounts_of(ledger)
+        with pytest.raises(LedgerError, match="event 31 of site/t1 is missing before 32"):
+            store.book([*facts[10:30], *facts[31:]])
+        assert store.position == 10
+        assert accounts_of(ledger) == before
+        assert store.book(facts).position == len(facts)
+    agrees(ledger, tmp_path / "table.sqlite")
+
+
+def test_a_settlement_that_comes_twice_under_two_positions_is_not_booked_twice(
+    ledger: str, tmp_path: Path
+) -> None:
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
+    facts = facts_of(tmp_path / "table.sqlite")
+    with opened(ledger) as store:
+        store.book(facts)
+        before = accounts_of(ledger)
+        twice = next(each for each in facts if each.stored and b'"coup_settled"' in each.stored)
+        last = facts[-1]
+        stored = twice.stored
+        assert stored is not None
+        again = replace(twice, position=last.position + 1, hash=next_hash(last.hash, stored))
+        with pytest.raises(LedgerError, match="comes a second time"):
+            store.book([again])
+        assert store.position == last.position
+    assert accounts_of(ledger) == before
+
+
+def test_another_past_is_not_gone_on_from(ledger: str, tmp_path: Path) -> None:
+    play_log(tmp_path / "one.sqlite", seed=SEED, coups=8)
+    play_log(tmp_path / "other.sqlite", seed=SEED + 1, coups=8)
+    with opened(ledger) as store:
+        store.book(facts_of(tmp_path / "one.sqlite")[:40])
+        with pytest.raises(LedgerError, match="event 41 does not follow what is booked"):
+            store.book(facts_of(tmp_path / "other.sqlite"))
+        assert store.position == 40
+
+
+def test_another_tables_events_are_refused(ledger: str, tmp_path: Path) -> None:
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=1)
+    with (
+        opened(ledger, "site/t2") as store,
+        pytest.raises(LedgerError, match="is of site/t1, and the book is site/t2's"),
+    ):
+        store.book(facts_of(tmp_path / "table.sqlite"))
+
+
+def test_two_tables_keep_their_books_in_one_ledger(ledger: str, tmp_path: Path) -> None:
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=3)
+    with opened(ledger) as store, opened(ledger, "site/t2") as other:
+        store.book(facts_of(tmp_path / "table.sqlite"))
+        assert other.book([]).position == 0
+    with reading(parse_ledger_url(ledger)) as found:
+        assert found.tables() == ["site/t1", "site/t2"]
+        assert list(found.entries(Filter(table="site/t2"))) == []
+    agrees(ledger, tmp_path / "table.sqlite")
+
+
+def test_a_second_writer_is_refused(ledger: str) -> None:
+    with opened(ledger), pytest.raises(LedgerError, match="another writer has the book of site/t1"):
+        Store.open(parse_ledger_url(ledger), STREAM)
+    with opened(ledger) as store:
+        assert store.position == 0
+
+
+def test_a_writer_whose_cursor_was_moved_books_nothing(ledger: str, tmp_path: Path) -> None:
+    """As when its lock was lost with a connection, and another came before it."""
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=3)
+    facts = facts_of(tmp_path / "table.sqlite")
+    with opened(ledger) as store:
+        store.book(facts[:5])
+        run_sql(ledger, "UPDATE book SET position = 6")
+        with pytest.raises(LedgerError, match="another writer"):
+            store.book(facts)
+        assert accounts_of(ledger) == {}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE posting SET amount = amount + 1",
+        "DELETE FROM posting",
+        "UPDATE entry SET coup = 'x'",
+        "DELETE FROM entry",
+    ],
+)
+def test_what_is_booked_cannot_be_edited(ledger: str, tmp_path: Path, statement: str) -> None:
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
+    with opened(ledger) as store:
+        store.book(facts_of(tmp_path / "table.sqlite"))
+    with pytest.raises(Exception, match="the ledger is never edited: book a reversal"):
+        run_sql(ledger, statement)
+    agrees(ledger, tmp_path / "table.sqlite")
+
+
+def test_the_migrations_make_what_the_code_reads(ledger: str) -> None:
+    with opened(ledger):
+        pass
+    with engine_of(parse_ledger_url(ledger), create=True).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+def test_a_ledger_of_a_newer_build_is_left_alone(ledger: str) -> None:
+    with opened(ledger):
+        pass
+    run_sql(ledger, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(LedgerError, match="9999, which is newer than this build"):
+        Store.open(parse_ledger_url(ledger), STREAM)
+    with (
+        pytest.raises(LedgerError, match="9999, which is newer than this build"),
+        reading(parse_ledger_url(ledger)),
+    ):
+        pass
+
+
+def test_what_is_no_ledger_is_not_read(ledger: str) -> None:
+    run_sql(ledger, "CREATE TABLE something (id INTEGER)")
+    with pytest.raises(LedgerError, match="holds no ledger"), reading(parse_ledger_url(ledger)):
+        pass
+
+
+def test_a_ledger_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError, match="there is no such ledger"),
+        reading(parse_ledger_url(str(tmp_path / "none.sqlite"))),
+    ):
+        pass
+    with pytest.raises(LedgerUnavailable) as away:
+        Store.open(parse_ledger_url("postgresql://cage:secret@127.0.0.1:1/x"), STREAM)
+    assert "secret" not in str(away.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://host/x", "not in mysql"),
+        ("postgresql://h:x/y", "the ledger's URL is none"),
+        ("sqlite://", "a SQLite file or in PostgreSQL"),
+    ],
+)
+def test_a_url_of_no_ledger_is_refused(url: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_ledger_url(url)
+
+
+def test_a_batch_that_dies_in_the_middle_leaves_nothing(ledger: str, tmp_path: Path) -> None:
+    """A posting that no column can hold: whatever stood before it in the batch is not there."""
+    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
+    facts = facts_of(tmp_path / "table.sqlite")
+    with opened(ledger) as store:
+        store.book(facts[:5])
+        broken = list(facts[5:])
+        laid = (n for n, each in enumerate(broken) if isinstance(each.data, WagersPlaced))
+        index = list(laid)[3]
+        broken[index] = replace(broken[index], event_id=None)
+        with pytest.raises(LedgerError):
+            store.book(broken)
+        assert accounts_of(ledger) == {}
+        assert store.book(facts).position == len(facts)
+    agrees(ledger, tmp_path / "table.sqlite")
+
+
+def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> None:
+    log = tmp_path / "table.sqlite"
+    play_log(log, seed=SEED, coups=20)
+    with opened(ledger) as store:
+        store.book(facts_of(log))
+    unsealed = (
+        ("DROP TRIGGER posting_UPDATE",)
+        if "postgres" not in ledger
+        else ("DROP TRIGGER posting_sealed ON posting",)
+    )
+    for statement in unsealed:
+        run_sql(ledger, statement)
+    with reading(parse_ledger_url(ledger)) as found:
+        settled = [e for e in found.entries(Filter()) if e.kind == "coup_settled" and e.postings]
+    victim = settled[len(settled) // 2]
+    posting: Posting = victim.postings[0]
+    run_sql(
+        ledger,
+        f"UPDATE posting SET amount = amount + 1 WHERE position = {victim.position} "  # noqa: S608 - our own numbers
+        f"AND part = {victim.part} AND line = 0",
+    )
+    with reading(parse_ledger_url(ledger)) as found:
+        assert [(table, place) for table, place, _ in found.unbalanced()] == [
+            (STREAM, victim.position)
+        ]
+    difference = held_against(ledger, log).difference
+    assert difference is not None
+    assert (difference.position, difference.coup) == (victim.position, victim.coup)
+    said = difference.text
+    assert f"entry {victim.ref}: account {posting.account}, seat {posting.seat}" in said
+    assert f"{posting.amount + 1} in the ledger and {posting.amount} by the log" in said

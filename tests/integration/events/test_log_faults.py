@@ -1,0 +1,314 @@
+"""A disk that fails at every append and every place in it: what recovery finds, and what is said.
+
+Each child appends commits of three events until its disk refuses, and says how far it had got:
+that much was acknowledged. What stands in the log afterwards is that, or one whole commit more
+where the refusal came after the bytes were written (nobody can know that, which is why the log then
+closes itself). Never less, and never a part.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from events.commands.play import LoadShoe
+from events.log.store import EventLog
+from events.log.verify import verify
+from tests.support.brokers.brokers import Broker
+from tests.support.log.logs import NAME, ORIGIN, grow, made
+from tests.support.service.table_service import TOPICS, connected, service
+from tests.support.table.coups import SHOE
+
+TIMEOUT_S = 60
+COMMIT = 3
+
+PRELUDE = """
+import errno, os, resource, sys
+from pathlib import Path
+from tests.support.machine.disk import answer_with, disk_full_at
+from tests.support.log.logs import ORIGIN, grow
+from events.errors import InputError, LogError, LogUnwritable
+from events.log.store import EventLog
+
+path = Path(sys.argv[1])
+
+def append(log):
+    grow(log, 3, f"anna/t-{log.position}")
+
+def until_refused(log, most):
+    for _ in range(most):
+        try:
+            append(log)
+        except LogUnwritable as error:
+            assert str(path) in str(error) and "\\n" not in str(error)
+            return True
+    return False
+
+def end(*said):
+    print(*said, flush=True)
+    os._exit(0)  # as a crash would: no orderly close
+"""
+
+
+def run(code: str, *arguments: object) -> list[str]:
+    """The words of the line that a child printed which ran `code`."""
+    child = subprocess.run(
+        [sys.executable, "-c", PRELUDE + code, *map(str, arguments)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        timeout=TIMEOUT_S,
+        text=True,
+    )
+    assert child.returncode == 0, child.stderr
+    return child.stdout.split()
+
+
+def assert_recovered(path: Path, acknowledged: int) -> None:
+    """Everything that was acknowledged, at most one commit more, each whole; and it goes on."""
+    verdict = verify(path)
+    assert verdict.ok, verdict.reason
+    assert verdict.events in {acknowledged, acknowledged + COMMIT}
+    with EventLog.open(path, ORIGIN) as log:
+        assert log.position == verdict.events
+        again = log.recorded(f"anna/t-{acknowledged}")
+        assert (again is not None) is (verdict.events > acknowledged)
+        if again is None:  # asked again as its sender will, since nobody answered it
+            grow(log, COMMIT, f"anna/t-{acknowledged}")
+        assert log.position == acknowledged + COMMIT
+    assert verify(path).events == acknowledged + COMMIT
+
+
+FAILING = """
+nth, error, calls = int(sys.argv[2]), getattr(errno, sys.argv[3]), sys.argv[4].split(",")
+log = EventLog.open(path, ORIGIN)
+for _ in range(nth):
+    append(log)
+stood = log.position
+answer_with(error, calls)
+assert until_refused(log, 1), "nothing was refused"
+assert log.position == stood
+first = log.closed
+assert until_refused(log, 1), "an append that came later was taken"
+end(stood, first)
+"""
+
+
+@pytest.mark.parametrize("nth", [0, 1, 2, 7, 40])
+@pytest.mark.parametrize(
+    ("error", "calls"),
+    [
+        ("EIO", "pwrite64"),
+        ("EIO", "fsync,fdatasync"),
+        ("EIO", "pwrite64,fsync,fdatasync"),
+        ("EROFS", "pwrite64"),
+        ("ENOSPC", "pwrite64"),
+        ("EDQUOT", "pwrite64"),
+        ("ENOSPC", "fsync,fdatasync"),
+    ],
+)
+def test_an_error_at_the_nth_append_is_told_and_loses_nothing(
+    tmp_path: Path, nth: int, error: str, calls: str
+) -> None:
+    path = tmp_path / NAME
+    EventLog.open(path, ORIGIN).close()
+    stood, closed = run(FAILING, path, nth, error, calls)
+    assert int(stood) == nth * COMMIT
+    # A full disk is as it was, and may have room again. After anything else nobody knows what the
+    # disk holds, and the log must be opened anew.
+    assert (closed == "False") is ((error, calls) == ("ENOSPC", "pwrite64"))
+    assert_recovered(path, int(stood))
+
+
+AT_EVERY_SIZE = """
+import shutil
+folder = path.parent
+first, last, step = map(int, sys.argv[2:5])
+for size in range(first, last, step):
+    here = folder / str(size) / path.name
+    here.parent.mkdir()
+    shutil.copyfile(path, here)
+    child = os.fork()
+    if child == 0:
+        path = here
+        log = EventLog.open(here, ORIGIN)
+        with disk_full_at(size):
+            assert until_refused(log, 1000), size
+            here.with_name("acknowledged").write_text(str(log.position))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, size
+end("done")
+"""
+
+
+@pytest.mark.timeout(120)
+def test_a_file_that_fails_at_any_byte_of_an_append_keeps_what_was_acknowledged(
+    tmp_path: Path,
+) -> None:
+    """Steps that are no multiple of a page or of a frame: a write is cut everywhere in turn."""
+    path = tmp_path / NAME
+    EventLog.open(path, ORIGIN).close()
+    size = path.stat().st_size
+    assert run(AT_EVERY_SIZE, path, size, size + 60_000, 997) == ["done"]
+    reached = set()
+    for cut in range(size, size + 60_000, 997):
+        folder = tmp_path / str(cut)
+        acknowledged = int((folder / "acknowledged").read_text())
+        reached.add(acknowledged)
+        assert_recovered(folder / NAME, acknowledged)
+    assert len(reached) > 3  # from none at all to several commits
+
+
+ON_A_FULL_DISK = """
+import shutil
+folder = path.parent
+for pages in range(int(sys.argv[2])):
+    ballast = folder / "ballast"
+    free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+    room = pages * 4096
+    log = None
+    try:
+        log = EventLog.open(path, ORIGIN)
+        free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+        ballast.write_bytes(bytes(max(0, free - room)))
+        stood = log.position
+        refused = until_refused(log, 1000)
+        assert refused, "a disk without end"
+        assert len(list(log.read())) == log.position
+        ballast.unlink()
+        before = log.position
+        append(log)  # there is room again, and nobody has to restart anything
+        assert log.position == before + 3
+    finally:
+        if log is not None:
+            log.close()
+end(log.position)
+"""
+
+
+@pytest.mark.timeout(120)
+def test_a_disk_with_any_number_of_pages_left_refuses_whole_appends_and_then_goes_on(
+    small_disk: Path,
+) -> None:
+    path = small_disk / NAME
+    EventLog.open(path, ORIGIN).close()
+    (position,) = run(ON_A_FULL_DISK, path, 24)
+    verdict = verify(path)
+    assert (verdict.ok, verdict.events) == (True, int(position))
+
+
+READ_ONLY = """
+try:
+    EventLog.open(path, ORIGIN)
+except (InputError, LogError) as error:
+    end(type(error).__name__, error)
+end("opened")
+"""
+
+
+def test_a_read_only_file_system_is_one_line_at_the_start(small_disk: Path) -> None:
+    path = made(small_disk)
+    before = {each.name: each.read_bytes() for each in small_disk.iterdir()}
+    remount = ["mount", "-o", "remount,ro", str(small_disk)]
+    subprocess.run(remount, check=True)
+    kind, *said = run(READ_ONLY, path)
+    assert kind in {"InputError", "LogUnwritable"}
+    assert str(path) in " ".join(said)
+    assert "ead-only file system" in " ".join(said)
+    assert {each.name: each.read_bytes() for each in small_disk.iterdir()} == before
+    assert verify(path).events == 6
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    with EventLog.open(path, ORIGIN) as log:
+        grow(log, 1)
+
+
+def test_a_backup_to_a_full_disk_leaves_nothing_and_says_so(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "data" / NAME
+    with EventLog.open(path, ORIGIN) as log:
+        for _ in range(30):
+            grow(log, 100)
+    assert path.stat().st_size > 1_000_000
+    done = subprocess.run(
+        [sys.executable, "-m", "baccarat", "log", "backup", str(path), str(small_disk / "b")],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("baccarat: no backup: ")
+    assert "full" in done.stderr
+    assert list(small_disk.iterdir()) == []
+
+
+SERVICE = """
+import asyncio
+from baccarat.config.table import load_config
+from baccarat.services.registry import configure_logging, run_service
+from events.errors import TableError
+
+configure_logging("table")
+left = int(sys.argv[2])
+
+def probe(step):
+    global left
+    left -= step == "append.before"
+    if left < 0:
+        answer_with(errno.EIO, ["pwrite64"])
+
+try:
+    run_service(load_config(path), "table", probe)
+except TableError as error:
+    print(type(error).__name__, error, flush=True)
+"""
+
+CONFIG = """\
+site = "site"
+table = "t1"
+rulebook = "au-commission"
+[shoe]
+url = "pty:{folder}/shoe"
+[bus]
+port = {port}
+[users]
+dealer = ["dealer"]
+"""
+
+
+async def test_a_table_whose_disk_fails_acknowledges_nothing_says_why_and_ends(
+    mosquitto: Broker, tmp_path: Path
+) -> None:
+    """Fail closed: its supervisor starts it again, and it reads what there is."""
+    config = tmp_path / "table.toml"
+    config.write_text(CONFIG.format(folder=tmp_path, port=mosquitto.port))
+    async with connected(mosquitto.port) as table:
+        # The rulebook and two reports are stored, the shoe that is loaded next is not.
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", PRELUDE + SERVICE, str(config), "3"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+        await table.driver_comes()
+        topic = TOPICS.request("dealer", "load_shoe")
+        asked = LoadShoe(transaction="l", shoe=SHOE)
+        assert await table.bus.publish(topic, msgspec.json.encode(asked))
+        async with asyncio.timeout(TIMEOUT_S):
+            said, _ = await child.communicate()
+        assert table.answers == []
+        assert said.decode().startswith("LogUnwritable ")
+        assert said.count(b"\n") == 1
+        assert b"disk I/O error" in said
+        path = tmp_path / NAME
+        assert verify(path).events == 3
+        table.acks.clear()
+        async with service(mosquitto.port, tmp_path):
+            await table.core_comes()
+            assert (await table.ask("dealer", asked)).result == "accepted"
+        assert verify(path).events == 4

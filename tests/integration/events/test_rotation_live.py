@@ -1,0 +1,83 @@
+"""A table in play whose log goes on in a new file behind each shoe."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from baccarat.cli.main import main
+from baccarat.processes.inspection import inspect_behind
+from events.commands.play import EndShoe, LoadShoe, PlaceWager, Replay, ShowCoup, WagerRequest
+from events.log.backup import back_up, restore
+from events.log.segments import archive_of, files_of
+from events.log.store import EventLog
+from events.log.verify import verify
+from table_core.service.snapshot_anchor import inspect
+from tests.support.brokers.brokers import Broker
+from tests.support.log.closed_books import ORIGIN
+from tests.support.machine.waiting import until
+from tests.support.service.table_service import Table1, connected, play, service
+from tests.support.table.coups import SHOE
+
+
+@pytest.fixture
+async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
+    """Everybody at the table but the core; the broker's kind does not matter."""
+    async with connected(mosquitto.port) as made:
+        yield made
+
+
+async def three_shoes(table: Table1, folder: Path) -> None:
+    archive = archive_of(folder / "table.sqlite")
+    async with service(table.port, folder, inspection=inspect_behind, new_file="shoe"):
+        await table.driver_comes()
+        await play(table)
+        for number in (1, 2, 3):
+            if number > 1:
+                load = LoadShoe(transaction=f"l{number}", shoe=f"{SHOE[:-1]}{number}")
+                assert (await table.ask("dealer", load)).result == "accepted"
+            end = EndShoe(transaction=f"e{number}", reason="done")
+            assert (await table.ask("dealer", end)).result == "accepted"
+            if number < 3:
+                await until(lambda: len(files_of(archive, ORIGIN)) == number, "no new file")  # noqa: B023 - used at once
+        head = table.states[-1].position
+        answer = await table.ask("display", Replay(transaction="r", start=1))
+        assert answer.result == "accepted"
+        await until(lambda: table.replayed and table.replayed[-1].position >= head, "not all")
+        positions = [event.position for event in table.replayed]
+        assert positions == list(range(1, positions[-1] + 1))
+        wager = WagerRequest(seat=1, bet="player", stake=1000)
+        again = await table.ask("wagers", PlaceWager(transaction="w", wagers=(wager,)))
+        assert again.result == "exists"
+        shown = await table.ask("supervisor", ShowCoup(transaction="s", coup=f"{SHOE}/1"))
+        assert shown.result == "accepted"
+
+
+async def test_a_consumer_that_was_away_since_the_first_shoe_catches_up(
+    one: Table1, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "data"
+    await three_shoes(one, folder)
+    path = folder / "table.sqlite"
+    assert inspect(path) is None
+    whole = verify(path)
+    assert main(["log", "verify", str(path)]) == 0
+    assert f"{whole.events:,} events" in capsys.readouterr().out
+    assert main(["log", "verify", "--alone", str(path)]) == 0
+    assert "the closed files were not looked at" in capsys.readouterr().out
+    assert main(["log", "show", str(path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == whole.events
+    with EventLog.open(path, ORIGIN) as log:
+        assert log.base > 1
+
+    file, restored = tmp_path / "kept" / "monday.sqlite", tmp_path / "new" / "table.sqlite"
+    file.parent.mkdir()
+    restored.parent.mkdir()
+    back_up(path, file, inspect)
+    back_up(path, file.with_name("tuesday.sqlite"), inspect)  # the closed files are there already
+    assert verify(file) == whole
+    restore(file, restored, inspect)
+    assert verify(restored) == whole
+    async with service(one.port, restored.parent, new_file="shoe"):
+        pass
+    assert verify(restored).ok

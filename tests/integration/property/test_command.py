@@ -1,0 +1,316 @@
+"""`baccarat property` on a hub and a database: what a person runs and asks, and is answered."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from baccarat.cli.main import main
+from baccarat.config.property import load_property
+from baccarat.property.standing import property_standing
+from events.clock import Clock, SystemClock
+from events.log.store import EventLog
+from events.proof.checkpoint import Checkpoint, signed_checkpoint
+from events.proof.note import SigningKey, parse_note
+from events.types.integrity import CheckpointKeyChanged
+from events.types.table import CoupSettled
+from property.archive.database import migrate
+from property.hub.connection import connect
+from property.hub.subjects import FEEDS, feed_subject, split_origin
+from property.hub.uplink_status import UplinkWord, encode_word
+from property.witness.book import read_book
+from property.witness.cosignature import cosign, cosigned_at, witness_key
+from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
+from tests.support.property.nats_hub import Hub, made_streams, running_hub
+from tests.support.property.postgres import Postgres
+from tests.support.property.site import PropertySite, health
+
+B7 = SigningKey("harbour/b7", b"7" * 32)
+ORIGINS = ("harbour/b7", "harbour/b8")
+PATIENCE_S = 60.0
+_STOPS_S = 30.0  # it stops its services one after another
+NOBODY = "postgresql://nobody@127.0.0.1:1/property"
+_NOW = SystemClock()
+
+
+def test_a_file_is_begun_judged_and_found_wanting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "property.toml")
+    assert main(["property", "init", path]) == 0
+    assert main(["property", "init", path]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["property", "check", path, "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert {each["key"] for each in told["errors"]} >= {"", "hub.ca"}
+    assert main(["property", "run", path]) == 2
+
+
+@pytest.fixture(scope="module")
+def hub_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with running_hub(tmp_path_factory.mktemp("hub"), ORIGINS, nodes=1) as hub:
+        asyncio.run(made_streams(hub))
+        yield hub
+
+
+def settled(log: Path) -> dict[str, CoupSettled]:
+    """Each coup of a log that was settled, and how."""
+    events = (entry.data for entry in entries_in(log))
+    return {each.coup: each for each in events if isinstance(each, CoupSettled)}
+
+
+def until_well(site: PropertySite) -> dict[str, Any]:
+    """The standing of a property once nothing stands and nothing is on its way."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        code, told = site.status()
+        arrived = [each["lag"] == 0 and each["position"] for each in told["tables"]]
+        if code == 0 and len(arrived) == len(ORIGINS) and all(arrived):
+            return told
+        assert time.monotonic() < deadline, told
+
+
+def until_cosigned(site: PropertySite, origin: str) -> None:
+    """The witness has cosigned what a table signs, which it reads beside the archive."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (told := site.ask("checkpoint", origin)).code:
+        assert time.monotonic() < deadline, told
+        time.sleep(0.05)
+
+
+def test_logs_go_up_are_archived_cosigned_shown_and_asked(
+    hub_node: Hub, postgres: Postgres, tmp_path: Path
+) -> None:
+    logs = {origin: tmp_path / f"{origin[-2:]}.sqlite" for origin in ORIGINS}
+    for number, (origin, path) in enumerate(logs.items()):
+        signed = [CheckpointKeyChanged(key=str(B7.verifier))]
+        write_log(path, origin, [*signed, *dealt(number + 1, 12)])
+    with EventLog.open(logs["harbour/b7"], "harbour/b7") as log:
+        size = log.position
+        log.keep_checkpoint(signed_checkpoint(Checkpoint("harbour/b7", size, log.root), [B7]))
+    archive, keys = postgres.database(), {"harbour/b7": [B7]}
+    site = PropertySite(tmp_path, archive, hub_node, logs, keys)
+    with site.running() as child:
+        told = until_well(site)
+        assert (told["archive"], told["hub"], told["witness"]) == ("ok", "ok", "ok")
+        positions = {each["table"]: each["position"] for each in told["tables"]}
+        assert positions == {origin: len(entries_in(path)) for origin, path in logs.items()}
+        assert health(site.page_port) == {"live": True, "reason": "", "screens": 0}
+        card = str(next(iter(settled(logs["harbour/b8"]).values())).settlement.player[0])
+        found = {(each["table"], each["coup"]) for each in site.rows("coups", "--card", card)}
+        assert found == {
+            (origin[-2:], coup)
+            for origin, path in logs.items()
+            for coup, each in settled(path).items()
+            if card in map(str, (*each.settlement.player, *each.settlement.banker))
+        }
+        until_cosigned(site, "harbour/b7")
+        assert child.stop(_STOPS_S) == 0
+    assert uplinks(site) == dict.fromkeys(ORIGINS, ("ended", 0))
+    shown = site.ask("checkpoint", "harbour/b7")
+    assert (shown.code, site.ask("checkpoint", "harbour/b8").code) == (0, 1)
+    kept = {each.origin: each for each in read_book(tmp_path / "witness.sqlite")[0]}
+    assert kept["harbour/b8"].note is None  # nobody has signed it
+    note = kept["harbour/b7"].note
+    assert note is not None
+    assert (kept["harbour/b7"].size, shown.out) == (size, note.decode())
+    assert cosigned_at(parse_note(note), witness_key(site.witness)) is not None
+
+
+class Later(SystemClock):
+    """A hundred seconds from now."""
+
+    def utc_ns(self) -> int:
+        return super().utc_ns() + 100 * 10**9
+
+
+def uplinks(site: PropertySite, clock: Clock = _NOW) -> dict[str, tuple[str | None, int]]:
+    """Each table's uplink as its property stands, and how much stands against the table."""
+    found = asyncio.run(property_standing(load_property(site.config), clock))
+    return {each.table: (each.uplink, len(each.standing)) for each in found.tables}
+
+
+def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
+    hub_node: Hub, postgres: Postgres, tmp_path: Path
+) -> None:
+    archive = postgres.database()
+    migrate(archive)
+    site = PropertySite(tmp_path, archive, hub_node)
+    say(hub_node, "harbour/b7", UplinkWord(state="running", position=3))
+    say(hub_node, "harbour/b8", UplinkWord(state="ended", position=3))
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
+    assert uplinks(site, Later()) == {"harbour/b7": ("silent", 1), "harbour/b8": ("ended", 0)}
+    stopped = UplinkWord(state="stopped", position=3, code="fork", reason="another event")
+    say(hub_node, "harbour/b8", stopped)
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("stopped", 1)}
+    shown = site.ask("status")
+    assert shown.code == 1
+    assert "harbour/b8: its uplink has stopped: fork: another event" in shown.out
+    keeper = tmp_path / "secret.keeper"
+    assert site.ask("retire", "harbour/b8", "--by", " ", "--password-file", str(keeper)).code == 2
+    assert site.ask("retire", "harbour/b8", "--by", "ann", "--password-file", str(keeper)).code == 0
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
+    # Whatever a login puts into its own place, it hides no other table.
+    junk(hub_node, "harbour/b8", {"Status": "404"})
+    junk(hub_node, "harbour/b8", {"Status": "503"})
+    assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("silent", 1)}
+    site.config.write_text(site.config.read_text().replace(archive, NOBODY))
+    (b7, _) = site.status()[1]["tables"]
+    assert (b7["position"], b7["lag"], b7["uplink"]) == (None, None, "running")
+
+
+def say(hub: Hub, origin: str, word: UplinkWord) -> None:
+    """As that table's uplink."""
+
+    async def said() -> None:
+        client = await connect(hub.settings(origin), 0)
+        await client.request(
+            feed_subject(*split_origin(origin)), encode_word(word), timeout=PATIENCE_S
+        )
+        await client.close()
+
+    asyncio.run(said())
+
+
+def junk(hub: Hub, origin: str, headers: dict[str, str]) -> None:
+    """In that table's place, with its login."""
+
+    async def said() -> None:
+        client = await connect(hub.settings(origin), 0)
+        subject = feed_subject(*split_origin(origin))
+        await client.request(subject, b"", headers=headers, timeout=PATIENCE_S)
+        await client.close()
+
+    asyncio.run(said())
+
+
+def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: Path) -> None:
+    archive = postgres.database()
+    migrate(archive)
+    with running_hub(tmp_path / "hub", ORIGINS, nodes=1) as hub:
+        asyncio.run(without_feeds(hub))
+        path = tmp_path / "b7.sqlite"
+        write_log(path, "harbour/b7", played(3, 2))
+        site = PropertySite(tmp_path, archive, hub, {"harbour/b7": path})
+        with site.running("uplink") as child:
+            deadline = time.monotonic() + PATIENCE_S
+            while not (told := site.status()[1])["tables"]:
+                assert time.monotonic() < deadline, told
+            child.stop(_STOPS_S)
+    (b7,) = told["tables"]
+    assert (b7["hub"] > 0, b7["uplink"]) == (True, None)
+    assert "does not tell how uplinks stand, stream FEEDS" in told["hub"]
+
+
+async def without_feeds(hub: Hub) -> None:
+    """The streams as they were before uplinks said how they stand."""
+    await made_streams(hub)
+    client = await connect(hub.settings("keeper"), 0)
+    await client.jetstream().delete_stream(FEEDS)
+    await client.close()
+
+
+def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path) -> None:
+    with running_hub(tmp_path / "hub", ORIGINS) as hub:
+        asyncio.run(made_streams(hub))
+        site = PropertySite(tmp_path, postgres.database(), hub)
+        assert site.status()[1]["hub"] == "ok"
+        one, two, _ = hub.alive()
+        hub.kill(one)
+        hub.kill(two)
+        deadline = time.monotonic() + PATIENCE_S
+        while not (told := site.status()[1]["hub"]).startswith("takes nothing"):
+            assert time.monotonic() < deadline, told
+
+
+@pytest.fixture
+def archived(postgres: Postgres, tmp_path: Path) -> PropertySite:
+    """A property whose archive is filled, and read alone."""
+    path, archive = tmp_path / "b7.sqlite", postgres.database()
+    write_log(path, "harbour/b7", played(3, 15))
+    into_archive(archive, path)
+    return PropertySite(tmp_path, archive)
+
+
+def test_an_alarm_that_stands_is_told_and_a_feed_that_was_not_stopped_cannot_be_released(
+    archived: PropertySite,
+) -> None:
+    (url,) = (line for line in archived.config.read_text().splitlines() if "database" in line)
+    with psycopg.connect(url.split('"')[1]) as db:
+        db.execute(
+            "UPDATE property.head SET state = 'stopped'; "
+            'INSERT INTO property.feed_alarm (site, "table", kind, position, reason) '
+            "VALUES ('harbour', 'b7', 'fork', 9, 'another past')"
+        )
+    code, told = archived.status()
+    assert code == 1
+    assert told["tables"][0]["feed_alarms"] == ["fork"]
+    assert told["tables"][0]["feed"] == "stopped"
+    alarms = archived.rows("alarms")
+    assert ("feed", "fork", 9) in {(each["of"], each["alarm"], each["position"]) for each in alarms}
+    assert archived.ask("release", "harbour/b7", "--by", " ").code == 2
+    assert archived.ask("release", "harbour/b7", "--by", "mary").code == 0
+    assert "fork" not in {each["alarm"] for each in archived.rows("alarms")}
+    assert archived.ask("release", "harbour/b7", "--by", "mary").code == 1
+    assert archived.ask("release", "b7", "--by", "mary").code == 2
+
+
+def test_who_is_away_is_said_in_one_line(tmp_path: Path) -> None:
+    site = PropertySite(tmp_path, NOBODY)
+    code, told = site.status()
+    assert (code, told["well"], told["tables"]) == (1, False, [])
+    assert "127.0.0.1:1" in told["archive"]
+    asked = site.ask("query", "win")
+    assert asked.code == 2
+    assert len(asked.err.splitlines()) == 1
+
+
+def test_the_page_answers_its_own_alone_and_refuses_nonsense_in_words(
+    archived: PropertySite,
+) -> None:
+    with archived.running("page"):
+        assert health(archived.page_port)
+        with httpx.Client(base_url=f"http://127.0.0.1:{archived.page_port}") as client:
+            page = client.get("/")
+            assert "default-src 'none'" in page.headers["content-security-policy"]
+            answer = client.get("/ask/win").json()
+            assert answer["columns"][:3] == ["site", "table", "day"]
+            assert [tuple(row[:2]) for row in answer["rows"]] == [("harbour", "b7")]
+            wrong = client.get("/ask/coups", params={"card": "1X"})
+            assert (wrong.status_code, "not a card" in wrong.text) == (400, True)
+            assert client.get("/ask/everything").status_code == 400
+            assert client.get("/ask/win", params={"drop": "table"}).status_code == 400
+            elsewhere = {"sec-fetch-site": "cross-site"}
+            assert client.get("/ask/win", headers=elsewhere).status_code == 403
+            assert client.get("/events", headers=elsewhere).status_code == 403
+            assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+            assert client.post("/ask/win").status_code == 405
+
+
+def test_a_log_is_held_against_what_the_witness_has_cosigned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, cosigned, key = tmp_path / "b7.sqlite", tmp_path / "note", tmp_path / "witness.pub"
+    write_log(log, "harbour/b7", dealt(1, 4))
+    with EventLog.open(log, "harbour/b7") as opened:
+        size = opened.position
+        note = signed_checkpoint(Checkpoint("harbour/b7", size, opened.root), [B7])
+    witness = SigningKey("harbour/witness", b"w" * 32)
+    key.write_text(f"{witness_key(witness)}\n")
+    cosigned.write_bytes(cosign(note, parse_note(note).text, witness, 1_780_000_000))
+    told = ["log", "verify", str(log), "--key", str(B7.verifier), "--checkpoint", str(cosigned)]
+    assert main([*told, "--witness", str(key)]) == 0
+    cosigned.write_bytes(note)
+    assert main(told) == 0
+    capsys.readouterr()
+    assert main([*told, "--witness", str(key)]) == 1
+    assert "is not cosigned by harbour/witness" in capsys.readouterr().out
+    assert main([*told[:5], "--witness", str(key)]) == 2
+    assert main([*told, "--witness", str(B7.verifier)]) == 2
+    assert "no witness's key" in capsys.readouterr().err

@@ -1,0 +1,362 @@
+"""The driver on a real port, a real disk and real brokers: nothing lost, nothing invented."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from events.errors import InputError
+from events.mqtt.bus import Message
+from events.mqtt.presence import read_status
+from tests.support.brokers.brokers import Broker
+from tests.support.brokers.peers import Peer, at_work
+from tests.support.machine.disk import disk_full_at
+from tests.support.machine.waiting import until
+from tests.support.shoe.shoe_bytes import NOISE, PROFILE, frames, site_profile, stream
+from tests.support.shoe.shoe_line import (
+    TOPICS,
+    Core,
+    ShoePort,
+    driver,
+    running,
+    size_of_journal,
+    stored,
+    table,
+)
+
+FACES = ["9H", "2D", "8S", "KC"]
+COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
+HEARD = ["link_up", *["card_drawn"] * 4, "device_result"]
+
+
+async def test_a_coup_reaches_the_core_in_order(
+    broker: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(broker.port, shoe, journals) as core:
+        shoe.say(NOISE + stream(f"S, {COUP}"))
+        await until(lambda: core.faces == FACES and len(core.log) == 9, "the coup arrives")
+        assert core.said == ["link_open", "frame_rejected", "link_up", "shoe_booted", *HEARD[1:]]
+    # The driver's own account, from its journal, is the same to the last field.
+    assert core.log == stored(journals)[: len(core.log)]
+    assert [event.seq for event in core.log][:9] == list(range(1, 10))
+
+
+async def test_no_event_comes_more_than_itself_ahead_of_a_live_head(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    """On mosquitto, which keeps the order between topics; nats-server keeps it within one only."""
+    async with table(mosquitto.port, shoe, journals) as core:
+        for report in frames(f"{COUP}, {COUP}"):
+            shoe.say(report * 3)
+        await until(lambda: core.faces == FACES * 2, "both coups arrive")
+    head = 0
+    for word, number in (text.split() for text in core.seen):
+        assert word == "head" or int(number) <= head + 1, core.seen
+        head = max(head, int(number))
+
+
+async def test_what_the_link_says_of_itself(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(mosquitto.port, shoe, journals) as core:
+        shoe.say(NOISE + stream(COUP) + stream("P", copies=1, first_seq=6))
+        await until(lambda: core.state() == "up" and len(core.log) == 9, "the link is up")
+        shoe.say(stream("D P1 9H", first_seq=7))
+        await until(
+            lambda: core.link and core.link.reports == 7 and core.link.head == len(core.log),
+            "it was counted, and came",
+        )
+        link = core.link
+        assert link is not None
+        assert (link.profile, link.transport) == ("enq-bcc", f"pty:{shoe.link}")
+        assert (link.loss_detection, link.reason) == ("weak", "")
+        assert (link.rejected, link.short_copies) == (1, 1)
+        assert (link.journal, link.head) == (core.journal, 10)
+        assert link.last_frame_age_ms is not None
+        assert 0 <= link.last_frame_age_ms < 15_000
+
+
+async def test_a_core_that_says_hello_is_told_the_head_live(
+    broker: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(broker.port, shoe, journals) as core:
+        await until(lambda: core.log, "the first event")
+        core.seen.clear()
+        core.ack(len(core.log), hello=True)
+        await until(lambda: core.seen, "a live link/shoe in answer")
+        assert core.seen[0] == f"head {len(core.log)}"
+
+
+def told_again(core: Core) -> list[str]:
+    """The events seen, from the second of the log on: another round may have been under way."""
+    told = [text for text in core.seen if text.startswith("event")]
+    return told[told.index("event 2") :] if "event 2" in told else []
+
+
+async def test_a_core_that_appends_nothing_is_told_again_in_order(
+    broker: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(broker.port, shoe, journals) as core:
+        await until(lambda: core.log, "the first event")
+        core.acknowledges = False
+        shoe.say(stream(COUP))
+        await until(lambda: "event 7" in core.seen, "the coup arrives")
+        assert core.faces == FACES
+        core.seen.clear()
+        await until(lambda: "event 7" in told_again(core), "told again")
+        assert told_again(core)[:6] == [f"event {seq}" for seq in range(2, 8)]
+        core.acknowledges = True
+        core.ack(len(core.log))
+        shoe.say(stream("P", first_seq=6))
+        await until(lambda: core.said[-1] == "shoe_ready", "the line goes on")
+
+
+async def test_a_core_that_was_away_is_told_what_it_missed(
+    broker: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    core = Core(broker.port)
+    async with running(driver(broker.port, shoe.url, journals)):
+        async with at_work(core.peer):
+            await until(lambda: core.log, "the first event")
+        later = Core(broker.port)
+        later.journal, later.log = core.journal, core.log
+        shoe.say(stream(f"{COUP}, {COUP}"))
+        async with at_work(later.peer):
+            await until(lambda: later.faces == FACES * 2, "all that was missed")
+
+
+async def test_a_core_that_has_lost_its_log_is_told_from_the_beginning(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    core = Core(mosquitto.port)
+    async with running(driver(mosquitto.port, shoe.url, journals)):
+        async with at_work(core.peer):
+            await until(lambda: core.log, "the first event")
+            shoe.say(stream(COUP))
+            await until(lambda: core.said[-1] == "device_result", "the coup arrives")
+        restored, empty = Core(mosquitto.port), Core(mosquitto.port)
+        restored.journal, restored.log = core.journal, core.log[:3]
+        async with at_work(restored.peer):
+            await until(lambda: restored.log == core.log, "the rest, from the third on")
+        async with at_work(empty.peer):
+            await until(lambda: empty.log == core.log, "everything, from the first on")
+
+
+async def test_a_broker_that_is_killed_and_wiped_in_mid_coup_changes_nothing(
+    broker: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(broker.port, shoe, journals) as core:
+        first, *middle, last = frames(COUP)
+        shoe.say(first * 3)
+        await until(lambda: core.faces == FACES[:1], "the first card")
+        broker.kill()
+        for report in middle:
+            shoe.say(report * 3)
+        broker.restart(wipe=True)
+        await until(lambda: core.faces == FACES, "the cards dealt meanwhile")
+        shoe.say(last * 3)
+        await until(lambda: core.said == ["link_open", *HEARD], "the result")
+        await until(lambda: core.state() == "up", "link/shoe is there again")
+
+
+REFUSED = [
+    b'{"journal":"j20200101t000000-1","seq":1}',
+    b'{"journal":"JOURNAL","seq":999}',
+    b'{"journal":"JOURNAL","seq":-1}',
+    b'{"journal":"JOURNAL","seq":1,"who":"me"}',
+    b"\xff\xfe",
+    b"[" * 100_000,
+]
+
+
+async def test_wrong_acknowledgements_move_nothing(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(mosquitto.port, shoe, journals) as core:
+        await until(lambda: core.log, "the first event")
+        core.acknowledges = False
+        shoe.say(stream(COUP))
+        await until(lambda: "event 7" in core.seen, "the coup arrives")
+        assert core.faces == FACES
+        core.seen.clear()
+        for payload in REFUSED:
+            core.peer.bus.post(TOPICS.shoe_ack, payload.replace(b"JOURNAL", core.journal.encode()))
+        # The first may come once more, while the right acknowledgement is under way, then never.
+        rounds = 2 * [f"event {seq}" for seq in range(2, 8)]
+        await until(lambda: told_again(core)[-12:] == rounds, "all else is still told again")
+
+
+async def test_a_retained_acknowledgement_is_of_any_age_and_refused(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(mosquitto.port, shoe, journals) as core:
+        await until(lambda: core.log, "the first event")
+    stale = Peer(mosquitto.port, "stale")
+    async with at_work(stale):
+        payload = msgspec.json.encode({"journal": core.journal, "seq": 1})
+        assert await stale.bus.publish(TOPICS.shoe_ack, payload, retain=True)
+    mute = Core(mosquitto.port, acknowledges=False)
+    (journals / f"{core.journal}.acked").unlink()
+    async with running(driver(mosquitto.port, shoe.url, journals)), at_work(mute.peer):
+        await until(lambda: "event 2" in mute.seen, "told")
+        assert "event 1" in mute.seen
+
+
+async def test_unplugged_in_mid_coup_and_back_under_the_same_name(
+    broker: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    """Rows 1, 5 to 7 and 19: one loss is one event, and the link comes back by itself."""
+    async with table(broker.port, shoe, journals) as core:
+        shoe.say(stream("D P1 9H") + frames("D P1 9H, D B1 2D")[1][:4])
+        await until(lambda: core.faces == ["9H"], "the first card")
+        shoe.unplug()
+        await until(lambda: core.state() == "down", "the loss is said")
+        assert core.link is not None
+        await until(lambda: core.link and "does not exist" in core.link.reason, "and why")
+        shoe.plug_in()
+        await until(lambda: core.said[-1] == "link_open", "it is open again")
+        shoe.say(stream("D B1 2D", first_seq=2))
+        await until(lambda: core.faces == ["9H", "2D"], "the next card")
+        assert core.said == [
+            "link_open",
+            "link_up",
+            "card_drawn",
+            "frame_rejected",  # the half that was arriving
+            "link_down",
+            "link_open",
+            "link_up",
+            "card_drawn",
+        ]
+
+
+@contextmanager
+def held_by_another(shoe: ShoePort) -> Iterator["subprocess.Popen[bytes]"]:
+    """Another program has the port, and its lock."""
+    program = (
+        "import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True)\n"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, shoe.link], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+async def test_a_port_in_use_is_said_and_tried_again(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    core = Core(mosquitto.port)
+    with held_by_another(shoe) as holder:
+        async with at_work(core.peer), running(driver(mosquitto.port, shoe.url, journals)):
+            wanted = f"in use by process {holder.pid} (python"
+            await until(lambda: core.link and wanted in core.link.reason, "who has it")
+            assert (core.state(), core.said) == ("down", [])
+            holder.kill()
+            await until(lambda: core.state() == "open", "it is ours when it is free")
+
+
+async def test_a_stop_is_said_and_stored(mosquitto: Broker, shoe: ShoePort, journals: Path) -> None:
+    states: list[tuple[str, int]] = []
+
+    async def note(message: Message) -> None:
+        status = read_status(message.payload)
+        assert status is not None
+        states.append((status.state, status.session))
+
+    watcher = Peer(mosquitto.port, "watcher", TOPICS.status("shoe"), handler=note)
+    core = Core(mosquitto.port)
+    async with at_work(watcher, core.peer):
+        for session in (1, 2):
+            async with running(driver(mosquitto.port, shoe.url, journals)):
+                await until(lambda: core.state() == "open", "the port is open")
+            await until(lambda n=session: states[-1:] == [("offline", n)], "it says farewell")  # type: ignore[misc] # a lambda's default is not inferred
+            assert ("online", session) in states
+            await until(lambda: core.state() == "down", "the link is said to be down")
+            said = ["link_open", "link_down"] * session
+            await until(lambda said=said: core.said == said, "and the core has it")  # type: ignore[misc] # a lambda's default is not inferred
+    assert core.link is not None
+    assert core.link.reason == "driver stopped"
+
+
+async def test_a_second_driver_on_the_same_folder_refuses_to_start(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(mosquitto.port, shoe, journals):
+        with pytest.raises(InputError, match="in use by another driver"):
+            await driver(mosquitto.port, shoe.url, journals).run()
+
+
+async def test_half_a_frame_that_does_not_go_on_is_told_as_broken(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    profile = site_profile(tmp_path, partial_ms=50)
+    async with table(mosquitto.port, shoe, journals, profile=str(profile)) as core:
+        shoe.say(frames("D P1 9H")[0][:4])
+        await until(lambda: core.said[-1:] == ["frame_rejected"], "told without another frame")
+
+
+async def test_silence_in_mid_deal_is_a_stall_and_between_coups_is_none(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    profile = site_profile(tmp_path, silence_ms=1_000)
+    async with table(mosquitto.port, shoe, journals, profile=str(profile)) as core:
+        shoe.say(stream(COUP))
+        await until(lambda: core.faces == FACES, "a whole coup")
+        await asyncio.sleep(1.5)  # silence itself is what is tested here
+        assert core.state() == "up"
+        shoe.say(stream("D P1 9H", first_seq=6))
+        await until(lambda: core.state() == "stalled", "silence in mid-deal")
+        silent = len(core.statuses)
+        shoe.say(stream("D B1 2D", first_seq=7))
+        await until(lambda: core.faces[-1] == "2D", "it speaks again")
+        await until(lambda: any(x.state == "up" for x in core.statuses[silent:]), "and says so")
+        said = ["link_open", *HEARD, "card_drawn", "link_stalled", "link_up", "card_drawn"]
+        assert core.said[: len(said)] == said  # a late look finds it silent again
+
+
+async def test_while_the_journal_cannot_be_written_no_card_is_accepted(
+    mosquitto: Broker, shoe: ShoePort, journals: Path
+) -> None:
+    async with table(mosquitto.port, shoe, journals) as core:
+        shoe.say(stream("D P1 9H"))
+        await until(lambda: core.faces == ["9H"], "the first card")
+        with disk_full_at(size_of_journal(journals)):
+            shoe.say(stream("D B1 2D", first_seq=2))
+            await until(
+                lambda: core.link and "cannot be written: File too large" in core.link.reason,
+                "the link says why",
+            )
+            assert core.state() == "down"
+        await until(lambda: core.said[-1] == "link_open", "it comes back by itself")
+        shoe.say(stream("D P2 8S", first_seq=3))
+        await until(lambda: core.faces == ["9H", "8S"], "the next card")
+        # The card that was not stored is missed, and says so: by the break and by its number.
+        missed = ["link_down", "link_open", "link_up", "report_lost", "card_drawn"]
+        assert core.said == ["link_open", "link_up", "card_drawn", *missed]
+
+
+async def test_an_old_journal_of_another_profile_is_drained_and_replaced(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    async with table(mosquitto.port, shoe, journals) as core:
+        shoe.say(stream(COUP))
+        await until(lambda: core.faces == FACES, "a coup under the old profile")
+    before, last = core.journal, core.log[-1].seq
+    profile = site_profile(tmp_path, silence_ms=1234)
+    core.statuses.clear()
+    async with (
+        at_work(core.peer),
+        running(driver(mosquitto.port, shoe.url, journals, profile=str(profile))),
+    ):
+        await until(lambda: core.journal != before and core.log, "a new journal")
+    assert core.said[0] == "link_open"
+    assert core.log[0].profile_hash != PROFILE.digest
+    assert last <= max(int(t.split()[1]) for t in core.seen if t.startswith("event"))

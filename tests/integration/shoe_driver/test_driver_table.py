@@ -1,0 +1,126 @@
+"""Driver and table together: what may be dropped, and a disk that has lost what it promised."""
+
+import random
+from pathlib import Path
+
+from events.clock import SystemClock
+from events.commands.play import ClearShoeError, LoadShoe, OpenBetting
+from events.mqtt.bus import BusSettings
+from shoe_driver.journal.files import read_records
+from shoe_driver.records import MAGIC, encode_record
+from shoe_driver.service.service import DriverConfig, DriverService
+from tests.support.brokers.brokers import Broker
+from tests.support.machine.waiting import until
+from tests.support.service.table_service import TOPICS, Table1, connected, play, service
+from tests.support.shoe.ref_bytes import POWER_UP, READY, ref_frame
+from tests.support.shoe.shoe_bytes import stream
+from tests.support.shoe.shoe_line import SEED, ShoePort, running
+
+
+async def test_what_a_coup_in_progress_may_need_is_not_settled(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        await play(table)
+        await until(lambda: table.acks[-1].settled == 7, "the whole coup is settled")
+    settled = {ack.seq: ack.settled for ack in table.acks if ack.seq}
+    assert all(settled[seq] == 2 for seq in settled if 2 < seq < 7), settled
+
+
+def driver(port: int, shoe: ShoePort, journals: Path, profile: str = "enq-bcc") -> DriverService:
+    config = DriverConfig(topics=TOPICS, url=shoe.url, profile=profile, journal_dir=journals)
+    settings = BusSettings("127.0.0.1", port, "driver")
+    return DriverService(config, settings, SystemClock(), random.Random(SEED))
+
+
+def lose(journals: Path, records: int) -> str:
+    """The disk forgets the journal's last records, and what was noted of them; which it was."""
+    [path] = journals.glob("*.journal")
+    kept = list(read_records(path))[:-records]
+    path.write_bytes(MAGIC + b"".join(map(encode_record, kept)))
+    path.with_suffix(".acked").unlink()
+    return path.stem
+
+
+async def test_a_disk_that_has_lost_what_the_table_has_is_an_alarm_and_a_new_journal(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """Its numbers would be given again, and new cards be taken for copies of old ones."""
+    async with connected(mosquitto.port) as table, service(mosquitto.port, tmp_path):
+        async with running(driver(mosquitto.port, shoe, journals)):
+            await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+            for seq, report in enumerate(("E 2", "e 2", "E 3", "e 3", "P", "P"), start=1):
+                shoe.say(stream(report, first_seq=seq))
+                await until(lambda n=seq: table.acks[-1].seq > n + 1, "it is acknowledged")  # type: ignore[misc] # a lambda's default is not inferred
+        await until(lambda: table.acks[-1].seq == 9, "the end of the link is acknowledged")
+        old = lose(journals, records=5)
+        async with running(driver(mosquitto.port, shoe, journals)):
+            await until(
+                lambda: any(alarm.alarm == "shoe_journal_lost" for alarm in table.alarms),
+                "people are told",
+            )
+            await until(lambda: table.acks[-1].journal != old, "a new journal")
+            [alarm] = [alarm for alarm in table.alarms if alarm.alarm == "shoe_journal_lost"]
+            assert f"journal {old} that the table has (up to 9)" in alarm.text
+            last = table.acks[-1].seq
+            shoe.say(stream("E 2", first_seq=7))
+            await until(lambda: table.acks[-1].seq > last, "the line goes on")
+            await until(
+                lambda: table.states[-1].link.errors == ("overdraw",), "what is new is heard"
+            )
+
+
+async def test_an_alarm_after_the_last_card_shuts_betting_until_a_named_person_says_it_is_over(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """No line says that it is over, and no card comes that would show it."""
+    async with (
+        connected(mosquitto.port) as table,
+        service(mosquitto.port, tmp_path),
+        running(driver(mosquitto.port, shoe, journals, "text-line")),
+    ):
+        await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
+        assert loaded.result == "accepted"
+        shoe.say(b"<Alarm:E5 Door Open>\r\n")
+        await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands")
+        refused = await table.ask("dealer", OpenBetting(transaction="o1"))
+        assert (refused.code, refused.text) == ("shoe_error", "the shoe reports alarm_e5")
+        over = ClearShoeError(transaction="c1", code="alarm_e5", reason="the door is shut")
+        assert (await table.ask("dealer", over)).code == "not_allowed"
+        assert (await table.ask("supervisor", over)).result == "accepted"
+        opened = await table.ask("dealer", OpenBetting(transaction="o2"))
+        assert opened.result == "accepted"
+        shoe.say(b"<Alarm:E5 Door Open>\r\n")
+        await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands again")
+        shoe.say(b"[Game]<Card:4S>\r\n")  # the reader works: the card itself ends it
+        await until(lambda: table.states[-1].link.errors == (), "it is over")
+
+
+async def test_betting_stays_shut_while_reports_wait_for_a_missing_one(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """What waits has fallen before the wagers that would be laid."""
+    async with (
+        connected(mosquitto.port) as table,
+        service(mosquitto.port, tmp_path),
+        running(driver(mosquitto.port, shoe, journals, "ref-crc")),
+    ):
+        await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+        shoe.say(ref_frame(POWER_UP, 0))
+        await until(lambda: table.acks[-1].seq == 3, "the core has the power-up")
+        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
+        assert loaded.result == "accepted"
+        # What is seen as catching up from here on is no late word about the power-up.
+        await until(
+            lambda: table.states[-1].position >= (loaded.position or 0), "its document is newer"
+        )
+        assert not table.states[-1].catching_up
+        shoe.say(ref_frame(READY, 2))
+        await until(lambda: table.states[-1].catching_up, "the core knows of it")
+        refused = await table.ask("dealer", OpenBetting(transaction="o1"))
+        assert refused.code == "catching_up"
+        shoe.say(ref_frame(READY, 1))
+        await until(lambda: not table.states[-1].catching_up, "all of it is told")
+        assert (await table.ask("dealer", OpenBetting(transaction="o2"))).code is None

@@ -1,0 +1,149 @@
+"""Every fault that the simulator knows, in every profile, through a real driver on a real line.
+
+Nobody repairs anything here: a coup that the table holds is void. So what is shown of each fault is
+what the product does by itself: either no card is lost, doubled or changed, or the coup is held (or
+misaligned) and nothing settles.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from events.types.shoe_reports import LinkStalled
+from simulators.device.profiles import PROFILES
+from simulators.device.reports import Disclosure
+from simulators.faults.plan import FAULTS
+from tests.support.shoe.fault_games import FaultGame, play_faults
+from tests.support.shoe.shoe_bytes import site_profile
+
+GAMES: Final[tuple[tuple[str, Disclosure], ...]] = (
+    ("enq-bcc", "immediate"),
+    ("enq-bcc", "deferred"),
+    ("ref-crc", "immediate"),
+    ("ref-crc", "deferred"),
+    ("text-line", "immediate"),
+    ("text-line-scan", "immediate"),
+)
+# Half a minute of waiting, in tests/integration/baccarat/test_demo_faults.py; silence has its own
+# below.
+ELSEWHERE: Final = {"no_result", "silence"}
+# Only eyes see these: the reader says so, and nothing contradicts it.
+SEEN_BY_PEOPLE: Final = {"misread_face", "ninth_copy"}
+# ... and these where a line has no number, no check and no copy: its loss detection is `none`.
+LOST_WITHOUT_TRACE: Final = {"bit_flip", "missing_report", "second_reader", "stale_bytes"}
+# The line's own repetition, the frame's own end, or the table's rules make nothing of these.
+HARMLESS: Final = {
+    *("bit_flip", "copy_lost", "noise", "split", "run_together", "stall_burst"),
+    *("cut_card", "cut_card_between", "cut_card_first", "replace_shoe_continue"),
+    *("draw_in_error", "draw_timeout", "error_and_clear", "locked_draw", "missing_standby"),
+    *("overdraw_burned", "overdraw_carried", "stacked_errors", "two_power_ups", "unknown_code"),
+    *("free_hand", "late_wager", "withdrawn_wager"),
+}
+# Of these the log says why nothing settled. Where the last card decides, some come too late.
+BREAKS: Final = {
+    "contradicting_disclosure": {"disclosure_contradicts"},
+    "copy_conflict": {"copy_conflict"},
+    "driver_killed": {"link_lost"},
+    "driver_killed_mid_frame": {"link_lost", "report_lost"},
+    "forced_end": {"round_forced_end"},
+    "missing_report": {"report_lost"},
+    "port_busy": {"link_lost"},
+    "power_up": {"shoe_booted", "report_lost"},
+    "reverse_run": {"card_reversed"},
+    "short_disclosure": {"result_too_early"},
+    "stale_bytes": {"link_lost"},
+    "unplug": {"link_lost"},
+    "unplug_renamed": {"link_lost"},
+    "wrong_baud": {"report_lost"},
+}
+
+
+def faults_of(profile: str, disclosure: str) -> list[str]:
+    left_out = set(PROFILES[profile].unfit) | ELSEWHERE
+    left_out |= {"short_disclosure"} if disclosure == "immediate" else {"ninth_copy"}
+    if not PROFILES[profile].device("immediate").gives_result:
+        left_out |= SEEN_BY_PEOPLE
+    return [name for name in FAULTS if name not in left_out]
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Disclosure], FaultGame]:
+    """One game of each kind, with each of its faults in turn."""
+    played: dict[tuple[str, str], FaultGame] = {}
+
+    def of(profile: str, disclosure: Disclosure) -> FaultGame:
+        if (profile, disclosure) not in played:
+            folder = tmp_path_factory.mktemp("game")
+            names = faults_of(profile, disclosure)
+            played[profile, disclosure] = play_faults(folder, profile, disclosure, names)
+        return played[profile, disclosure]
+
+    return of
+
+
+CASES: Final = [
+    pytest.param(fault, *kind, id=f"{fault}-{'-'.join(kind)}")
+    for kind in GAMES
+    for fault in faults_of(*kind)
+]
+
+
+@pytest.mark.parametrize(("fault", "profile", "disclosure"), CASES)
+def test_no_card_is_lost_doubled_or_changed_or_nothing_settles(
+    fault: str,
+    profile: str,
+    disclosure: Disclosure,
+    game: Callable[[str, Disclosure], FaultGame],
+) -> None:
+    (outcome,) = game(profile, disclosure).by_fault[fault]
+    logged = outcome.logged
+    a_line = not PROFILES[profile].device("immediate").tells_places
+    if not (fault in SEEN_BY_PEOPLE or (a_line and fault in LOST_WITHOUT_TRACE)):
+        assert outcome.is_true()
+    if outcome.last is None:
+        assert logged.voided
+    elif fault not in {"overdraw_burned", "overdraw_carried"}:
+        assert not logged.breaks
+        assert not logged.held
+    if fault in HARMLESS and not (a_line and fault in {"bit_flip", "noise"}):
+        assert outcome.last is not None
+        assert not logged.voided
+    if fault in BREAKS and not a_line:
+        assert outcome.last is None
+        assert set(logged.breaks) & BREAKS[fault]
+
+
+@pytest.mark.parametrize(("profile", "disclosure"), GAMES)
+def test_the_coup_behind_a_fault_is_whole(
+    profile: str, disclosure: Disclosure, game: Callable[[str, Disclosure], FaultGame]
+) -> None:
+    for outcome in game(profile, disclosure).clean:
+        assert outcome.is_true(), outcome.played.coup
+        whole = outcome.last is not None
+        assert whole or outcome.tells_an_older_loss(), outcome.played.coup
+
+
+@pytest.mark.parametrize("profile", ["text-line", "text-line-scan"])
+def test_what_a_line_cannot_tell_a_dealer_sees_and_a_supervisor_puts_right(
+    profile: str, tmp_path: Path
+) -> None:
+    faults = sorted(SEEN_BY_PEOPLE - {"ninth_copy"} | LOST_WITHOUT_TRACE)
+    played = play_faults(tmp_path, profile, "immediate", faults, repairs=True, clean_between=False)
+    assert set(played.by_fault) == set(faults)
+    for fault, outcomes in played.by_fault.items():
+        for outcome in outcomes:
+            assert outcome.is_true(), fault
+
+
+@pytest.mark.parametrize("disclosure", ["immediate", "deferred"])
+def test_silence_in_mid_deal_is_a_stall_in_which_nothing_settles(
+    disclosure: Disclosure, tmp_path: Path
+) -> None:
+    profile = str(site_profile(tmp_path, silence_ms=300))
+    played = play_faults(tmp_path / "data", profile, disclosure, ["silence"], silence_s=1.0)
+    (outcome,) = played.by_fault["silence"]
+    assert any(isinstance(report, LinkStalled) for report in outcome.logged.reports)
+    assert outcome.is_true()
+    assert all(each.is_true() and each.last for each in played.clean)

@@ -1,0 +1,88 @@
+"""One journal is followed by another: what it must know of a device that is answered."""
+
+from pathlib import Path
+
+from shoe_driver.decode import Decoder
+from shoe_driver.journal.files import read_records
+from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.records import RecordKind
+from shoe_driver.service.recorder import Recorder
+from tests.support.shoe.recorder_life import data, life, sent
+from tests.support.shoe.ref_bytes import BOOT, DRAWN, POWER_UP, RESEND, Device, host_said
+from tests.support.shoe.shoe_bytes import said, stream
+
+EIGHT_OF_SPADES = b"\x11\x18"
+REF = profile_text("ref-crc")
+OTHER_REF = REF.replace(b'1 = "cannot_read"', b'1 = "blind"')
+
+
+def files(folder: Path) -> list[Path]:
+    """The journals, each in one file, the older first."""
+    return sorted(folder.glob("*.journal"), key=lambda path: int(path.stem.rpartition("-")[2]))
+
+
+async def heard(recorder: Recorder, said_by_device: bytes) -> list[str]:
+    """What it makes of it, in words."""
+    await recorder.arrived(data(said_by_device))
+    return said(await sent(recorder))
+
+
+async def test_a_new_journal_knows_what_the_one_before_has_told_of_its_device(
+    tmp_path: Path,
+) -> None:
+    """The last acknowledgement was lost, so the device says its card again: it is one card."""
+    device = Device()
+    async with life(tmp_path, REF) as recorder:
+        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        told = await heard(recorder, device.say(POWER_UP) + device.say(DRAWN, EIGHT_OF_SPADES))
+        assert told == ["link_open pty:/x", "link_up", "shoe_booted", "card_drawn player 1 8S"]
+        recorder.decoder.replies()  # lost on its way
+        await recorder.hang_up("unplugged")
+        await sent(recorder)
+    async with life(tmp_path, OTHER_REF) as recorder:
+        await recorder.settle()
+        await sent(recorder)
+        assert recorder.roll()
+        assert len(files(tmp_path)) == 2
+        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        greeting = recorder.decoder.greeting()
+        assert host_said(greeting) == [(RESEND, BOOT, 2)]
+        told = await heard(recorder, device.waiting() + device.beat())
+        assert told == ["link_open pty:/x", "link_up"]
+        assert device.answer(recorder.decoder.replies()) == b""
+        assert device.unacked == 2
+        told = await heard(recorder, device.say(DRAWN, EIGHT_OF_SPADES))
+        assert told == ["card_drawn player 1 8S"]
+        journal, head = recorder.journal, recorder.decoder.head
+    # Whoever has that journal alone, now or years later, decodes the same of it.
+    async with life(tmp_path, OTHER_REF) as recorder:
+        assert (recorder.journal, recorder.decoder.head) == (journal, head)
+    with JournalFolder(tmp_path) as folder:
+        alone = Decoder(recorder.profile, journal)
+        for record in read_records(folder.newest()[0]):
+            alone.feed(record)
+    assert alone.head == head
+
+
+async def test_a_journal_that_is_forsaken_hands_nothing_on(tmp_path: Path) -> None:
+    """Nobody knows how much of it the core was told: the device says what it is still owed."""
+    device = Device()
+    async with life(tmp_path, REF) as recorder:
+        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        await heard(recorder, device.say(POWER_UP))
+        recorder.forsake(9)
+        assert recorder.roll()
+        assert host_said(recorder.decoder.greeting()) == [(RESEND, 0, 0)]
+
+
+async def test_a_shoe_of_another_kind_is_not_known_by_the_one_before(tmp_path: Path) -> None:
+    async with life(tmp_path, REF) as recorder:
+        await heard(recorder, Device().say(POWER_UP))
+    async with life(tmp_path) as recorder:
+        await recorder.settle()
+        await sent(recorder)
+        assert recorder.roll()
+        [_, journal] = files(tmp_path)
+        assert [record.kind for record in read_records(journal)] == [RecordKind.HEADER]
+        assert await heard(recorder, stream("D P1 9H")) == ["card_drawn player 1 9H"]

@@ -1,0 +1,296 @@
+"""The cage over real brokers: each settlement once in effect, none missed, all acknowledged."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from events.errors import BusError
+from events.mqtt.bus import BusSettings
+from events.types.table import CoupSettled
+from simulators.cage.book import Book, Totals
+from simulators.cage.service import Anomalies, Cage
+from tests.support.brokers.brokers import Broker
+from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, SmallTable, small_table, until
+from tests.support.table.settlements import EVERY, publish_log, published, settlement
+
+COUPS = 8
+LOG = publish_log(COUPS)
+HEAD = EVERY * COUPS
+
+
+def _totals(coups: int, position: int) -> Totals:
+    """By the rule of the made-up log: coup n stakes 1000 n, pays 700 n, commission n."""
+    n = coups * (coups + 1) // 2
+    return Totals(settlements=coups, staked=1000 * n, paid=700 * n, commission=n, position=position)
+
+
+class LogTable:
+    """Answers `replay` and `ack` over a log; what is published live is the test's affair.
+
+    A request that comes again, because its answer was late, is answered again and not noted again.
+    """
+
+    def __init__(self, log: dict[int, bytes]) -> None:
+        self.log = log
+        self.head = 0
+        self.replays: list[int] = []
+        self.replays_swallowed = 0
+        self.acks: list[int] = []
+        self.asked_for: set[str] = set()
+        self.table: SmallTable | None = None
+
+    async def asked(self, user: str, command: str, body: bytes) -> dict[str, Any]:
+        assert (user, command) in {("cage", "replay"), ("cage", "ack")}
+        request = json.loads(body)
+        answer = {"transaction": request["transaction"], "result": "accepted"}
+        again = request["transaction"] in self.asked_for
+        self.asked_for.add(request["transaction"])
+        if command == "ack":
+            assert request["consumer"] == "cage"
+            if request["position"] > self.head:
+                return answer | {"result": "refused", "code": "unknown_position", "text": "no"}
+            if not again:
+                self.acks.append(request["position"])
+        else:
+            if not again:
+                self.replays.append(request["from"])
+            answer |= {"position": self.head}
+            if len(self.replays) > self.replays_swallowed:
+                for position in range(request["from"], self.head + 1):
+                    await self.publish(TOPICS.replayed("cage"), position)
+        return answer
+
+    async def publish(self, topic: str, position: int) -> None:
+        assert self.table is not None
+        await self.table.publish(topic, self.log[position])
+
+    async def append(self, position: int, *, event: bool = True, money: bool = True) -> None:
+        """Store an event; publish it on `event`, and a settlement on its own topic too."""
+        self.head = max(self.head, position)
+        if money and position % EVERY == 0:
+            await self.publish(TOPICS.settlement, position)
+        if event:
+            await self.publish(TOPICS.event, position)
+
+
+@asynccontextmanager
+async def _log_table(broker: Broker, log: dict[int, bytes] = LOG) -> AsyncIterator[LogTable]:
+    made = LogTable(log)
+    async with small_table(broker.port, made.asked) as made.table:
+        yield made
+
+
+@asynccontextmanager
+async def _cage(broker: Broker, path: Path | None = None) -> AsyncIterator[Cage]:
+    cage = Cage(BusSettings(HOST, broker.port, "cage"), TOPICS, path=path)
+    running = asyncio.create_task(cage.run())
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            yield cage
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) -> None:
+    async with _log_table(broker) as table, _cage(broker) as cage:
+        await until(lambda: bool(table.replays))
+        for position in LOG:
+            await table.append(position)
+        await cage.caught_up(HEAD)
+        assert cage.totals() == _totals(COUPS, HEAD)
+        assert cage.anomalies == Anomalies()
+    assert table.acks[-1] == HEAD
+    assert table.acks == sorted(set(table.acks))
+    ids = [receipt.settlement.settlement_id for receipt in cage.receipts]
+    assert ids == [settlement(coup).settlement_id for coup in range(1, COUPS + 1)]
+    times = [receipt.booked_ns for receipt in cage.receipts]
+    assert times == sorted(times)
+
+
+async def test_what_comes_twice_counts_once(nats: Broker) -> None:
+    async with _log_table(nats) as table, _cage(nats) as cage:
+        await until(lambda: bool(table.replays))
+        for position in LOG:
+            await table.append(position)
+            await table.append(position)
+        await cage.caught_up(HEAD)
+        await until(lambda: cage.anomalies.repeated == HEAD)
+        assert cage.totals() == _totals(COUPS, HEAD)
+        assert cage.anomalies == Anomalies(duplicates=COUPS, repeated=HEAD)
+
+
+async def test_a_gap_is_seen_and_filled(nats: Broker) -> None:
+    lost = {6, 7, 8, 15, HEAD - 2, HEAD - 1}
+    async with _log_table(nats) as table, _cage(nats) as cage:
+        await until(lambda: bool(table.replays))
+        for position in LOG:
+            await table.append(position, event=position not in lost, money=position != 8)
+        await cage.caught_up(HEAD)
+        assert cage.totals() == _totals(COUPS, HEAD)
+        assert cage.anomalies.gaps >= 1
+        assert cage.anomalies.conflicts == 0
+    assert table.acks[-1] == HEAD
+
+
+async def test_a_lost_settlement_message_is_read_from_the_events(nats: Broker) -> None:
+    async with _log_table(nats) as table, _cage(nats) as cage:
+        await until(lambda: bool(table.replays))
+        for position in LOG:
+            await table.append(position, money=False)
+        await cage.caught_up(HEAD)
+        assert cage.totals() == _totals(COUPS, HEAD)
+        assert cage.anomalies == Anomalies()
+
+
+async def test_a_cage_that_comes_late_reads_the_log_from_the_start(broker: Broker) -> None:
+    async with _log_table(broker) as table:
+        table.head = HEAD
+        async with _cage(broker) as cage:
+            await cage.caught_up(HEAD)
+            assert cage.totals() == _totals(COUPS, HEAD)
+    assert table.replays == [1]
+    assert table.acks[-1] == HEAD
+
+
+async def test_a_cage_that_comes_back_reads_on_from_its_own_place(
+    nats: Broker, tmp_path: Path
+) -> None:
+    path = tmp_path / "cage.sqlite"
+    async with _log_table(nats) as table:
+        table.head = 5 * EVERY
+        async with _cage(nats, path) as cage:
+            await cage.caught_up(table.head)
+        table.head = HEAD
+        async with _cage(nats, path) as cage:
+            await cage.caught_up(HEAD)
+            assert cage.totals() == _totals(COUPS, HEAD)
+            assert len(cage.receipts) == COUPS - 5
+    assert table.replays == [1, 5 * EVERY + 1]
+
+
+async def test_a_replay_that_brings_nothing_is_asked_for_again(nats: Broker) -> None:
+    async with _log_table(nats) as table:
+        table.head, table.replays_swallowed = HEAD, 1
+        async with _cage(nats) as cage:
+            await cage.caught_up(HEAD)
+            assert cage.totals() == _totals(COUPS, HEAD)
+    assert table.replays == [1, 1]
+
+
+async def test_a_broker_killed_and_wiped_loses_the_cage_nothing(broker: Broker) -> None:
+    async with _log_table(broker) as table, _cage(broker) as cage:
+        assert table.table is not None
+        small = table.table
+        await until(lambda: bool(table.replays))
+        for position in range(1, HEAD // 2):
+            await table.append(position)
+        broker.kill()
+        await until(lambda: small.client is None)
+        table.head = HEAD  # the table goes on meanwhile; nobody hears of it
+        broker.restart(wipe=True)
+        await cage.caught_up(HEAD)
+        assert cage.totals() == _totals(COUPS, HEAD)
+        assert cage.anomalies.duplicates == 0
+    assert table.acks[-1] == HEAD
+
+
+async def test_junk_is_counted_and_changes_nothing(nats: Broker) -> None:
+    broken = published(1, CoupSettled(coup="x", settlement=settlement(1)))
+    junk = [b"", b"\xff", b"[" * 50_000, b"{}", broken.replace(b'"v":1', b'"v":9')]
+    async with _log_table(nats) as table, _cage(nats) as cage:
+        assert table.table is not None
+        await until(lambda: bool(table.replays))
+        for raw in junk:
+            await table.table.publish(TOPICS.settlement, raw)
+        await until(lambda: cage.anomalies.junk == len(junk))
+        assert cage.totals() == _totals(0, 0)
+
+
+async def test_a_settlement_of_a_newer_build_stops_the_cage(nats: Broker) -> None:
+    log = dict(LOG)
+    log[EVERY] = log[EVERY].replace(b'"v":1', b'"v":9')
+    async with _log_table(nats, log) as table:
+        table.head = HEAD
+        cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS)
+        async with asyncio.timeout(LIMIT_S):
+            with pytest.raises(ExceptionGroup) as failed:
+                await cage.run()
+    assert failed.group_contains(BusError, match="this build cannot read")
+    assert max(table.acks, default=0) < EVERY
+
+
+async def test_a_refused_acknowledgement_stops_the_cage(nats: Broker, tmp_path: Path) -> None:
+    path = tmp_path / "cage.sqlite"
+    book = Book(path)
+    book.read_to(HEAD + 1)  # from a log that was longer: not the one that this table has
+    book.close()
+    async with _log_table(nats) as table:
+        table.head = HEAD
+        cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS, path=path)
+        async with asyncio.timeout(LIMIT_S):
+            with pytest.raises(ExceptionGroup) as failed:
+                await cage.run()
+    assert failed.group_contains(BusError, match="refused to be acknowledged")
+
+
+CHILD = """
+import asyncio, sys
+from pathlib import Path
+from events.mqtt.bus import BusSettings
+from events.mqtt.topics import Topics
+from simulators.cage.service import Cage
+cage = Cage(BusSettings("127.0.0.1", int(sys.argv[1]), "cage"), Topics("site", "t1"),
+            path=Path(sys.argv[2]))
+asyncio.run(cage.run())
+"""
+
+
+async def test_a_cage_killed_again_and_again_books_everything_once(
+    nats: Broker, tmp_path: Path
+) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
+    rng = random.Random(seed)
+    path = tmp_path / "cage.sqlite"
+    coups = 40
+    log = publish_log(coups)
+    async with _log_table(nats, log) as table, asyncio.timeout(LIMIT_S):
+        kills = 0
+
+        async def play() -> None:
+            """The last third waits for two kills: a process may take as long to start."""
+            for position in log:
+                due = min(3 * position // len(log), 2)
+                await until(lambda: kills >= due)  # noqa: B023 - used at once
+                await table.append(position)
+                await asyncio.sleep(rng.uniform(0, 0.008))
+
+        playing = asyncio.create_task(play())
+        while not playing.done():
+            child = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", CHILD, str(nats.port), str(path)
+            )
+            heard = len(table.replays)
+            await until(lambda heard=heard: len(table.replays) > heard)  # type: ignore[misc]  # binds the loop's value
+            await asyncio.sleep(rng.uniform(0, 0.1))
+            os.kill(child.pid, signal.SIGKILL)
+            await child.wait()
+            kills += 1
+        await playing
+        async with _cage(nats, path) as cage:
+            await cage.caught_up(EVERY * coups)
+            assert cage.totals() == _totals(coups, EVERY * coups)
+            assert cage.anomalies.conflicts == 0
+            # A killed one may have booked it all, so that this one has that still to say.
+            await until(lambda: table.acks[-1:] == [EVERY * coups])
+    assert kills >= 2

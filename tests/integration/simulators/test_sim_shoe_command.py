@@ -1,0 +1,174 @@
+"""`baccarat sim shoe`: what another program reads of it is held against what really happened."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulators.device.profiles import PROFILES
+from simulators.faults.plan import FAULTS, OF_A_TABLE
+from tests.support.machine.processes import environment
+from tests.support.machine.waiting import until_blocking
+
+WORDS = ("--seed", "3", "--speed", "0", "--json")
+TOLD = {"card_drawn", "card_revealed", "card_carried_over"}
+
+
+@contextmanager
+def started(*words: str | Path) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "baccarat", *words],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def documents(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def faces(said: Sequence[dict[str, Any]]) -> list[str]:
+    """The cards of the coups, in the order they fell."""
+    return [document["face"] for document in said if document["what"] == "card"]
+
+
+def dealt_and_heard(
+    tmp_path: Path, profile: str, *words: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What the shoe says that it dealt, and what `shoe monitor` heard."""
+    link = tmp_path / "shoe"
+    with started("sim", "shoe", "--link", link, "--profile", profile, *WORDS, *words) as shoe:
+        until_blocking(link.is_symlink, "the port is offered")
+        with started("shoe", "monitor", "--profile", profile, "--json", f"pty:{link}") as reader:
+            truth, errors = shoe.communicate(timeout=60)
+            heard, _ = reader.communicate(timeout=60)
+    assert (shoe.returncode, errors) == (0, "")
+    assert not link.is_symlink()
+    return documents(truth), documents(heard)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_another_program_hears_every_card_that_fell(tmp_path: Path, profile: str) -> None:
+    truth, heard = dealt_and_heard(tmp_path, profile, "--coups", "6")
+    told = [event["face"] for event in heard if event["kind"] in TOLD]
+    assert told == faces(truth)
+    coups = [document for document in truth if document["what"] == "coup"]
+    assert len(coups) == 6
+    assert sum(len(coup["player"]) + len(coup["banker"]) for coup in coups) == len(told)
+    assert truth[-1] == {"what": "end", "coups": 6, "lost_bytes": 0}
+    (begun,) = [document for document in truth if document["what"] == "shoe"]
+    burned = [event["face"] for event in heard if event["kind"] in {"first_card", "burn_card"}]
+    assert burned == ([] if profile == "text-line-scan" else [begun["first"], *begun["burned"]])
+
+
+def test_in_a_squeeze_the_faces_come_before_the_result(tmp_path: Path) -> None:
+    truth, heard = dealt_and_heard(tmp_path, "enq-bcc", "--coups", "4", "--disclosure", "deferred")
+    told = [event["face"] for event in heard if event["kind"] == "card_revealed"]
+    assert told == faces(truth)
+
+
+def test_the_faults_that_come_are_told_with_their_coups(tmp_path: Path) -> None:
+    truth, heard = dealt_and_heard(
+        tmp_path, "enq-bcc", "--coups", "5", "--faults", "missing_report,wrong_result"
+    )
+    came = [document["fault"] for document in truth if "fault" in document]
+    assert sorted(came) == ["missing_report", "wrong_result"]
+    assert "report_lost" in {event["kind"] for event in heard}
+
+
+def test_a_seed_deals_the_same_again(tmp_path: Path) -> None:
+    words = ("--coups", "3", "--faults", "noise,copy_lost")
+    truths = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        truths.append(dealt_and_heard(folder, "text-line", "--coups", "3")[0][1:])
+        truths.append(dealt_and_heard(folder, "enq-bcc", *words)[0][1:])
+    assert truths[0] == truths[2]
+    assert truths[1] == truths[3]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_in_order_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
+    link = tmp_path / "shoe"
+    with started("sim", "shoe", "--link", link, "--seed", "1", "--json") as shoe:
+        until_blocking(link.is_symlink, "the port is offered")
+        shoe.send_signal(number)
+        said, errors = shoe.communicate(timeout=30)
+    assert (shoe.returncode, errors) == (0, "")
+    assert [document["what"] for document in documents(said)] == ["waiting", "end"]
+    assert not link.is_symlink()
+
+
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "baccarat", "sim", "shoe", *words],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_list_of_faults_has_a_line_for_each(profile: str) -> None:
+    listed = run("--faults", "list", "--profile", profile)
+    names = {line.split()[0] for line in listed.stdout.splitlines()}
+    assert listed.returncode == 0
+    assert names == set(FAULTS) - PROFILES[profile].unfit
+    marked = {
+        line.split()[0]
+        for line in listed.stdout.splitlines()
+        if line.endswith(" (of a whole table only)")
+    }
+    assert marked == names & OF_A_TABLE
+    assert all(len(line.split()) > 3 for line in listed.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--link PATH is missing; name the path where the reader finds the port"),
+        (["--link", "x", "--profile", "y"], "no profile 'y' for a simulated shoe; it speaks enq"),
+        (
+            ["--link", "x", "--profile", "text-line", "--disclosure", "deferred"],
+            "disclosure deferred: a reader of lines tells each face at once; use immediate",
+        ),
+        (["--link", "/etc/hostname"], "/etc/hostname: exists and is no link; name a path that"),
+        (["--link", "x", "--faults", "y"], "no fault 'y'; there are all, bit_flip,"),
+        (["--link", "x", "--faults", "driver_killed"], "no such fault here 'driver_killed'; there"),
+        (["--link", "x", "--coups", "0"], "Invalid value for '--coups'"),
+        (["--link", "x", "--speed", "nan"], "Invalid value for '--speed': it is no number"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path) -> None:
+    words = [str(tmp_path / "shoe") if word == "x" else word for word in words]
+    ended = run(*words)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"baccarat: {said}")
+    assert ended.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_chosen_fault_comes(tmp_path: Path) -> None:
+    words = ("--coups", "30", "--faults", "bit_flip,split,run_together,stall_burst,noise")
+    truth, _ = dealt_and_heard(tmp_path, "ref-crc", *words)
+    came = {document["fault"] for document in truth if "fault" in document}
+    assert came == {"bit_flip", "split", "run_together", "stall_burst", "noise"}

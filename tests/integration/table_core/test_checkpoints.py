@@ -1,0 +1,196 @@
+"""Signed checkpoints with real brokers and real processes; evidence for a whole simulated game."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from baccarat.cli.main import main
+from baccarat.history.evidence import gather
+from events.clock import SystemClock
+from events.log.reader import reading
+from events.log.store import EventLog
+from events.log.verify import held_elsewhere, verify
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.presence import Herald
+from events.mqtt.topics import Topics
+from events.proof.checkpoint import parse_checkpoint
+from events.proof.keys import given_key, make_signing_key
+from events.proof.note import signed_by
+from events.types.envelope import decode_envelope
+from table_core.evidence.bundle import verify_evidence
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.checkpoints import CheckpointKeys, Checkpoints
+from table_core.service.service import TableService
+from table_core.service.table_writer import Table
+from tests.support.brokers.brokers import Broker
+from tests.support.machine.waiting import until, until_blocking
+from tests.support.service.table_service import ROLES, TOPICS, Table1, play
+from tests.support.table.evidence import KEY, stored_checkpoints
+
+PUBLIC = frozenset({KEY.verifier})
+
+
+@asynccontextmanager
+async def signing_service(port: int, path: Path) -> AsyncIterator[None]:
+    stop, clock = asyncio.Event(), SystemClock()
+    with EventLog.open(path, "site/t1") as log:
+        table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
+        checkpoints = Checkpoints(table, log, CheckpointKeys(KEY, None, 300), clock)
+        settings = BusSettings("127.0.0.1", port, "table")
+        service = TableService(table, log, TOPICS, settings, clock, checkpoints=checkpoints)
+        running = asyncio.create_task(service.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await running
+
+
+@asynccontextmanager
+async def keeping(port: int, topics: Topics) -> AsyncIterator[list[Message]]:
+    """A consumer that keeps the checkpoints it sees."""
+    kept: list[Message] = []
+
+    async def keep(message: Message) -> None:
+        kept.append(message)
+
+    will = Herald(topics.status("keeper"), 1, SystemClock()).will
+    settings = BusSettings("127.0.0.1", port, "keeper")
+    bus = Bus(settings, will=will, subscriptions={topics.checkpoint: keep})
+    running = asyncio.create_task(bus.run())
+    try:
+        yield kept
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+async def test_the_newest_checkpoint_is_retained_and_proves_what_the_log_said(
+    table: Table1, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.sqlite"
+    async with keeping(table.port, TOPICS) as live, signing_service(table.port, path):
+        await table.driver_comes()
+        await play(table)
+        settled = table.settlements[-1].position
+        await until(
+            lambda: live and parse_checkpoint(live[-1].payload)[0].size >= settled,
+            "no checkpoint covers the settlement",
+        )
+    async with keeping(table.port, TOPICS) as late:
+        await until(lambda: late, "no checkpoint is retained")
+    assert late[0].retain
+    assert late[0].payload == live[-1].payload
+    checkpoint, note = parse_checkpoint(late[0].payload)
+    assert signed_by(note, PUBLIC) == PUBLIC
+    assert (checkpoint.size, late[0].payload) in stored_checkpoints(path)
+    kept = b"\n".join(message.payload for message in live)
+    verdict = verify(path, held=held_elsewhere("kept", kept), keys=PUBLIC)
+    assert verdict.ok, verdict
+
+
+async def test_a_broker_that_forgot_the_checkpoint_is_told_again(
+    broker: Broker, table: Table1, tmp_path: Path
+) -> None:
+    async with signing_service(table.port, tmp_path / "table.sqlite"):
+        async with keeping(table.port, TOPICS) as before:
+            await until(lambda: before, "no checkpoint is retained")
+        broker.restart(wipe=True)
+        async with keeping(table.port, TOPICS) as after:
+            await until(lambda: after, "no checkpoint after the broker was wiped")
+    assert after[0].payload == before[-1].payload
+
+
+# ---- processes ----
+
+TOML = """\
+site = "site"
+table = "t1"
+rulebook = "au-commission"
+[shoe]
+url = "pty:{folder}/shoe"
+[bus]
+port = {port}
+"""
+
+
+@contextmanager
+def table_process(folder: Path, port: int, extra: str = "") -> Iterator["subprocess.Popen[str]"]:
+    config = folder / "table.toml"
+    config.write_text(TOML.format(folder=folder, port=port) + extra)
+    command = [sys.executable, "-m", "baccarat", "run", str(config), "--only", "table"]
+    with (folder / "said").open("w") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_without_a_key_the_table_says_once_that_it_makes_no_checkpoints(
+    nats: Broker, tmp_path: Path
+) -> None:
+    said = tmp_path / "said"
+    with table_process(tmp_path, nats.port) as process:
+        until_blocking(lambda: "checkpoints.off" in said.read_text(), "it says nothing")
+        until_blocking((tmp_path / "table.sqlite").exists, "it keeps no log")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    assert said.read_text().count("checkpoints.off") == 1
+    assert stored_checkpoints(tmp_path / "table.sqlite") == []
+
+
+def test_a_key_that_others_may_read_keeps_the_table_from_starting(tmp_path: Path) -> None:
+    make_signing_key(tmp_path / "table.key", "site/t1")
+    (tmp_path / "table.key").chmod(0o644)
+    extra = '[checkpoints]\nkey = "table.key"\n'
+    with table_process(tmp_path, 1, extra) as process:
+        assert process.wait(20) == 2
+    (line,) = (tmp_path / "said").read_text().splitlines()
+    assert "chmod 600" in line
+    assert not (tmp_path / "table.sqlite").exists()
+
+
+def test_a_rotation_by_configuration(nats: Broker, tmp_path: Path) -> None:
+    path, said = tmp_path / "table.sqlite", tmp_path / "said"
+    old, new = (make_signing_key(tmp_path / name, "site/t1") for name in ("old.key", "new.key"))
+    for keys in ('key = "old.key"\n', 'key = "new.key"\nretiring = "old.key"\n'):
+        with table_process(tmp_path, nats.port, f"[checkpoints]\n{keys}") as process:
+            until_blocking(lambda: "checkpoint.key" in said.read_text(), "it announces no key")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+    for key in (old, new):
+        assert verify(path, keys={key.verifier}).ok
+    signed = [len(parse_checkpoint(note)[1].signatures) for _, note in stored_checkpoints(path)]
+    assert signed == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("rulebook", "disclosure"), [("au-commission", "immediate"), ("nz-scale-two", "deferred")]
+)
+def test_every_coup_of_a_game_with_faults_proves_itself(
+    rulebook: str, disclosure: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--rounds", "12", "--seed", "11", "--speed", "0", "--faults", "all"]
+    options += ["--rulebook", rulebook, "--disclosure", disclosure, "--data", str(tmp_path / "d")]
+    command = [sys.executable, "-m", "baccarat", "demo", *options, "--json"]
+    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    path, public = tmp_path / "d" / "table.sqlite", tmp_path / "d" / "table.pub"
+    key = given_key(str(public))
+    with reading(path) as log:
+        coups = {decode_envelope(each.stored).correlation for each in log.read()} - {""}
+    assert len(coups) == 12
+    for coup in sorted(coups):
+        verdict = verify_evidence(gather(path, coup, build="test"), {key})
+        assert verdict.ok, (coup, verdict)
+    args = ["log", "verify", str(path), "--key", str(public), "--json"]
+    assert main(args) == 0
+    assert json.loads(capsys.readouterr().out)["ok"]

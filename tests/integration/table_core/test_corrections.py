@@ -1,0 +1,159 @@
+"""Corrections over real brokers: the cage's book follows by exactly the difference, once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from events.cards import Winner
+from events.commands.play import (
+    CorrectHands,
+    CorrectWager,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    VoidCoup,
+    WagerRequest,
+)
+from events.log.store import EventLog
+from events.mqtt.bus import BusSettings
+from simulators.cage.service import Cage
+from tests.support.machine.waiting import until
+from tests.support.service.table_service import TOPICS, Table1, play, service
+from tests.support.table.coups import COUP, cards
+
+
+@asynccontextmanager
+async def cage(port: int, path: Path) -> AsyncIterator[Cage]:
+    made = Cage(BusSettings("127.0.0.1", port, "cage"), TOPICS, path=path)
+    running = asyncio.create_task(made.run())
+    try:
+        yield made
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+def hands(transaction: str, player: str, banker: str) -> CorrectHands:
+    return CorrectHands(
+        transaction=transaction,
+        coup=COUP,
+        player=cards(player),
+        banker=cards(banker),
+        reason="camera 4",
+    )
+
+
+async def booked(made: Cage, paid: int) -> tuple[int, int, int]:
+    await until(lambda: made.totals().paid == paid, f"{made.totals()} and never {paid}")
+    totals = made.totals()
+    return totals.settlements, totals.staked, totals.paid
+
+
+async def test_the_cages_book_changes_by_the_difference_though_it_was_away(
+    table: Table1, tmp_path: Path
+) -> None:
+    book = tmp_path / "cage.sqlite"
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        async with cage(table.port, book) as first:
+            await play(table)  # 1,000 on Player, who wins
+            assert await booked(first, 2000) == (1, 1000, 2000)
+            answer = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
+            assert answer.result == "accepted"
+            assert await booked(first, 0) == (1, 1000, 0)
+        # The cage is away: a second correction, and a third of another kind.
+        (wager,) = msgspec.json.decode(table.settlements[0].data)["settlement"]["lines"]
+        more = CorrectWager(
+            transaction="b",
+            coup=COUP,
+            wager=wager["wager"],
+            to=WagerRequest(seat=1, bet="banker", stake=4000),
+            reason="the slip says so",
+        )
+        assert (await table.ask("supervisor", more)).result == "accepted"
+        assert (await table.ask("supervisor", hands("c", "7S KH", "8D KC"))).result == "accepted"
+        await until(lambda: len(table.settlements) == 4, "not all revisions were published")
+        async with cage(table.port, book) as second:
+            assert await booked(second, 4000 + 3800) == (1, 4000, 7800)
+            # The broker hands out everything again.
+            sent = tuple(table.settlements)
+            for message in (*sent, *reversed(sent)):
+                await table.bus.publish(TOPICS.settlement, msgspec.json.encode(message))
+            # Two it had booked from the events: of those the first message is no copy.
+            await until(lambda: second.anomalies.duplicates == 6, "the copies never came")
+            assert second.anomalies.conflicts == 0
+            assert await booked(second, 7800) == (1, 4000, 7800)
+    revisions = [msgspec.json.decode(each.data)["settlement"] for each in sent]
+    assert [each["revision"] for each in revisions] == [1, 2, 3, 4]
+    assert [each.get("reverses") for each in revisions[1:]] == [
+        each["settlement_id"] for each in revisions[:-1]
+    ]
+    differences = [
+        sum(seat["paid"] for seat in each.get("difference", ())) for each in revisions[1:]
+    ]
+    assert differences == [-2000, 7800, 0]
+    assert [each.actor for each in sent[1:]] == ["supervisor"] * 3
+
+
+async def test_a_void_after_the_settlement_reaches_the_cage_and_the_displays(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        async with cage(table.port, tmp_path / "cage.sqlite") as made:
+            await play(table)
+            await booked(made, 2000)
+            void = VoidCoup(transaction="v", coup=COUP, reason="a card of another shoe")
+            assert (await table.ask("supervisor", void)).result == "accepted"
+            assert await booked(made, 1000) == (1, 1000, 1000)
+        await until(lambda: table.states[-1].totals.voids == 1, "the display never heard")
+    seen = table.states[-1]
+    assert seen.totals.house == 0
+    assert seen.shoe is not None
+    assert seen.shoe.roads.bead_plate == ()
+
+
+@pytest.mark.parametrize("user", ["dealer", "wagers", "cage", "display"])
+async def test_only_a_supervisor_corrects(table: Table1, tmp_path: Path, user: str) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        await play(table)
+        answer = await table.ask(user, hands("a", "8S KH", "7D 2C"))
+        assert (answer.result, answer.code) == ("refused", "not_allowed")
+        same = await table.ask("supervisor", hands("b", "9S KH", "2D 3C"))
+        assert (same.result, same.code) == ("refused", "changes_nothing")
+    assert len(table.settlements) == 1
+
+
+async def test_a_coup_of_an_earlier_shoe_is_corrected_after_a_restart(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        await play(table)
+        await table.ask("dealer", EndShoe(transaction="e"))
+        await table.ask("dealer", LoadShoe(transaction="l2", shoe="20261127-02"))
+        table.head = 7
+    table.acks.clear()
+    async with service(table.port, tmp_path):
+        await table.core_comes()
+        table.states.clear()  # the earlier core's last one may have come until now
+        await until(lambda: table.states and not table.states[-1].catching_up, "never caught up")
+        assert (await table.ask("dealer", OpenBetting(transaction="o2"))).result == "accepted"
+        answer = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
+        assert answer.result == "accepted"
+        again = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
+        assert (again.result, again.position) == ("exists", answer.position)
+        await until(lambda: table.states[-1].totals.paid == 0, "the totals never followed")
+        unknown = msgspec.structs.replace(hands("u", "8S KH", "7D 2C"), coup="20261126-01/1")
+        assert (await table.ask("supervisor", unknown)).code == "unknown_coup"
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
+        stored = [each.type for each in log.read()]
+    at = stored.index("hands_corrected")
+    assert stored[at : at + 3] == ["hands_corrected", "deal_completed", "coup_settled"]
+    last = msgspec.json.decode(table.settlements[-1].data)["settlement"]
+    assert (last["winner"], last["revision"]) == (Winner.BANKER.value, 2)

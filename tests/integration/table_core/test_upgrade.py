@@ -1,0 +1,165 @@
+"""A build is changed for another only if it takes every event that is there, forwards and back.
+
+The install script is the real one; in place of pip's work of half a minute stands a program that
+is this checkout.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from events.proof.chain import next_hash
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes users in a root: root alone may")
+
+_HERE: Final = Path.cwd()
+_VENV: Final = """\
+#!/bin/sh
+# Makes what `python -m venv` would: DIR/bin/python, which takes what pip is asked for as done.
+mkdir -p "$3/bin"
+cat >"$3/bin/python" <<'END'
+#!/bin/sh
+[ "$2" != pip ] || exit 0
+[ "$1" != -I ] || shift  # the checkout is no installed package
+PYTHONPATH={here} exec {python} -P "$@"
+END
+chmod +x "$3/bin/python"
+"""
+
+
+_UNIT: Final = "baccarat-table@.service"
+
+
+class Machine:
+    """A root with a table's log in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for each in ("etc", "run", "opt"):
+            (root / each).mkdir(parents=True)
+        (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+        (root / "etc/group").write_text("root:x:0:\ndialout:x:20:\n")
+        self.log = root / "var/lib/baccarat/b7/log/table.sqlite"
+        self.log.parent.mkdir(parents=True)
+        shutil.copy("tests/corpus/0.1.0/table.sqlite", self.log)
+        self._python = root / "python"
+        self._python.write_text(_VENV.format(here=_HERE, python=sys.executable))
+        self._python.chmod(0o755)
+
+    def install(self, *options: str) -> tuple[int, str]:
+        """Run the script: its exit code, and what it said."""
+        command = ["sh", "deploy/install.sh", "--root", str(self.root), *options]
+        env = {**os.environ, "PYTHON": str(self._python)}
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, env=env
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    @property
+    def builds(self) -> list[str]:
+        """What is in /opt, and which build it is."""
+        places = sorted((self.root / "opt").iterdir())
+        return [f"{each.name} {(each / 'build').read_text().strip()[:8]}" for each in places]
+
+    def older(self) -> None:
+        """What is installed was another build, with another unit."""
+        (self.root / "opt/baccarat/build").write_text("earlier\n")
+        (self.root / f"opt/baccarat/systemd/{_UNIT}").write_text("earlier\n")
+
+    @property
+    def unit(self) -> str:
+        """The first line of a unit that is installed."""
+        return (self.root / f"etc/systemd/system/{_UNIT}").read_text().splitlines()[0]
+
+    def event_of_tomorrow(self) -> None:
+        """The log goes on with an event that only a later build knows; its chain is whole."""
+        with closing(sqlite3.connect(self.log)) as db:
+            sql = "SELECT * FROM event ORDER BY position DESC LIMIT 1"
+            position, _, _, at, stored, head = db.execute(sql).fetchone()
+            said = json.loads(stored)
+            said |= {"type": "chips_counted_by_camera", "position": position + 1}
+            new = json.dumps(said).encode()
+            row = (position + 1, said["type"], 1, at, new, next_hash(head, new))
+            db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
+            db.commit()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    made = Machine(tmp_path / "machine")
+    code, said = made.install()
+    assert code == 0, said
+    return made
+
+
+def test_an_upgrade_keeps_the_build_before_and_a_way_back(machine: Machine) -> None:
+    machine.older()
+    assert machine.install()[0] == 0
+    assert machine.builds[1:] == ["baccarat.before earlier"]
+    this = machine.builds[0].split()[1]
+    for now, before in (("earlier", this), (this, "earlier")):
+        code, said = machine.install("--back")
+        assert (code, machine.builds) == (0, [f"baccarat {now}", f"baccarat.before {before}"])
+        assert (machine.unit == "earlier") == (now == "earlier")
+        assert "start the services again" in said
+
+
+def test_an_upgrade_that_would_not_read_the_log_changes_nothing(machine: Machine) -> None:
+    machine.older()
+    machine.event_of_tomorrow()
+    before = machine.log.read_bytes()
+    code, said = machine.install()
+    assert code == 1
+    assert "chips_counted_by_camera" in said
+    assert f"does not take {machine.log}; nothing was changed" in said
+    assert machine.builds == ["baccarat earlier"]
+    assert machine.log.read_bytes() == before
+    assert [each.name for each in machine.log.parent.iterdir()] == ["table.sqlite"]
+
+
+def test_there_is_no_way_back_behind_events_that_the_build_before_does_not_know(
+    machine: Machine,
+) -> None:
+    machine.older()
+    assert machine.install()[0] == 0
+    builds = machine.builds
+    machine.event_of_tomorrow()
+    code, said = machine.install("--back")
+    assert code == 1
+    assert "chips_counted_by_camera" in said
+    assert machine.builds == builds
+
+
+def test_a_format_of_tomorrow_is_refused_like_an_event(machine: Machine) -> None:
+    machine.older()
+    with closing(sqlite3.connect(machine.log)) as db:
+        db.execute("PRAGMA user_version = 99")
+    code, said = machine.install()
+    assert (code, machine.builds) == (1, ["baccarat earlier"])
+    assert "newer" in said
+
+
+@pytest.mark.parametrize("moves", [1, 2])
+def test_a_way_back_that_was_cut_short_is_gone_to_its_end(machine: Machine, moves: int) -> None:
+    machine.older()
+    assert machine.install()[0] == 0
+    this = machine.builds[0].split()[1]
+    now = machine.root / "opt/baccarat"
+    now.rename(f"{now}.undone")
+    if moves == 2:
+        Path(f"{now}.before").rename(now)
+    assert machine.install("--back")[0] == 0
+    assert machine.builds == ["baccarat earlier", f"baccarat.before {this}"]
+    assert machine.unit == "earlier"
+
+
+def test_without_a_build_before_there_is_no_way_back(machine: Machine) -> None:
+    assert machine.install("--back")[0] == 2

@@ -1,0 +1,111 @@
+"""A table that is a log and nothing else: replays and acknowledgements as the real one does them.
+
+What it publishes live, and in what disorder, is the test's affair.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+import aiomqtt
+
+from tests.support.brokers.brokers import Broker
+from tests.support.service.small_table import TOPICS, SmallTable, small_table
+
+__all__ = ["FeedTable", "disorder", "feed_table"]
+
+_IN_FLIGHT: Final = 8  # aiomqtt warns above ten
+
+
+class FeedTable:
+    """See the module. A request that comes again has the answer that it had, and does nothing.
+
+    Args:
+        log: position to message.
+        head: how many of them there are so far.
+    """
+
+    def __init__(self, log: dict[int, bytes], head: int) -> None:
+        self.log = log
+        self.head = head
+        self.replays: list[int] = []
+        self.acks: list[int] = []
+        self.lost_replays: set[int] = set()  # positions that the next replay does not bring
+        self.bus: SmallTable | None = None
+        self._answers: dict[str, dict[str, Any]] = {}  # of each transaction
+        self._replaying: asyncio.Task[None] | None = None
+
+    async def asked(self, user: str, command: str, body: bytes) -> dict[str, Any]:
+        assert user == "cage"
+        request = json.loads(body)
+        transaction = request["transaction"]
+        if transaction not in self._answers:
+            self._answers[transaction] = await self._done(command, request)
+        return dict(self._answers[transaction])
+
+    async def _done(self, command: str, request: dict[str, Any]) -> dict[str, Any]:
+        answer = {"transaction": request["transaction"], "result": "accepted"}
+        if command == "ack":
+            assert request["consumer"] == "cage"
+            if request["position"] > self.head:
+                return answer | {"result": "refused", "code": "unknown_position", "text": "no"}
+            self.acks.append(request["position"])
+            return answer
+        assert command == "replay"
+        self.replays.append(request["from"])
+        await self.stop()
+        lost, self.lost_replays = self.lost_replays, set()
+        brought = [each for each in range(request["from"], self.head + 1) if each not in lost]
+        replay = self.send(*brought, topic=TOPICS.replayed("cage"))
+        self._replaying = asyncio.create_task(replay)
+        return answer | {"position": self.head}
+
+    async def stop(self) -> None:
+        """End the replay that is going on: the newest request wins."""
+        if self._replaying is not None:
+            self._replaying.cancel()
+            await asyncio.wait({self._replaying})
+
+    async def send(self, *positions: int, topic: str = TOPICS.event) -> None:
+        """Publish these, as they are given; a few at a time are on their way."""
+        for first in range(0, len(positions), _IN_FLIGHT):
+            bus = self.bus
+            if bus is None or bus.client is None:
+                return  # the broker is away, and whoever misses them asks again
+            some = positions[first : first + _IN_FLIGHT]
+            with suppress(aiomqtt.MqttError):
+                await asyncio.gather(*(bus.publish(topic, self.log[each]) for each in some))
+
+    async def append(self, positions: Iterable[int]) -> None:
+        """These are in the log now, and are published in this disorder."""
+        row = list(positions)
+        for first in range(0, len(row), _IN_FLIGHT):
+            some = row[first : first + _IN_FLIGHT]
+            self.head = max(self.head, *some)
+            await self.send(*some)
+
+
+@asynccontextmanager
+async def feed_table(
+    broker: Broker, log: dict[int, bytes], *, head: int = 0
+) -> AsyncIterator[FeedTable]:
+    """A table that answers when the block begins."""
+    made = FeedTable(log, head)
+    async with small_table(broker.port, made.asked) as made.bus:
+        try:
+            yield made
+        finally:
+            await made.stop()
+
+
+def disorder(rng: random.Random, positions: Iterable[int]) -> list[int]:
+    """The same with some lost, some twice, some late, and some long after their time."""
+    row: list[tuple[float, int]] = []
+    for position in positions:
+        for _ in range(rng.choice((0, 1, 1, 1, 1, 1, 2, 3))):
+            late = rng.choice((0, 0, 0, 2, 5, 40)) * rng.random()
+            row.append((position + late, position))
+    return [position for _, position in sorted(row)]

@@ -1,0 +1,140 @@
+"""Ledgers and logs to test with: entries in memory, games in a log, a ledger held against it."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.entries import Books, Entry, Posting
+from cage.ledger.facts import Fact, fact_of_stored
+from cage.ledger.posting import post
+from cage.ledger.reading import Filter, reading
+from cage.reports.reconcile import Reconciled, reconcile
+from events.clock import rfc3339
+from events.log.reader import reading as reading_log
+from events.log.store import EventLog, Pending
+from events.types.envelope import decode_envelope, encode_envelope, event_id
+from events.types.table import TableEvent
+from table_core.service.publishers import public_bytes
+from tests.support.table.money_game import BOOKS, Game, random_coup
+
+__all__ = [
+    "STREAM",
+    "MemoryLedger",
+    "accounts_of",
+    "agrees",
+    "facts_of",
+    "held_against",
+    "messages_of",
+    "play_log",
+    "write_log",
+]
+
+STREAM: Final = "site/t1"
+_COMMIT: Final = 100
+_BEGIN_NS: Final = 1_795_822_745 * 1_000_000_000  # some evening; an event a second
+
+
+class MemoryLedger:
+    """What a store keeps, without one."""
+
+    def __init__(self) -> None:
+        self.books = Books()
+        self.entries: list[Entry] = []
+        self.settlements: dict[str, tuple[Posting, ...]] = {}
+        self._heard = 0
+
+    def hear(self, events: Iterable[TableEvent]) -> None:
+        for event in events:
+            self._heard += 1
+            name = event_id(f"test/{self._heard}", 0)
+            self.books, made = post(self.books, event, event_id=name, recall=self.settlements.get)
+            for entry in made:
+                assert sum(posting.amount for posting in entry.postings) == 0
+                assert all(posting.amount for posting in entry.postings)
+            self.entries += made
+            self.settlements |= {entry.ref: entry.postings for entry in made}
+
+    def total(self, *accounts: str) -> int:
+        return sum(
+            posting.amount
+            for entry in self.entries
+            for posting in entry.postings
+            if posting.account in accounts
+        )
+
+    def by_seat(self, *accounts: str) -> Counter[int]:
+        seats: Counter[int] = Counter()
+        for entry in self.entries:
+            for posting in entry.postings:
+                if posting.account in accounts:
+                    seats[posting.seat] += posting.amount
+        return Counter({seat: amount for seat, amount in seats.items() if amount})
+
+
+def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
+    """Play a game with everything in it into a log; what was played."""
+    rng, game = random.Random(seed), Game(BOOKS[book](), seed)
+    for _ in range(coups):
+        game.play(random_coup(rng))
+    write_log(path, game.world.log)
+    return game.world.log
+
+
+def write_log(path: Path, events: Sequence[TableEvent], *, every_s: int = 1) -> None:
+    """A real log of these events, one every so many seconds."""
+    with EventLog.open(path, STREAM) as log:
+        for first in range(0, len(events), _COMMIT):
+            chosen = enumerate(events[first:][:_COMMIT], first + 1)
+            made = [_pending(position, event, every_s) for position, event in chosen]
+            log.append(log.position, made, None)
+
+
+def _pending(position: int, event: TableEvent, every_s: int) -> Pending:
+    stored = encode_envelope(
+        event,
+        index=0,
+        stream=STREAM,
+        position=position,
+        at=rfc3339(_BEGIN_NS + position * every_s * 1_000_000_000),
+        actor="shoe",
+        cause=f"j1/{position}",
+        correlation="",
+    )
+    return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
+
+
+def facts_of(path: Path) -> list[Fact]:
+    """The log's events as the ledger takes them."""
+    with reading_log(path) as reader:
+        return [fact_of_stored(each.stored, each.hash) for each in reader.read()]
+
+
+def messages_of(path: Path) -> dict[int, bytes]:
+    """The log's events as they are published, by position."""
+    with reading_log(path) as reader:
+        return {each.position: public_bytes(each) for each in reader.read()}
+
+
+def held_against(url: str, log: Path) -> Reconciled:
+    """What a reconciliation finds."""
+    with reading(parse_ledger_url(url)) as ledger, reading_log(log) as reader:
+        return reconcile(reader, ledger)
+
+
+def agrees(url: str, log: Path) -> Reconciled:
+    """The ledger is the log, to the unit."""
+    with reading(parse_ledger_url(url)) as ledger:
+        assert ledger.unbalanced() == []
+    found = held_against(url, log)
+    assert found.agrees, found
+    return found
+
+
+def accounts_of(url: str) -> dict[str, int]:
+    """What stands on each account, of those that are not even."""
+    with reading(parse_ledger_url(url)) as ledger:
+        found = ledger.balances(Filter())
+    return {name: amount for each in found for name, amount in each.accounts.items() if amount}

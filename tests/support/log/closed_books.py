@@ -1,0 +1,135 @@
+"""Logs of whole games whose books were closed at each shoe's end, by the table's own shell."""
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structlog.testing import capture_logs
+
+from events.commands.play import EndShoe
+from events.log.store import EventLog
+from events.mqtt.topics import Topics
+from events.types.envelope import decode_data, decode_envelope
+from events.types.snapshot_anchor import BooksClosed
+from table_core.rules.rulebook import Rulebook
+from table_core.service.snapshot_anchor import Opened, open_books
+from table_core.service.table_writer import Table, no_probe
+from table_core.state.table import TableState
+from tests.support.log.logs import NAME, keep
+from tests.support.table.money_game import Game, random_coup
+
+__all__ = [
+    "ORIGIN",
+    "TOPICS",
+    "Closed",
+    "StoppedClock",
+    "books_of",
+    "closed",
+    "newest_books",
+    "opened",
+    "table_on",
+]
+
+ORIGIN = "site/t1"
+TOPICS = Topics("site", "t1")
+ROLES: Mapping[str, frozenset[str]] = {
+    "dealer": frozenset({"dealer"}),
+    "wagers": frozenset({"wagers"}),
+}
+
+
+class StoppedClock:
+    """The same moment for ever."""
+
+    def utc_ns(self) -> int:
+        return 1_795_815_607_123_456_789
+
+    def mono_us(self) -> int:
+        return 1_000
+
+
+class Closed(NamedTuple):
+    """A log, and what the table that made it knew.
+
+    Args:
+        path: of the log; its snapshot lies beside it.
+        state: after the newest event.
+        at_books: position of each `books_closed`, and the state just before it.
+        rulebook: that was played by.
+    """
+
+    path: Path
+    state: TableState
+    at_books: dict[int, TableState]
+    rulebook: Rulebook
+
+
+def table_on(log: EventLog, rulebook: Rulebook, probe: Callable[[str], None] = no_probe) -> Table:
+    """The table's shell on a log."""
+    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, probe=probe)
+
+
+def closed(
+    folder: Path, rulebook: Rulebook, seed: int, *, shoes: int = 2, coups: int = 3
+) -> Closed:
+    """Play so many shoes of so many coups, and some coups more of another shoe."""
+    rng, game, at_books = random.Random(seed), Game(rulebook, seed), {}
+    path = folder / NAME
+    with EventLog.open(path, ORIGIN) as log:
+        heard = 0
+        for shoe in range(shoes + 1):
+            for _ in range(coups):
+                game.play(random_coup(rng))
+            if shoe < shoes:
+                _end(game)
+            keep(log, game.world.log[heard:])
+            heard = len(game.world.log)
+            if shoe < shoes:
+                table_on(log, rulebook).close_books()
+                at_books[log.position] = game.world.state
+                game.world.take(_newest(log))
+                heard = len(game.world.log)
+    return Closed(path, game.world.state, at_books, rulebook)
+
+
+def _end(game: Game) -> None:
+    if not game.table.over:
+        game.world.must(EndShoe(transaction=game.t(), reason="the test's shoes are short"))
+
+
+def _newest(log: EventLog) -> list[BooksClosed]:
+    (stored,) = log.read(log.position)
+    event = decode_data(decode_envelope(stored.stored))
+    assert isinstance(event, BooksClosed)
+    return [event]
+
+
+def newest_books(made: Closed) -> int:
+    return max(made.at_books)
+
+
+def books_of(path: Path, position: int) -> BooksClosed:
+    with EventLog.open(path, ORIGIN) as log:
+        (stored,) = log.read(position, 1)
+    event = decode_data(decode_envelope(stored.stored))
+    assert isinstance(event, BooksClosed)
+    return event
+
+
+def opened(made: Closed) -> tuple[Opened, list[str], int]:
+    """What opening finds, the names of what it logged, and how many events it folded."""
+    with EventLog.open(made.path, ORIGIN) as log, capture_logs() as logs:
+        folded = 0
+
+        class Counting:
+            path, origin, checked_from = log.path, log.origin, log.checked_from
+
+            def read(self, start: int = 1, limit: int | None = None) -> Any:
+                nonlocal folded
+                found = list(log.read(start, limit))
+                folded += len(found) if limit is None else 0
+                return iter(found)
+
+        found = open_books(Counting())  # type: ignore[arg-type]  # a log that counts what is read
+    return found, [entry["event"] for entry in logs], folded

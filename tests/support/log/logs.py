@@ -1,0 +1,139 @@
+"""Logs to test on: events to append, files as a killed writer leaves them, and a forger's tools."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from events.log.schema import SCHEMA
+from events.log.store import EventLog, Pending
+from events.proof.chain import next_hash, origin_hash
+from events.types.envelope import encode_envelope
+from events.types.table import AlarmRaised, BettingClosed, TableEvent
+
+ORIGIN = "sydney/t1"
+AT = "2026-11-27T21:40:07.123456789Z"
+NAME = "table.sqlite"
+
+
+def pending(
+    position: int,
+    event: TableEvent | None = None,
+    *,
+    cause: str = "shoe/1",
+    index: int = 0,
+    stream: str = ORIGIN,
+) -> Pending:
+    """An event for `position`; of one type or another where none is given."""
+    actor, _, _ = cause.partition("/")
+    if event is None and position % 2:
+        event = BettingClosed(coup="20261127-01/1", by="dealer")
+    elif event is None:
+        event = AlarmRaised(alarm="shoe_link", text="die Tür ist auf: ♠", coup="20261127-01/1")
+    stored = encode_envelope(
+        event,
+        index=index,
+        stream=stream,
+        position=position,
+        at=AT,
+        actor=actor,
+        cause=cause,
+        correlation="20261127-01/1",
+    )
+    return Pending(event.TYPE, event.VERSION, AT, stored)
+
+
+def grow(log: EventLog, count: int, transaction: str | None = None) -> None:
+    """Append `count` events in one commit."""
+    first = log.position + 1
+    cause = transaction or "shoe/1"
+    entries = [pending(first + i, cause=cause, index=i) for i in range(count)]
+    request = None if transaction is None else (transaction, b'{"transaction":"x"}')
+    log.append(log.position, entries, request)
+
+
+def made(folder: Path, events: int = 6) -> Path:
+    """A closed log in `folder`, with a request for every two events and a cursor at its end."""
+    path = folder / NAME
+    with EventLog.open(path, ORIGIN) as log:
+        for number in range(events // 2):
+            grow(log, 2, f"anna/t-{number}")
+        log.move_cursor("cage", log.position)
+    return path
+
+
+def killed(folder: Path, events: int = 6) -> Path:
+    """A log as SIGKILL leaves it: everything in the WAL, next to nothing in the main file."""
+    alive = folder / "alive"
+    dead = folder / "dead"
+    dead.mkdir()
+    with EventLog.open(alive / NAME, ORIGIN) as log:
+        for number in range(events // 2):
+            grow(log, 2, f"anna/t-{number}")
+        log.move_cursor("cage", log.position)
+        for name in (NAME, f"{NAME}-wal", f"{NAME}.lock"):
+            shutil.copyfile(alive / name, dead / name)
+    assert (dead / f"{NAME}-wal").stat().st_size > 0
+    return dead / NAME
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below `folder` and what is in it."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"<folder>"
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@contextmanager
+def forging(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that may do anything: triggers are gone, and are there again afterwards."""
+    triggers = {name: sql for name, sql in SCHEMA.items() if sql.startswith("CREATE TRIGGER")}
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for name in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        yield db
+        for sql in triggers.values():
+            db.execute(sql)
+
+
+def rehash(db: sqlite3.Connection, origin: str = ORIGIN) -> None:
+    """Make the chain anew over whatever is stored, as a thorough forger would."""
+    head = origin_hash(origin)
+    for position, stored in db.execute(
+        "SELECT position, bytes FROM event ORDER BY position"
+    ).fetchall():
+        head = next_hash(head, stored)
+        db.execute("UPDATE event SET hash = ? WHERE position = ?", (head, position))
+
+
+def replace_stored(path: Path, position: int, stored: bytes) -> None:
+    """Put other bytes at `position`, with the chain made anew."""
+    with forging(path) as db:
+        db.execute("UPDATE event SET bytes = ? WHERE position = ?", (stored, position))
+        rehash(db)
+
+
+def keep(log: EventLog, events: Sequence[TableEvent]) -> None:
+    """Append what a table without a log has made, in one commit."""
+    first = log.position + 1
+    entries = []
+    for position, event in enumerate(events, start=first):
+        stored = encode_envelope(
+            event,
+            index=position - first,
+            stream=log.origin,
+            position=position,
+            at=AT,
+            actor="shoe",
+            cause=f"j/{first}",
+            correlation=str(getattr(event, "coup", None) or ""),
+        )
+        entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
+    log.append(log.position, entries)
+
+
+def keep_alarms(log: EventLog, count: int) -> None:
+    """Append so many events that follow from any others: an alarm is raised, again and again."""
+    keep(log, [AlarmRaised(alarm=f"a{number % 5}", text="test") for number in range(count)])

@@ -1,0 +1,169 @@
+"""Tables' logs that grow while their uplinks run, and what the hub then holds of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext, api
+from nats.js.errors import Error as JetStreamError
+
+from events.clock import SystemClock
+from events.errors import BusError
+from events.log.reader import reading
+from events.log.store import EventLog
+from events.proof.checkpoint import Checkpoint, signed_checkpoint
+from events.proof.merkle import leaf_hash, root_of
+from events.proof.note import SigningKey
+from events.types.table import AlarmRaised
+from property.hub.connection import HubSettings, connect
+from property.hub.subjects import EVENTS, split_origin, stored_subject
+from property.uplink.service import Feed, UplinkLog, feeds_of, run_uplink
+from tests.support.log.logs import pending
+from tests.support.property.nats_hub import Hub
+
+__all__ = ["Rows", "TableLogs", "feeding", "held_rows", "keeper", "log_rows", "until_held"]
+
+Rows = list[tuple[int, bytes, bytes]]
+_FETCH: Final = 500
+# Elections, a node that catches up, and a busy machine.
+_PATIENCE_S: Final = 45.0
+
+
+class TableLogs:
+    """A log for each table, open for writing. A `with` block closes them."""
+
+    def __init__(self, folder: Path, origins: Iterable[str]) -> None:
+        self.paths = {each: folder / each.replace("/", "-") / "table.sqlite" for each in origins}
+        self._logs: dict[str, EventLog] = {}
+
+    def __enter__(self) -> Self:
+        for origin, path in self.paths.items():
+            self._logs[origin] = EventLog.open(path, origin)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._logs.values():
+            each.close()
+
+    def grow(self, origin: str, count: int = 1, text: str | None = None) -> int:
+        """Append events in one commit; returns the newest position."""
+        log = self._logs[origin]
+        first = log.position + 1
+        event = None if text is None else AlarmRaised(alarm="shoe_link", text=text)
+        # The same causes at every table: their events have the same ids.
+        entries = [
+            pending(first + i, event, cause=f"shoe/{first}", index=i, stream=origin)
+            for i in range(count)
+        ]
+        log.append(log.position, entries)
+        return log.position
+
+    def position(self, origin: str) -> int:
+        """A log's newest."""
+        return self._logs[origin].position
+
+    def sign(self, origin: str, key: SigningKey) -> bytes:
+        """Sign the log as it stands, as the table does; returns the checkpoint."""
+        log = self._logs[origin]
+        root = root_of(leaf_hash(stored) for _, stored, _ in log_rows(self.paths[origin]))
+        note = signed_checkpoint(Checkpoint(origin, log.position, root), [key])
+        log.keep_checkpoint(note)
+        return note
+
+    def reopen(
+        self, origin: str, meanwhile: Callable[[Path], object], *, again: bool = True
+    ) -> None:
+        """Close a log, do something to its file, and open it again."""
+        self._logs.pop(origin).close()
+        meanwhile(self.paths[origin])
+        if again:
+            self._logs[origin] = EventLog.open(self.paths[origin], origin)
+
+
+def log_rows(path: Path) -> Rows:
+    """What a log holds."""
+    with reading(path) as log:
+        return list(log.bare())
+
+
+@asynccontextmanager
+async def keeper(hub: Hub) -> AsyncIterator[JetStreamContext]:
+    """JetStream as the hub's keeper has it, at any node that answers."""
+    connection = None
+    for attempt in range(len(hub.nodes) * 2):
+        try:
+            connection = await connect(hub.settings("keeper"), attempt)
+            break
+        except BusError:
+            await asyncio.sleep(0.05)
+    assert connection is not None, "no node lets the keeper in"
+    try:
+        yield JetStreamContext(connection, timeout=5)
+    finally:
+        await connection.close()
+
+
+async def held_rows(hub: Hub, origin: str) -> Rows:
+    """What the hub holds of a table, in the stream's order."""
+    subject = stored_subject(*split_origin(origin))
+    async with keeper(hub) as js:
+        config = api.ConsumerConfig(ack_policy=api.AckPolicy.NONE, inactive_threshold=10)
+        taking = await js.pull_subscribe(subject, stream=EVENTS, config=config)
+        left = (await taking.consumer_info()).num_pending or 0
+        rows: Rows = []
+        while len(rows) < left:
+            for each in await taking.fetch(min(_FETCH, left - len(rows)), timeout=5):
+                headers = each.headers or {}
+                digest = bytes.fromhex(headers.get("Bac-Hash", ""))
+                rows.append((int(headers.get("Bac-Position", "0")), each.data, digest))
+        return rows
+
+
+async def until_held(hub: Hub, origin: str, path: Path, upto: int | None = None) -> None:
+    """Wait until the hub holds a log, byte for byte and hash by hash, and nothing else.
+
+    Args:
+        hub: the hub.
+        origin: the table.
+        path: its log.
+        upto: a position that suffices, where the log goes on.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _PATIENCE_S
+    held: Rows = []
+    trouble = ""
+    while loop.time() < deadline:
+        try:
+            held = await held_rows(hub, origin)
+        except (NatsError, JetStreamError, TimeoutError, OSError) as error:
+            trouble = repr(error)
+        else:
+            own = log_rows(path)
+            if held == own or (upto is not None and len(held) >= upto and held == own[: len(held)]):
+                return
+        await asyncio.sleep(0.1)
+    own = log_rows(path)
+    first = next((n for n, (a, b) in enumerate(zip(held, own, strict=False)) if a != b), None)
+    raise AssertionError(
+        f"{origin}: the hub holds {len(held)}, the log {len(own)}; "
+        f"first difference {first}; {trouble}"
+    )
+
+
+@asynccontextmanager
+async def feeding(
+    logs: TableLogs, settings: Iterable[HubSettings]
+) -> AsyncIterator[dict[str, Feed]]:
+    """Uplinks of tables in this process, by table; ended at the end."""
+    tables = [UplinkLog(path=logs.paths[each.who], hub=each) for each in settings]
+    feeds = feeds_of(tables, SystemClock())
+    stop = asyncio.Event()
+    running = asyncio.create_task(run_uplink(feeds, stop))
+    try:
+        yield {each.state.origin: each for each in feeds}
+    finally:
+        stop.set()
+        await running

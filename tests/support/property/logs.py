@@ -1,0 +1,157 @@
+"""Tables' logs for the property: games played by the core, written as logs of their own origins."""
+
+import asyncio
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psycopg
+
+from events.clock import rfc3339
+from events.log.reader import reading
+from events.log.store import EventLog, Pending
+from events.types.envelope import Entry, decode_entry, decode_envelope, encode_envelope
+from events.types.table import TableEvent
+from property.archive.database import connected, migrate
+from property.archive.store import Archive
+from property.hub.replicated_event import Carried, Head
+from tests.support.table.money_game import BOOKS, Game, Played, random_coup
+
+__all__ = [
+    "BEGIN_S",
+    "archived",
+    "carried_in",
+    "dealt",
+    "differences",
+    "entries_in",
+    "into_archive",
+    "played",
+    "write_log",
+]
+
+BEGIN_S: Final = 1_795_822_745  # some evening
+_COMMIT: Final = 500
+
+
+def played(seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
+    """A game with everything in it, corrections among it.
+
+    Args:
+        seed: of the cards and of what people do.
+        coups: how many.
+        book: by which rulebook.
+    """
+    rng, game = random.Random(seed), Game(BOOKS[book](), seed)
+    for _ in range(coups):
+        game.play(random_coup(rng))
+    return game.world.log
+
+
+def dealt(seed: int, coups: int) -> list[TableEvent]:
+    """A game in which every coup is dealt and settled as it comes, and nobody wagers."""
+    game = Game(BOOKS["per_shoe"](), seed)
+    for _ in range(coups):
+        game.play(Played([], [], closed_by_card=False, end="settled", owing=""))
+    return game.world.log
+
+
+def write_log(
+    path: Path,
+    origin: str,
+    events: Sequence[TableEvent],
+    *,
+    begin_s: int = BEGIN_S,
+    every_s: int = 1,
+) -> None:
+    """A log of these events, one every so many seconds; what is there already goes on."""
+    with EventLog.open(path, origin) as log:
+        for first in range(0, len(events), _COMMIT):
+            base = log.position
+            made = [
+                _pending(origin, base + number, event, begin_s + (base + number) * every_s)
+                for number, event in enumerate(events[first:][:_COMMIT], 1)
+            ]
+            log.append(base, made, None)
+
+
+def _pending(origin: str, position: int, event: TableEvent, at_s: int) -> Pending:
+    stored = encode_envelope(
+        event,
+        index=0,
+        stream=origin,
+        position=position,
+        at=rfc3339(at_s * 1_000_000_000),
+        actor="shoe",
+        cause=f"j1/{position}",
+        correlation=str(getattr(event, "coup", None) or ""),
+    )
+    return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
+
+
+def carried_in(path: Path) -> list[Carried]:
+    """What an uplink says of a log."""
+    with reading(path) as log:
+        return [
+            Carried(log.origin, position, stored, head) for position, stored, head in log.bare()
+        ]
+
+
+def entries_in(path: Path) -> list[Entry]:
+    """A log's events, read."""
+    return [decode_entry(each.stored) for each in carried_in(path)]
+
+
+def into_archive(url: str, *logs: Path) -> None:
+    """Make an archive and store logs in it, without a hub."""
+
+    async def store() -> None:
+        connection = await connected(url)
+        try:
+            archive = Archive(url, connection)
+            for log in logs:
+                intake, _ = await archive.keep({}, carried_in(log), ())
+                assert not intake.faults
+        finally:
+            await connection.close()
+
+    migrate(url)
+    asyncio.run(store())
+
+
+class _Stored(NamedTuple):
+    position: int
+    stored: bytes
+    hash: bytes
+
+
+def archived(url: str, origin: str) -> tuple[Head, list[_Stored]]:
+    """A table's head and events in the archive."""
+    key = origin.split("/")
+    with psycopg.connect(url) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # of one moment
+        head = connection.execute(
+            'SELECT position, hash FROM property.head WHERE site = %s AND "table" = %s', key
+        ).fetchone()
+        rows = connection.execute(
+            'SELECT position, bytes, hash FROM property.event WHERE site = %s AND "table" = %s '
+            "ORDER BY position",
+            key,
+        ).fetchall()
+    found = Head(*head) if head else Head.beginning(origin)
+    return found, [_Stored(*row) for row in rows]
+
+
+def differences(url: str, logs: Iterable[Path]) -> list[str]:
+    """Where the archive is not the union of the logs: byte by byte, hash by hash, head by head."""
+    found = []
+    for path in logs:
+        wanted = carried_in(path)
+        origin = wanted[0].origin
+        head, rows = archived(url, origin)
+        if head != wanted[-1].head:
+            found.append(f"{origin}: head {head.position}, the log's {wanted[-1].position}")
+        ours = [(each.position, each.stored, each.hash) for each in wanted]
+        if rows != ours:
+            found.append(f"{origin}: {len(rows)} events, the log has {len(ours)}")
+    return found

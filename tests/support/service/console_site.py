@@ -1,0 +1,109 @@
+"""The screens' web application by itself: its clock, its people, a table that answers at once."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx
+from argon2 import PasswordHasher
+
+from displays.app import make_app
+from displays.auth.accounts import Account, Accounts, save_accounts
+from displays.consoles.request_client import Desk
+from displays.live import Live
+from events.mqtt.topics import Topics
+from tests.support.table.evidence import HandClock
+
+__all__ = [
+    "HERE",
+    "IDLE_S",
+    "PASSWORD",
+    "PEOPLE",
+    "Site",
+    "form_token",
+    "hashed",
+    "log_in",
+    "secret_of",
+]
+
+PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
+PEOPLE: Final = {"dora": "dealer", "sam": "supervisor", "tec": "technician"}
+NAMES: Final = ("b7.casino.example",)
+IDLE_S: Final = 600
+HERE: Final = "http://127.0.0.1"
+
+
+def hashed(password: str) -> str:
+    """A cheap hash: what is tested is not how long it takes."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(password)
+
+
+SECRET: Final = hashed(PASSWORD)
+
+
+class Site:
+    """The application, its clock, and a table that answers at once."""
+
+    def __init__(self, folder: Path, *, secure: bool = False, consoles: bool = True) -> None:
+        self.clock = HandClock()
+        self.users = folder / "users.toml"
+        save_accounts(
+            self.users,
+            {name: Account(password=SECRET, roles=(role,)) for name, role in PEOPLE.items()},
+        )
+        self.sent: list[tuple[str, dict[str, object]]] = []
+        self.answers = True
+        self.desk = Desk(Topics("site", "t1"), self._post)
+        self.live = Live(self.clock)
+        self.app = make_app(
+            self.live,
+            self.clock,
+            accounts=Accounts(self.users) if consoles else None,
+            desk=self.desk,
+            secure=secure,
+            idle_s=IDLE_S,
+            names=NAMES,
+        )
+
+    def _post(self, topic: str, payload: bytes) -> bool:
+        body = json.loads(payload)
+        self.sent.append((topic, body))
+        answer = {"transaction": body["transaction"], "result": "accepted", "position": 7}
+        if self.answers:
+            # The bus answers a moment later, from the loop.
+            asyncio.get_running_loop().call_soon(self.desk.heard, json.dumps(answer).encode())
+        return self.answers
+
+    @asynccontextmanager
+    async def browser(self, at: str = "127.0.0.1") -> AsyncIterator[httpx.AsyncClient]:
+        """Somebody's, at that address."""
+        transport = httpx.ASGITransport(app=self.app, client=(at, 50_000))
+        async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
+            yield client
+
+
+async def form_token(client: httpx.AsyncClient) -> str:
+    """What a login form must bring."""
+    page = await client.get("/login")
+    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    assert found
+    return found[1]
+
+
+async def log_in(
+    client: httpx.AsyncClient, name: str, password: str = PASSWORD, **headers: str
+) -> httpx.Response:
+    """As a person does; what `/login` answered."""
+    form = {"user": name, "password": password, "csrf": await form_token(client)}
+    return await client.post("/login", data=form, headers=headers)
+
+
+async def secret_of(client: httpx.AsyncClient, path: str = "/dealer") -> str:
+    """What a page's commands must bring."""
+    found = re.search(r'name="csrf" content="([^"]+)"', (await client.get(path)).text)
+    assert found
+    return found[1]

@@ -1,0 +1,334 @@
+"""A whole table of processes that are killed at moments a seed draws, and what they leave behind.
+
+Broker, driver, core, screens and cage are processes of their own, with SIGKILL for each. The moment
+is a number of frames that the shoe has put on its line, and a moment more: so that a kill falls as
+well into what follows a card as between two of its copies.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Final
+
+from baccarat.config.table import load_config
+from baccarat.local_brokers.nats import EmbeddedBroker
+from baccarat.processes.children import Child
+from baccarat.services.registry import service_command
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.reading import reading as reading_ledger
+from events.errors import InputError, LedgerError
+from events.log.reader import reading as reading_log
+from events.proof.keys import make_signing_key
+from simulators.device.profiles import simulated_form
+from simulators.device.pty_port import Pace, PtyPort
+from simulators.device.reports import Disclosure
+from simulators.faults.plan import FaultPlan
+from simulators.people.crew import Croupier, Game, PlayedCoup
+from simulators.shoe.dealing import DealingShoe
+from simulators.shoe.player import ShoeSimulator
+from table_core.rulebooks.shipped import load_rulebook
+from tests.support.cage.cage_game import acknowledged, newest_settlement
+from tests.support.machine.ports import free_port
+from tests.support.machine.processes import ROOT, environment
+
+__all__ = ["KilledTable", "play_and_kill"]
+
+_CONFIG: Final = """\
+site = "site"
+table = "t1"
+rulebook = "{rulebook}"
+
+[shoe]
+url = "pty:{link}*"
+profile = "{profile}"
+
+[bus]
+port = {port}
+
+[data]
+new_file = "shoe"
+
+[checkpoints]
+key = "table.key"
+
+[displays]
+port = {page}
+
+[cage]
+"""
+_SERVICES: Final = ("shoe", "table", "displays", "cage")
+# A card lost costs a person's look, and so time: the driver and the core carry what matters most.
+_VICTIMS: Final = (
+    ("shoe",),
+    ("table",),
+    ("table",),
+    ("cage",),
+    ("displays",),
+    ("broker",),
+    ("broker wiped",),
+    ("shoe", "table"),
+    ("table", "cage"),
+    ("shoe", "table", "displays", "cage", "broker wiped"),
+)
+_FRAMES_MOST: Final = 400  # between two kills; a coup has some thirty
+_FRAME_S: Final = 0.01  # a frame takes longer than this on a serial line
+# Behind the frame, at the most; a settlement is out before the end of it.
+_LATER_S: Final = (0.0, 0.0, 0.04)
+_AWAY_S: Final = (0.0, 0.0, 0.0, 0.1, 0.6)
+_AGAIN: Final = 0.15  # of the killed are killed once more while they start
+_STARTING_S: Final = 0.8
+_PATIENCE_S: Final = 0.8  # of people, for what they see on the table
+_AFTER: Final = 5  # coups in peace when the killing is over
+_AT_REST_S: Final = 120.0  # far above what it takes
+_LOOK_S: Final = 0.1
+
+
+@dataclass
+class KilledTable:
+    """A game that is over, all processes stopped in order.
+
+    Args:
+        folder: with all that they kept.
+        rulebook: that was played.
+        log: the table's.
+        ledger: the cage's.
+        public: the public key's line.
+        played: every coup as it fell.
+        killed: how often, by name.
+        seconds: that the killing took.
+    """
+
+    folder: Path
+    rulebook: str
+    log: Path
+    ledger: Path
+    public: str
+    played: list[PlayedCoup] = field(default_factory=list)
+    killed: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+
+class _CountedPort(PtyPort):
+    """Counts what the shoe puts on its line, and holds it for a moment where somebody waits."""
+
+    def __init__(self, link: Path) -> None:
+        super().__init__(link)
+        self.over = False
+        self._left = 0
+        self._reached = asyncio.Event()
+
+    async def write(self, data: bytes, *, pace: Pace | None = None) -> int:
+        at = await super().write(data, pace=pace)
+        self._left -= 1
+        if self._left == 0:
+            self._reached.set()
+            await asyncio.sleep(_FRAME_S)
+        return at
+
+    async def after(self, frames: int) -> None:
+        """Wait for so many more of them, or for the end of the game."""
+        self._left = frames
+        self._reached.clear()
+        if not self.over:
+            await self._reached.wait()
+
+    def end(self) -> None:
+        """Nobody waits any more."""
+        self.over = True
+        self._reached.set()
+
+
+class _Processes:
+    """The broker and the services."""
+
+    def __init__(self, folder: Path, config: Path, broker: EmbeddedBroker) -> None:
+        self._folder, self._config, self._broker = folder, config, broker
+        self._children: dict[str, Child] = {}
+
+    def start(self, names: Sequence[str] = _SERVICES) -> None:
+        for name in names:
+            if name.startswith("broker"):
+                self._broker.restart(wipe=name == "broker wiped")
+                continue
+            self._children[name] = Child.start(
+                service_command(self._config, name),
+                name=name,
+                output=self._folder / f"{name}.log",
+                env=environment(),
+                cwd=ROOT,
+            )
+
+    def kill(self, names: Sequence[str]) -> None:
+        self.none_has_ended()
+        for name in names:
+            if name.startswith("broker"):
+                self._broker.kill()
+            else:
+                self._children[name].kill()
+
+    def none_has_ended(self) -> None:
+        """A service that ends by itself has refused something, and should not."""
+        ended = {name: child.code for name, child in self._children.items()}
+        assert not any(code is not None for code in ended.values()), (ended, self._folder)
+
+    def stop(self) -> None:
+        for child in self._children.values():
+            child.stop()
+
+
+async def play_and_kill(
+    folder: Path,
+    *,
+    seed: int,
+    seconds: float,
+    rulebook: str,
+    profile: str,
+    disclosure: Disclosure,
+) -> KilledTable:
+    """Play and kill for so long, then a few coups in peace, until everybody has read everything.
+
+    Args:
+        folder: an empty one.
+        seed: of cards, wagers, victims and moments.
+        seconds: of killing.
+        rulebook: its id.
+        profile: the shoe's.
+        disclosure: when it tells the faces.
+    """
+    rng = random.Random(f"{seed}/kills")
+    link = folder / "line" / "shoe"
+    public = make_signing_key(folder / "table.key", "site/t1").verifier
+    with EmbeddedBroker.start(folder / "broker") as broker:
+        config, page = folder / "table.toml", free_port()
+        config.write_text(
+            _CONFIG.format(
+                rulebook=rulebook, link=link, profile=profile, port=broker.port, page=page
+            )
+        )
+        loaded = load_config(config)
+        game = KilledTable(folder, rulebook, loaded.log_path, folder / "cage.sqlite", str(public))
+        port = _CountedPort(link)
+        port.plug_in()
+        shoe = ShoeSimulator(
+            port,
+            DealingShoe(seed=seed, disclosure=disclosure, profile=simulated_form(profile)),
+            first_shoe="20261127-01",
+            speed=0,
+        )
+        croupier = Croupier(
+            loaded.bus_settings("croupier"),
+            loaded.topics,
+            shoe,
+            seed=seed,
+            game=Game(
+                rulebook=load_rulebook(rulebook),
+                faults=FaultPlan(seed, ()),  # somebody repairs, and nothing is planned
+                patience_s=_PATIENCE_S,
+            ),
+            speed=0,
+            on_coup=game.played.append,
+        )
+        processes = _Processes(folder, config, broker)
+        processes.start()
+        try:
+            await _play(game, processes, port, shoe, croupier, rng, seconds)
+            await _at_rest(game, processes, page)
+        finally:
+            processes.stop()
+            port.unplug()
+        game.refused = croupier.tally.refused
+    return game
+
+
+async def _play(
+    game: KilledTable,
+    processes: _Processes,
+    port: _CountedPort,
+    shoe: ShoeSimulator,
+    croupier: Croupier,
+    rng: random.Random,
+    seconds: float,
+) -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with asyncio.TaskGroup() as group:
+        beside = [group.create_task(each) for each in (shoe.run(), croupier.run())]
+        killing = group.create_task(_kill(game, processes, port, rng))
+        while loop.time() < began + seconds:
+            await croupier.play(croupier.tally.coups + 1)
+        port.end()
+        await killing
+        game.seconds = round(loop.time() - began, 1)
+        await croupier.play(croupier.tally.coups + _AFTER)
+        for task in beside:
+            task.cancel()
+
+
+async def _kill(
+    game: KilledTable, processes: _Processes, port: _CountedPort, rng: random.Random
+) -> None:
+    due: list[tuple[str, ...]] = []
+    while not port.over:
+        due = due or rng.sample(_VICTIMS, len(_VICTIMS))  # each has its turn
+        victims = due.pop()
+        await port.after(rng.randint(1, _FRAMES_MOST))
+        await asyncio.sleep(rng.uniform(0, rng.choice(_LATER_S)))
+        while True:
+            processes.kill(victims)
+            game.killed.update(victims)
+            await asyncio.sleep(rng.choice(_AWAY_S))
+            processes.start(victims)
+            if rng.random() >= _AGAIN:
+                break
+            await asyncio.sleep(rng.uniform(0, _STARTING_S))
+
+
+async def _at_rest(game: KilledTable, processes: _Processes, page: int) -> None:
+    """The cage has booked and acknowledged all of it, and the screen shows the last coup."""
+    async with asyncio.timeout(_AT_REST_S):
+        for reached in (
+            lambda: _booked(game.ledger) == _end(game.log),
+            lambda: acknowledged(game.log, "cage") >= newest_settlement(game.log),
+            lambda: _shown(page) == _end(game.log),
+        ):
+            await _until(reached, processes)
+
+
+async def _until(reached: Callable[[], bool], processes: _Processes) -> None:
+    while not await asyncio.to_thread(reached):
+        processes.none_has_ended()
+        await asyncio.sleep(_LOOK_S)
+
+
+def _end(log: Path) -> int:
+    with reading_log(log) as read:
+        return read.end
+
+
+def _booked(ledger: Path) -> int:
+    try:
+        with reading_ledger(parse_ledger_url(str(ledger))) as read:
+            place = read.cursor("site/t1")
+    except (InputError, LedgerError):  # it is being made
+        return 0
+    return place[0] if place else 0
+
+
+def _shown(page: int) -> int:
+    """The position of what a browser that opens the scoreboard is told first; 0 for nothing."""
+    connection = HTTPConnection("127.0.0.1", page, timeout=5)
+    try:
+        connection.request("GET", "/events")
+        answer = connection.getresponse()
+        lines = [answer.readline() for _ in range(6)]
+    except (OSError, HTTPException):
+        return 0
+    finally:
+        connection.close()
+    ids = [line[3:].strip() for line in lines if line.startswith(b"id:")]
+    return int(ids[0].partition(b"-")[0]) if ids else 0

@@ -1,0 +1,170 @@
+"""A person's screen: a browser page that notes all that it says, asks for and sends."""
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+
+from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
+from tests.support.service.console_table import PASSWORD, ConsoleTable
+
+__all__ = ["LOST_MS", "Screen", "chromium", "screen"]
+
+LOST_MS: Final = 3_000 + 7_000
+"""What a page may take to say that it has lost its table, and what a starved machine may add.
+`test_scoreboard` holds the three seconds themselves, in three tries."""
+
+_ASK: Final = """async ([name, body]) => {
+  const { ask } = await import("/static/js/action.js");
+  return ask(name, body);
+}"""
+_CHROMIUM: Final = "/usr/bin/chromium"
+# Far above what anything here takes; only a failure waits for so long.
+_PATIENCE_MS: Final = 30_000
+_ASK_AGAIN_S: Final = 0.2
+_TOKEN: Final = re.compile(r'<meta name="csrf" content="([^"]+)">')
+_DESKTOP: Final = {"width": 1920, "height": 1080}
+
+
+class Screen:
+    """A page of people.
+
+    Args:
+        page: the browser's.
+        table: behind it.
+
+    Attributes:
+        said: what the browser's console said as a warning or an error, and what broke.
+        asked: the address of every request.
+        sent: every command that was sent: its name and its body.
+    """
+
+    def __init__(self, page: Page, table: ConsoleTable) -> None:
+        self.page = page
+        self.table = table
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        page.set_default_timeout(_PATIENCE_MS)
+        page.on("request", self._note)
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("console", lambda told: self.said.append(f"{told.type}: {told.text}"))
+
+    def _note(self, request: Request) -> None:
+        self.asked.append(request.url)
+        if "/command/" in request.url:
+            body = json.loads(request.post_data or "{}")
+            self.sent.append((request.url.rpartition("/")[2], body))
+
+    def content(self) -> str:
+        """All that the page has, shown or not; without its token, whose letters are random."""
+        content = self.page.content()
+        for token in _TOKEN.findall(content):
+            content = content.replace(token, "")
+        return content
+
+    def commands(self, name: str) -> list[dict[str, Any]]:
+        """The bodies of one command, as often as they were sent."""
+        return [body for sent, body in self.sent if sent == name]
+
+    def log_in(self, name: str, path: str = "/console") -> None:
+        """As a person, to a page that is live."""
+        self.page.goto(f"{self.table.address}/login")
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Log in").click()
+        self.page.wait_for_url(lambda url: "/login" not in url)
+        if path != "/console":
+            self.page.goto(f"{self.table.address}{path}")
+        expect(self.page.locator("body[data-live=yes]")).to_be_visible()
+
+    def act(self, command: str) -> None:
+        """Press the button of a command, once it can be."""
+        self.page.locator(f"#acts [data-command={command}]:enabled").click()
+
+    def answered(self, command: str, result: str = "accepted") -> None:
+        """Wait until the table's newest answer is this."""
+        newest = self.page.locator("#said li").first
+        expect(newest).to_have_attribute("data-command", command)
+        expect(newest).to_have_attribute("data-result", result)
+
+    def phase(self, phase: str) -> None:
+        """Wait until the coup stands so."""
+        expect(self.page.locator("#phase")).to_have_attribute("data-phase", phase)
+
+    def ask(self, command: str, **fields: Any) -> None:
+        """Have it done without a button: what a test only needs and is not about."""
+        body = {"transaction": secrets.token_hex(16), **fields}
+        answer = self.page.evaluate(_ASK, [command, body])
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while answer.get("code") == "catching_up" and time.monotonic() < deadline:
+            time.sleep(_ASK_AGAIN_S)  # as a page does: the table reads what the shoe said
+            answer = self.page.evaluate(_ASK, [command, body])
+        # An answer that came late was asked for again, by the same transaction.
+        assert answer["result"] in {"accepted", "exists"}, answer
+
+    def fill(self, **fields: str) -> None:
+        """The open dialog's fields."""
+        for name, value in fields.items():
+            field = self.page.locator(f"dialog [name={name}]")
+            if field.evaluate("field => field.tagName") == "SELECT":
+                field.select_option(value)
+            else:
+                field.fill(value)
+
+    def face(self, face: str) -> None:
+        """Choose a face on the open dialog's pad."""
+        self.page.locator(f"dialog .pad [data-face='{face}']").click()
+
+    def go(self, command: str) -> None:
+        """Press the open dialog's last button, and have it done."""
+        self.page.locator("dialog .go").click()
+        self.answered(command)
+        expect(self.page.locator("dialog")).to_have_count(0)
+
+    def shoe_is_loaded(self) -> None:
+        """The shoe powers up, is loaded by hand, and says its burn."""
+        self.table.say("S")
+        self.act("load_shoe")
+        self.go("load_shoe")
+        self.table.say("D first 2C:1, D burn JD:1, D burn 2C:0")
+        until_blocking(lambda: self.table.events("burn_recorded"), "the burn is recorded")
+
+    def is_clean(self) -> None:
+        """Nothing was said by the browser, and nothing left the machine."""
+        assert self.said == []
+        assert [url for url in self.asked if not url.startswith(self.table.address)] == []
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser."""
+    expect.set_options(timeout=_PATIENCE_MS)
+    with sync_playwright() as playwright:
+        # The suite may run as root, whom Chromium's sandbox refuses.
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def screen(browser: Browser, table: ConsoleTable, **options: Any) -> Iterator[Screen]:
+    """A screen of its own, with nobody's cookies.
+
+    Args:
+        browser: where it opens.
+        table: what it shows.
+        options: of the browser's context.
+    """
+    context = browser.new_context(**({"viewport": _DESKTOP, "locale": "en-AU"} | options))
+    try:
+        yield Screen(context.new_page(), table)
+    finally:
+        context.close()

@@ -1,0 +1,127 @@
+"""A whole table over TLS, its services as processes, each by a login of its own."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from baccarat.processes.children import Child
+from baccarat.services.registry import service_command
+from tests.support.brokers.tls_broker import CONFIG, Login, SecuredBroker
+from tests.support.machine.waiting import until_blocking
+from tests.support.shoe.shoe_bytes import frames
+from tests.support.shoe.shoe_line import ShoePort
+
+__all__ = ["ROOT", "SecuredTable", "secured_table"]
+
+ROOT: Final = "bac/v1/harbour/b7"
+_ASK_AGAIN_S: Final = 2.0
+_WHOLE: Final = """\
+{table}
+[limits]
+table_maximum = 20000
+[bus]
+port = {port}
+ca = "pki/ca.pem"
+cert = "pki/b7-core.pem"
+key = "pki/b7-core.key"
+username = "b7-core"
+password_file = "broker/secrets/b7-core"
+"""
+_SHOE: Final = """\
+url = "{url}"
+username = "b7-shoe"
+password_file = "broker/secrets/b7-shoe"
+"""
+
+
+class SecuredTable:
+    """The table under attack, and those who use it."""
+
+    def __init__(self, broker: SecuredBroker, port: ShoePort, folder: Path) -> None:
+        self.broker, self.shoe, self.folder = broker, port, folder
+        whole = _WHOLE.format(table=CONFIG.format(table="b7"), port=broker.port)
+        self.config = folder / "b7-whole.toml"
+        self.config.write_text(whole.replace('url = "pty:/run/shoe"\n', _SHOE.format(url=port.url)))
+        self.people: dict[str, Login] = {}
+        self._sent = 0
+
+    def ask(self, user: str, command: str, **fields: Any) -> dict[str, Any]:
+        """A command, and the table's answer; not answered by the table, `{}`."""
+        self._sent += 1
+        transaction = fields.pop("transaction", f"t{self._sent}")
+        return self.tell(user, command, {"transaction": transaction, **fields})
+
+    def tell(self, user: str, command: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The same with a body as it is; said again, as a client would, until it is answered.
+
+        The table may not be subscribed yet, and a broker keeps no request for it.
+        """
+        login, before = self.people[user], len(self.people[user].heard)
+        said_at = -_ASK_AGAIN_S
+
+        def answer() -> dict[str, Any] | None:
+            nonlocal said_at
+            if time.monotonic() - said_at >= _ASK_AGAIN_S:
+                said_at = time.monotonic()
+                login.say(f"{ROOT}/request/{user}/{command}", json.dumps(body).encode())
+            answers = (json.loads(p) for t, p in login.heard[before:] if t.endswith(f"/{user}"))
+            return next((a for a in answers if a["transaction"] == body["transaction"]), None)
+
+        until_blocking(answer, f"the table answers {user}'s {command}")
+        found = answer()
+        assert found is not None
+        return found
+
+    def events(self) -> list[str]:
+        """Types in the log."""
+        with closing(sqlite3.connect(self.folder / "table.sqlite")) as log:
+            return [row[0] for row in log.execute("SELECT type FROM event ORDER BY position")]
+
+    def play(self, reports: str, until: str) -> None:
+        """The shoe says; the log then holds one more `until`."""
+        before = self.events().count(until)
+        self.shoe.say(b"".join(frame * 3 for frame in frames(reports)))
+        until_blocking(lambda: self.events().count(until) > before, until)
+
+
+@contextmanager
+def secured_table(broker: SecuredBroker, folder: Path) -> Iterator[SecuredTable]:
+    _retain(broker)
+    port = ShoePort(folder / "shoe")
+    found = SecuredTable(broker, port, folder)
+    with ExitStack() as stack:
+        for service in ("shoe", "table"):
+            command = service_command(found.config, service)
+            log = folder / f"{service}.log"
+            stack.enter_context(Child.start(command, name=service, output=log))
+        for user in ("dealer", "supervisor", "wagers", "display"):
+            login = stack.enter_context(Login(broker, f"b7-{user}"))
+            login.hear(f"{ROOT}/response/{user}")
+            found.people[user] = login
+        witness = stack.enter_context(Login(broker, "b7-witness"))
+        witness.hear(f"{ROOT}/#")
+        found.people["witness"] = witness
+        found.people["stranger"] = stack.enter_context(Login(broker, "b8-supervisor"))
+        until_blocking(lambda: "up" in _states(witness) or "open" in _states(witness), "the shoe")
+        # It says its state when it hears requests: who asks only once is answered from here on.
+        until_blocking(lambda: any(t == f"{ROOT}/state" for t, _ in witness.heard), "the table")
+        yield found
+    port.unplug()
+
+
+def _states(witness: Login) -> set[str]:
+    found = (json.loads(p) for t, p in witness.heard if t == f"{ROOT}/link/shoe")
+    return {each["state"] for each in found}
+
+
+def _retain(broker: SecuredBroker) -> None:
+    """What lies at a broker when the table comes is no request of anybody's."""
+    body = {"transaction": "kept", "shoe": "20261128-77"}
+    with Login(broker, "b7-supervisor") as login:
+        topic = f"{ROOT}/request/supervisor/load_shoe"
+        login.say(topic, json.dumps(body).encode(), retain=True)
+        until_blocking(lambda: login.said, "it is retained")

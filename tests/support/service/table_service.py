@@ -1,0 +1,224 @@
+"""The table's service under test, and everybody else at the table in one bus client."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from events.clock import SystemClock
+from events.commands.play import (
+    Answer,
+    CloseBetting,
+    Command,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    WagerRequest,
+)
+from events.commands.registry import COMMAND_NAMES
+from events.log.store import EventLog
+from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.presence import Herald
+from events.mqtt.topics import Topics
+from events.types.envelope import Envelope
+from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
+from table_core.projections.table import StateView
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.alarm_publisher import AlarmNotice
+from table_core.service.history_client import Reader
+from table_core.service.options import NewFile
+from table_core.service.service import TableService
+from table_core.service.table_writer import Table
+from tests.support.machine.waiting import until
+from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
+
+TOPICS = Topics("site", "t1")
+ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor", "wagers", "cage", "display")}
+
+
+class Published(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    hash: str
+
+
+class Table1:
+    """Everybody at the table but the core: the driver, the people, the consumers, the displays."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.answers: list[tuple[str, Answer]] = []
+        self.events: list[Published] = []
+        self.settlements: list[Published] = []
+        self.replayed: list[Published] = []
+        self.states: list[StateView] = []
+        self.alarms: list[AlarmNotice] = []
+        self.acks: list[ShoeAck] = []
+        self.statuses: list[bytes] = []
+        self.requests: list[Message] = []
+        self.head: int | None = None  # the driver's newest number; None while it is not there
+        self.driver = Herald(TOPICS.status("shoe"), 1, SystemClock())
+        self.beating: asyncio.Task[None] | None = None  # the driver's heart
+        self.bus = Bus(
+            BusSettings("127.0.0.1", port, "everybody"),
+            will=self.driver.will,
+            subscriptions={
+                f"{TOPICS.root}/response/+": self._on_answer,
+                f"{TOPICS.root}/response/+/events": self._on_replayed,
+                TOPICS.event: self._on_event,
+                TOPICS.settlement: self._on_settlement,
+                TOPICS.state: self._on_state,
+                TOPICS.alarm: self._on_alarm,
+                TOPICS.shoe_ack: self._on_ack,
+                TOPICS.status("table"): self._on_status,
+                f"{TOPICS.root}/request/display/+": self._on_request,
+            },
+        )
+
+    async def _on_answer(self, message: Message) -> None:
+        user = message.topic.rpartition("/")[2]
+        self.answers.append((user, msgspec.json.decode(message.payload, type=Answer)))
+
+    async def _on_replayed(self, message: Message) -> None:
+        self.replayed.append(msgspec.json.decode(message.payload, type=Published))
+
+    async def _on_event(self, message: Message) -> None:
+        self.events.append(msgspec.json.decode(message.payload, type=Published))
+
+    async def _on_settlement(self, message: Message) -> None:
+        self.settlements.append(msgspec.json.decode(message.payload, type=Published))
+
+    async def _on_state(self, message: Message) -> None:
+        self.states.append(msgspec.json.decode(message.payload, type=StateView))
+
+    async def _on_alarm(self, message: Message) -> None:
+        self.alarms.append(msgspec.json.decode(message.payload, type=AlarmNotice))
+
+    async def _on_ack(self, message: Message) -> None:
+        ack = msgspec.json.decode(message.payload, type=ShoeAck)
+        self.acks.append(ack)
+        if ack.hello and self.head is not None:
+            await self.link(self.head)
+
+    async def _on_status(self, message: Message) -> None:
+        self.statuses.append(message.payload)
+
+    async def _on_request(self, message: Message) -> None:
+        self.requests.append(message)
+
+    async def ask(self, user: str, command: Command) -> Answer:
+        topic = TOPICS.request(user, COMMAND_NAMES[type(command)])
+        return await self.send(user, topic, msgspec.json.encode(command), command.transaction)
+
+    async def send(
+        self, user: str, topic: str, body: bytes, transaction: str, *, retain: bool = False
+    ) -> Answer:
+        before = len(self.answers)
+        assert await self.bus.publish(topic, body, retain=retain)
+
+        def answered() -> list[Answer]:
+            return [
+                answer
+                for whom, answer in self.answers[before:]
+                if (whom, answer.transaction) == (user, transaction)
+            ]
+
+        await until(answered, f"no answer to {topic}")
+        return answered()[0]
+
+    async def say(self, event: ShoeEvent) -> None:
+        await self.bus.publish(TOPICS.shoe_event, msgspec.json.encode(event))
+
+    async def link(self, head: int, *, retain: bool = True) -> None:
+        status = LinkStatus(
+            state="up",
+            profile="enq-bcc",
+            transport="pty:x",
+            last_frame_age_ms=1,
+            loss_detection="weak",
+            reports=head,
+            short_copies=0,
+            rejected=0,
+            journal="j1",
+            head=head,
+            reason="",
+        )
+        await self.bus.publish(TOPICS.link_shoe, msgspec.json.encode(status), retain=retain)
+
+    async def core_comes(self) -> None:
+        await until(lambda: any(ack.hello for ack in self.acks), "the core says no hello")
+
+    async def driver_comes(self) -> None:
+        """The driver is there, and the shoe link is up: events 1 and 2."""
+        await self.core_comes()
+        self.states.clear()  # an earlier core's last one may have come until now
+        assert self.driver.announce(self.bus)
+        self.beating = self.beating or asyncio.create_task(self.driver.beat(self.bus))
+        self.head = 2
+        await self.link(2)
+        await self.say(shoe_event(1, LinkOpen(transport="pty:x")))
+        await self.say(shoe_event(2, LinkUp()))
+        await until(lambda: self.states and not self.states[-1].catching_up, "never caught up")
+
+
+@asynccontextmanager
+async def service(
+    port: int,
+    folder: Path,
+    *,
+    inspection: Callable[[Path], Awaitable[str | None]] | None = None,
+    new_file: NewFile = "never",
+    past: Reader | None = None,
+) -> AsyncIterator[asyncio.Event]:
+    """The service, until the block ends or the event that it yields is set.
+
+    Args:
+        port: of the broker.
+        folder: with the log, or for it.
+        inspection: what looks at the log beside the table.
+        new_file: when the log goes on in a new file.
+        past: reads the log's past beside the table.
+    """
+    stop = asyncio.Event()
+    with EventLog.open(folder / "table.sqlite", "site/t1") as log:
+        clock = SystemClock()
+        table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
+        table.close_files(new_file)
+        settings = BusSettings("127.0.0.1", port, "table")
+        look = partial(inspection, log.path) if inspection else None
+        made = TableService(table, log, TOPICS, settings, clock, inspection=look, past=past)
+        running = asyncio.create_task(made.run(stop))
+        try:
+            yield stop
+        finally:
+            stop.set()
+            await running
+
+
+async def play(table: Table1) -> None:
+    """One coup: 1,000 on Player, who wins with a natural nine."""
+    await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
+    await table.ask("dealer", OpenBetting(transaction="o"))
+    wager = WagerRequest(seat=1, bet="player", stake=1000)
+    await table.ask("wagers", PlaceWager(transaction="w", wagers=(wager,)))
+    await table.ask("dealer", CloseBetting(transaction="c"))
+    for seq, ((hand, number), face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True), start=3):
+        await table.say(shoe_event(seq, drawn(hand, number, face)))
+    await table.say(shoe_event(7, DeviceResult(winner="player")))
+    await until(lambda: table.settlements, "the coup was not settled")
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Table1]:
+    """Everybody else, with the broker's line up."""
+    made = Table1(port)
+    line = asyncio.create_task(made.bus.run())
+    await until(lambda: made.bus.connected, "the broker is not there")
+    try:
+        yield made
+    finally:
+        tasks = [task for task in (line, made.beating) if task]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

@@ -1,0 +1,192 @@
+"""Shoes in which every coup goes in one of many ways, and what physically left each of them.
+
+The oracle keeps for itself which cards left which shoe and which faces nobody has been told. Cards
+go where an independent dealer puts them.
+"""
+
+import random
+from collections import Counter
+
+from events.cards import Card
+from events.commands.play import EndShoe, FreeHand, ReplaceShoe, ResolveIrregularity
+from events.types.shoe_reports import CardCarriedOver, CardOutOfGame
+from simulators.device.deck import Deck, shuffled
+from simulators.device.printed_rules import Place, next_place, outcome
+from simulators.shoe.dealing import next_shoe_id
+from table_core.decide.decision import Context
+from table_core.rulebooks.shipped import shipped_source
+from table_core.rules.rulebook_file import parse_rulebook
+from table_core.state.coup import Phase
+from table_core.state.shoe import ShoeView
+from tests.support.shoe.whole_shoe import CardTable, device_result
+from tests.support.table.coups import SHOE, shoe_of
+from tests.support.table.odd_telling import OddTelling
+
+__all__ = ["OddShoes"]
+
+WAYS = ("open", "squeeze", "squeeze", "unread", "misread", "lost", "booted", "void")
+ENOUGH = 90  # coups; shoes that replace one another could go on for ever
+
+
+class OddShoes(OddTelling):
+    """A table whose shoes run out, or are replaced, while everything happens.
+
+    Args:
+        seed: of the cards and of the ways.
+        decks: how many in each shoe.
+        policy: the house's, for a card in excess.
+    """
+
+    def __init__(self, seed: int, decks: int, policy: str) -> None:
+        source = shipped_source("au-commission")
+        source += f'\n[procedure]\nexcess = "{policy}"\n'.encode()
+        rulebook = parse_rulebook("au-commission.toml", source)
+        self.table = CardTable(Context(table="t1", rulebook=rulebook))
+        super().__init__(self.table.world, random.Random(seed))
+        self.seed, self.decks, self.policy = seed, decks, policy
+        self.shoe = SHOE
+        self.table.load(SHOE, shuffled(seed, decks), decks=decks)
+        self.out: dict[str, Counter[Card]] = {SHOE: Counter()}
+        self.untold: dict[str, Counter[Card]] = {SHOE: Counter()}
+        burned = Counter(shuffled(seed, decks)) - Counter(self.table.deck.rest())
+        self.out[SHOE] += burned
+        self.coups: Counter[str] = Counter()
+        self.voids: Counter[str] = Counter()
+        self.carried: Counter[str] = Counter()
+        self.aside: Card | None = None  # an overdrawn card that is the next coup's first
+        self.ways: list[str] = []
+
+    @property
+    def over(self) -> bool:
+        return self.table.over or len(self.ways) >= ENOUGH
+
+    def end(self) -> None:
+        """The shoe on the table ends, if it has not."""
+        self.ask(EndShoe(transaction=self.world.transaction()))
+
+    def play(self) -> None:
+        """One coup in some way."""
+        rng, shoe = self.rng, self.shoe
+        way = rng.choice(WAYS)
+        replaced = rng.choice(("continue", "void")) if self._calm and rng.random() < 0.05 else ""
+        if replaced and way not in {"open", "squeeze", "unread", "misread"}:
+            way = "squeeze"
+        if replaced == "void":
+            way = "squeeze"
+        overdraws = self._calm and rng.random() < 0.3
+        self.ways.append(" ".join((way, replaced, "overdrawn" * overdraws)))
+        self._begin()
+        self.coups[shoe] += 1
+        dealt = self._deal(way, replaced)
+        if dealt is not None and self.world.state.in_progress:
+            odd = self._odd
+            known = way != "lost" or odd < len(dealt) - 1  # a card behind it was told of
+            excess = self._overdraw(way) if overdraws and known else None
+            self.tell_the_rest(way, dealt, odd)
+            if excess is not None:
+                self._resolve(*excess)
+        if dealt is not None:
+            self.world.say(device_result(outcome([card for _, card in dealt])))
+        assert not self.world.state.in_progress, self.ways
+        self.voids[shoe] += self.world.state.phase is Phase.VOIDED
+
+    @property
+    def _calm(self) -> bool:
+        """No card lies aside, and the cut card is far."""
+        return self.aside is None and self.table.deck.left > 30
+
+    def _begin(self) -> None:
+        link = self.world.state.link
+        assert link.carried == (self.aside is not None), self.ways
+        if link.dummy or self.rng.random() < 0.15:
+            self.ask(FreeHand(transaction=self.world.transaction()))
+        else:
+            self.table.begin()
+
+    def _deal(self, way: str, replaced: str) -> list[tuple[Place, Card]] | None:
+        """The cards in dealing order; None where the coup was broken off."""
+        self._odd = self.rng.randrange(4) if self.aside is None else self.rng.randrange(1, 4)
+        switch = self.rng.randrange(1, 4)
+        dealt: list[tuple[Place, Card]] = []
+        while (place := next_place([card for _, card in dealt])) is not None:
+            if replaced and len(dealt) == switch:
+                if replaced == "void":
+                    self.untold[self.shoe].update(card for _, card in dealt)
+                self._replace(replaced)
+                if replaced == "void":
+                    return None
+            dealt.append((place, self._next(place, way, odd=len(dealt) == self._odd)))
+            if self.table.over or (self.world.state.phase is Phase.VOIDED and way == "booted"):
+                return None
+        return dealt
+
+    def _next(self, place: Place, way: str, *, odd: bool) -> Card:
+        hand, number = place.hand, place.number
+        squeeze = way == "squeeze"
+        if self.aside is not None:
+            card, self.aside = self.aside, None
+            self.untold[self.shoe] -= Counter([card])
+            self.carried[self.shoe] += 1
+            face = None if squeeze else card
+            self.world.say(CardCarriedOver(hand=hand, number=number, face=face))
+            return card
+        card = self._draw()
+        self.tell(place, card, way, odd=odd)
+        return card
+
+    def _draw(self) -> Card:
+        card = self.table.draw()
+        self.out[self.shoe][card] += 1
+        return card
+
+    def _replace(self, coup: str) -> None:
+        self.shoe = next_shoe_id(self.shoe)
+        self.out[self.shoe], self.untold[self.shoe] = Counter(), Counter()
+        self.ask(
+            ReplaceShoe(
+                transaction=self.world.transaction(),
+                shoe=self.shoe,
+                decks=self.decks,
+                coup=coup,  # type: ignore[arg-type]  # one of the two words
+                reason="jammed",
+            )
+        )
+        self.table.deck = Deck(shuffled(f"{self.seed}/{self.shoe}", self.decks))
+
+    # ---- a card in excess ----
+
+    def _overdraw(self, way: str) -> tuple[Card, str]:
+        """It leaves the shoe behind the last card; what the shoe then does with it."""
+        card = self._draw()
+        may = ("carries", "burns", "burns late") if self.policy == "carry" else ("burns", "nothing")
+        does = self.rng.choice(may)
+        face = None if way == "squeeze" else self.rng.choice((None, card))
+        self.world.say(CardOutOfGame(reason="drawn_outside_game", face=face))
+        if does == "burns":
+            self._take_out(card)
+        elif face is None:
+            self.untold[self.shoe][card] += 1
+        return card, does
+
+    def _take_out(self, card: Card) -> None:
+        self.world.say(CardOutOfGame(reason="overdrawn", face=card))
+
+    def _resolve(self, card: Card, does: str) -> None:
+        assert self.world.state.phase is Phase.HELD, self.ways
+        self.ask(
+            ResolveIrregularity(
+                transaction=self.world.transaction(),
+                kind="excess_card",
+                seen=self.rng.random() < 0.5,
+                reason="looked",
+            )
+        )
+        if does == "carries":
+            self.aside = card
+        if does == "burns late":
+            self._take_out(card)
+            self.untold[self.shoe] -= Counter([card])
+
+    def view(self) -> ShoeView:
+        """The shoe on the table as the table knows it."""
+        return shoe_of(self.world)

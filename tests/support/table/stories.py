@@ -1,0 +1,112 @@
+"""Tables whose events are kept as a log keeps them, and what a reader makes of one coup of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from events.commands.play import ConfirmResult, CorrectHands
+from events.log.schema import OWN_ACTORS
+from events.log.store import EventLog, Pending
+from events.types.envelope import encode_envelope
+from events.types.shoe_reports import DeviceResult
+from events.types.table import ShoeReported, TableEvent
+from table_core.decide.decision import Context
+from table_core.narrative.coup import Story, tell_coup
+from table_core.replay.coup_events import CoupCollector, CoupRecord, Fact, moments
+from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rules.rulebook import Rulebook
+from tests.support.table.coups import CONTEXT, COUP, World, cards
+
+ORIGIN = "sydney/t1"
+BOOKS = {book.hash: book for book in map(load_rulebook, shipped())}
+
+
+class KeptWorld(World):
+    """A table that keeps of each event who caused it, and with what."""
+
+    def __init__(self, context: Context = CONTEXT, user: str = "supervisor") -> None:
+        self.facts: list[Fact] = []
+        self.user = user
+        self._causes = 0
+        super().__init__(context)
+
+    def take(self, events: Sequence[TableEvent]) -> list[TableEvent]:
+        taken = super().take(events)
+        self._causes += 1
+        for event in taken:
+            actor = "core" if not self.facts else self.user
+            if isinstance(taken[0], ShoeReported):
+                actor = "shoe"
+            position = len(self.facts) + 1
+            self.facts.append(
+                Fact(
+                    position=position,
+                    at=f"2026-11-27T21:{position // 60:02d}:{position % 60:02d}.000000000Z",
+                    actor=actor,
+                    cause=f"{actor}/{self._causes}",
+                    correlation=str(getattr(event, "coup", None) or ""),
+                    digest=f"{position:064x}",
+                    event=event,
+                )
+            )
+        return taken
+
+    def record(self, coup: str = COUP) -> CoupRecord:
+        collector = CoupCollector(coup)
+        for moment in moments(self.facts):
+            collector.take(moment)
+        record = collector.record()
+        assert record is not None, coup
+        return record
+
+    def story(self, coup: str = COUP, *books: Rulebook) -> Story:
+        known = BOOKS | {book.hash: book for book in (self.context.rulebook, *books)}
+        return tell_coup(self.record(coup), origin=ORIGIN, rulebooks=known)
+
+    def write(self, path: Path) -> Path:
+        """The events as a log file."""
+        with EventLog.open(path, ORIGIN) as log:
+            for cause in dict.fromkeys(fact.cause for fact in self.facts):
+                own = [fact for fact in self.facts if fact.cause == cause]
+                entries = [_pending(fact, index) for index, fact in enumerate(own)]
+                request = None if own[0].actor in OWN_ACTORS else (cause, b"{}")
+                log.append(log.position, entries, request)
+        return path
+
+
+def _pending(fact: Fact, index: int) -> Pending:
+    stored = encode_envelope(
+        fact.event,
+        index=index,
+        stream=ORIGIN,
+        position=fact.position,
+        at=fact.at,
+        actor=fact.actor,
+        cause=fact.cause,
+        correlation=fact.correlation,
+    )
+    return Pending(fact.event.TYPE, fact.event.VERSION, fact.at, stored)
+
+
+def disputed_and_corrected(reason: str = "camera 4 shows a king") -> KeptWorld:
+    """The shoe says another result, a supervisor confirms, and later corrects a face.
+
+    Player 9 against 5, 1,000 on Player and 2,000 on Banker; then Banker has nine as well: a tie.
+    """
+    world = KeptWorld()
+    world.ready()
+    world.open()
+    world.bet((1, "player", 1000), (2, "banker", 2000), (2, "tie", 100))
+    world.close()
+    world.deal("9S", "2D", "KH", "3C")
+    world.say(DeviceResult(winner="banker"))
+    world.must(ConfirmResult(transaction=world.transaction(), reason="the cards are right"))
+    world.must(
+        CorrectHands(
+            transaction=world.transaction(),
+            coup=COUP,
+            player=cards("9S KH"),
+            banker=cards("2D 7C"),
+            reason=reason,
+        )
+    )
+    return world

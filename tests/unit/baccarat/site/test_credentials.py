@@ -1,0 +1,78 @@
+"""The doctor, no service itself, finds each service's credentials where its unit has them from."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from baccarat.config.table import load_config
+from baccarat.site.credentials import with_sources
+from baccarat.site.doctor import examine
+from baccarat.site.pki import Pki
+from tests.unit.baccarat.config.test_table import written
+
+UNITS = Path("deploy/systemd")
+CONFIG = """
+site = "harbour"
+table = "b7"
+rulebook = "au-commission"
+[shoe]
+url = "pty:/run/shoe"
+username = "b7-shoe"
+password_file = "credential:broker"
+[bus]
+ca = "pki/ca.pem"
+cert = "pki/b7.pem"
+key = "credential:bus-key"
+password_file = "credential:broker"
+[checkpoints]
+key = "credential:signing"
+[displays]
+password_file = "credential:broker"
+key = "credential:screens-key"
+cert = "pki/b7.pem"
+[cage]
+password_file = "own-file"
+[metrics]
+password_file = "credential:unheard-of"
+"""
+
+
+def test_each_sections_credential_is_its_own_services(tmp_path: Path) -> None:
+    authority = Pki(tmp_path / "pki", datetime.now(UTC))
+    authority.begin("harbour")
+    authority.issue("b7")
+    (tmp_path / "own-file").write_text("x")
+    config = load_config(written(tmp_path, CONFIG))
+    store = tmp_path / "store"
+    found = with_sources(config, UNITS, store)
+    assert found.password_files() == {
+        "shoe": str(store / "baccarat-b7-shoe"),
+        "bus": str(store / "baccarat-b7-core"),
+        "displays": str(store / "baccarat-b7-console"),
+        "cage": "own-file",
+        "metrics": "credential:unheard-of",
+    }
+    assert found.bus.key == str(store / "baccarat-b7-bus-key")
+    assert found.checkpoints.key == str(store / "baccarat-b7-signing")
+    assert found.displays is not None
+    assert found.displays.key == str(store / "baccarat-b7-screens-key")
+    assert with_sources(config, tmp_path / "no-units", store) == config
+
+
+def test_a_secret_that_nobody_has_copied_is_named(tmp_path: Path) -> None:
+    authority = Pki(tmp_path / "pki", datetime.now(UTC))
+    authority.begin("harbour")
+    authority.issue("b7")
+    (tmp_path / "own-file").write_text("x")
+    (tmp_path / "own-file").chmod(0o600)
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "baccarat-b7-shoe").write_text("secret")
+    (store / "baccarat-b7-shoe").chmod(0o640)
+    config = with_sources(load_config(written(tmp_path, CONFIG)), UNITS, store)
+    found = {each.check: each for each in examine(config, tmp_path / "none")}
+    assert "can be read by others" in found["shoe.password_file"].says
+    assert found["bus.password_file"].verdict == "fail"
+    assert "operator's guide" in found["bus.password_file"].remedy
+    assert found["cage.password_file"].verdict == "ok"
+    assert found["signing key"].verdict == "fail"
+    assert "metrics.password_file" not in found  # a credential of whose source no unit tells

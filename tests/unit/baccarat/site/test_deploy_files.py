@@ -1,0 +1,82 @@
+"""The files a site installs agree with the program: metrics, alarms, pages, topics."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baccarat.site.identities import identities_of
+from baccarat.site.metrics import Health
+from events.clock import SystemClock
+from events.mqtt.topics import Topics
+from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
+
+_DEPLOY = Path("deploy")
+_RUNBOOK = Path("docs/runbook.md").read_text("utf-8")
+_WORDS = json.loads(Path("displays/static/words/en.json").read_text("utf-8"))
+_METRIC = re.compile(r"\bbaccarat_[a-z_]+")
+
+
+@pytest.fixture(scope="module")
+def metrics() -> set[str]:
+    """Every metric that there can be."""
+    health = Health("b7", {"log": Path()}, SystemClock())
+    health.state, health.state_at = dict(STATE), 0.0
+    health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
+    health.beats["table"] = (True, 0.0)
+    ends = {"counter": "_total", "histogram": "_bucket"}
+    return {family.name + ends.get(family.type, "") for family in health.metrics()}
+
+
+@pytest.mark.parametrize("file", ["prometheus/alerts.yml", "grafana/tables.json"])
+def test_rules_and_dashboard_name_metrics_that_are_there(file: str, metrics: set[str]) -> None:
+    named = set(_METRIC.findall((_DEPLOY / file).read_text("utf-8")))
+    assert named
+    assert named <= metrics
+
+
+def test_the_dashboard_is_whole() -> None:
+    board: dict[str, Any] = json.loads((_DEPLOY / "grafana/tables.json").read_text("utf-8"))
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids))
+    assert all(target["expr"] for panel in board["panels"] for target in panel["targets"])
+
+
+def test_every_alarm_has_its_page() -> None:
+    pages = set(re.findall(r"^## (.+)$", _RUNBOOK, re.MULTILINE))
+    alarms = {key.removeprefix("alarm.") for key in _WORDS if key.startswith("alarm.")}
+    assert alarms - pages == set()
+
+
+def test_every_alert_leads_to_a_page() -> None:
+    pages = set(re.findall(r"^## (.+)$", _RUNBOOK, re.MULTILINE))
+    text = (_DEPLOY / "prometheus/alerts.yml").read_text("utf-8")
+    named = set(re.findall(r'runbook: "([^"]+)"', text)) - {"{{ $labels.alarm }}"}
+    assert named
+    assert named <= pages
+
+
+def test_what_leaves_for_the_property_is_what_a_cage_may_hear() -> None:
+    topics = Topics("harbour", "b7")
+    cage = next(
+        each for each in identities_of(topics, {"cage": ["cage"]}) if each.login == "b7-cage"
+    )
+    text = (_DEPLOY / "property/mosquitto-bridge.conf").read_text("utf-8")
+    sent = {
+        f"{prefix}{name}"
+        for name, prefix in re.findall(r"^topic (\S+) out 1 (\S+) ", text, re.MULTILINE)
+    }
+    assert sent
+    assert sent <= set(cage.hears)
+
+
+def test_the_lock_that_installs_names_every_package_by_hash() -> None:
+    text = Path("requirements/runtime.txt").read_text("utf-8")
+    packages = re.findall(r"^([a-z0-9._-]+)==", text, re.MULTILINE | re.IGNORECASE)
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    wanted = {re.split(r"[\[<>=~!;, ]", each)[0].lower() for each in project["dependencies"]}
+    assert wanted <= {each.lower() for each in packages}
+    assert text.count("--hash=sha256:") >= len(packages)

@@ -1,0 +1,143 @@
+"""A table's metrics: from what its services say, in the form that Prometheus collects."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
+
+from baccarat.site.metrics import Health
+from events.mqtt.bus import Message
+from events.mqtt.presence import Status, encode_status
+
+
+class Clock:
+    """A clock that is set."""
+
+    now_us = 5_000_000
+
+    def utc_ns(self) -> int:
+        return self.now_us * 1_000
+
+    def mono_us(self) -> int:
+        return self.now_us
+
+
+STATE = {
+    "position": 812,
+    "catching_up": False,
+    "totals": {"coups": 40, "voids": 1},
+    "alarms": [{"name": "link_down", "text": "no port"}],
+    "consumers": [{"name": "cage/cage", "position": 800, "waiting_s": 7}],
+}
+LINK = {
+    "state": "up",
+    "last_frame_age_ms": 1500,
+    "reports": 300,
+    "rejected": 2,
+    "opened": 1,
+    "journal": "j2",
+    "head": 9,
+}
+ACK = {"journal": "j2", "seq": 7}
+
+
+def collected(health: Health) -> dict[str, float]:
+    """Every sample, as a collector reads it."""
+    registry = CollectorRegistry(auto_describe=False)
+
+    class All(Collector):
+        def collect(self):  # type: ignore[no-untyped-def]  # noqa: ANN202 - prometheus-client's own
+            return health.metrics()
+
+    registry.register(All())
+    text = generate_latest(registry).decode()
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}": sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@pytest.fixture
+def health(tmp_path: Path) -> Health:
+    return Health("b7", {"log": tmp_path, "gone": tmp_path / "nowhere"}, Clock())
+
+
+def test_nothing_is_made_up_before_anything_is_heard(health: Health) -> None:
+    found = collected(health)
+    assert found.pop("baccarat_disk_free_bytes[('disk', 'log'), ('table', 'b7')]") > 0
+    assert found == {"baccarat_bus_connected[('table', 'b7')]": 0}
+
+
+async def test_what_services_say_is_told(health: Health) -> None:
+    await health.on_connect()
+    health.on_state(msgspec.json.encode(STATE))
+    health.on_link(msgspec.json.encode(LINK))
+    status = Status(state="online", session=1, ts="2026-11-28T05:00:00.000000000Z")
+    await health.on_status(Message("bac/v1/a/b7/status/table", encode_status(status), retain=True))
+    Clock.now_us = 8_000_000
+    found = collected(health)
+    table = "[('table', 'b7')]"
+    assert found["baccarat_bus_connected" + table] == 1
+    assert found["baccarat_state_age_seconds" + table] == 3
+    assert found["baccarat_log_position_total" + table] == 812
+    assert found["baccarat_coups_total" + table] == 40
+    assert found["baccarat_link_frame_age_seconds" + table] == 1.5
+    assert found["baccarat_link_rejected_total" + table] == 2
+    assert found["baccarat_link_state[('state', 'up'), ('table', 'b7')]"] == 1
+    assert found["baccarat_link_state[('state', 'down'), ('table', 'b7')]"] == 0
+    assert found["baccarat_alarm[('alarm', 'link_down'), ('table', 'b7')]"] == 1
+    consumer = "[('consumer', 'cage/cage'), ('table', 'b7')]"
+    assert found["baccarat_consumer_waiting_seconds" + consumer] == 7
+    assert found["baccarat_consumer_behind_events" + consumer] == 12
+    service = "[('service', 'table'), ('table', 'b7')]"
+    assert found["baccarat_service_online" + service] == 1
+    assert found["baccarat_service_beat_age_seconds" + service] == 3
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xff", b"[1]", b"{", b"[" * 100_000])
+async def test_junk_changes_nothing(health: Health, junk: bytes) -> None:
+    before = collected(health)
+    health.on_state(junk)
+    health.on_link(junk)
+    await health.on_status(Message("x/status/table", junk, retain=False))
+    after = collected(health)
+    disk = "baccarat_disk_free_bytes[('disk', 'log'), ('table', 'b7')]"
+    assert before.keys() == after.keys()
+    assert {k: v for k, v in before.items() if k != disk} == {
+        k: v for k, v in after.items() if k != disk
+    }
+    health.on_ack(junk)
+    health.on_settlement(junk)
+    assert collected(health).keys() == before.keys()
+
+
+@pytest.mark.parametrize(
+    ("ack", "waiting"),
+    [(ACK, 2), ({"journal": "j2", "seq": 9}, 0), ({"journal": "j1", "seq": 400}, 9), ({}, None)],
+)
+def test_what_the_driver_keeps_until_the_table_has_it(
+    health: Health, ack: dict[str, object], waiting: int | None
+) -> None:
+    health.on_link(msgspec.json.encode(LINK))
+    health.on_ack(msgspec.json.encode(ack))
+    assert collected(health).get("baccarat_shoe_events_waiting[('table', 'b7')]") == waiting
+
+
+def test_how_late_settlements_are_heard_is_counted_by_the_commits_stamp(health: Health) -> None:
+    Clock.now_us = 1_000_000_000_000_000 + 30_000  # 2001-09-09T01:46:40.03Z
+    for stamp in ("40.026000000", "40.000000000", "36.030000000", "40.990000000"):
+        at = f"2001-09-09T01:46:{stamp}Z"
+        health.on_settlement(msgspec.json.encode({"type": "coup_settled", "at": at}))
+    name = "baccarat_settlement_heard_seconds"
+    found = collected(health)
+    # 4 ms, 30 ms, 4 s; and one of a clock that was set back meanwhile.
+    expected = {"0.001": 1, "0.005": 2, "0.025": 2, "0.05": 3, "2.5": 3, "10.0": 4, "+Inf": 4}
+    assert {
+        le: found[f"{name}_bucket[('le', '{le}'), ('table', 'b7')]"] for le in expected
+    } == expected
+    assert found[f"{name}_sum[('table', 'b7')]"] == pytest.approx(4.034, abs=1e-5)

@@ -1,0 +1,300 @@
+"""Postings: balanced whatever happens, and the same chips as an auditor who counts them."""
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from cage.ledger.accounts import ACCOUNTS
+from cage.ledger.entries import Books, Posting
+from cage.ledger.posting import post, reversal_ref
+from events.errors import LedgerError
+from events.types.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionRecovered,
+    CommissionReversed,
+    CommissionUncollected,
+    SeatAmount,
+)
+from events.types.table import (
+    BettingOpened,
+    CoupSettled,
+    CoupVoided,
+    Refund,
+    Settlement,
+    SettlementLine,
+    ShoeLoaded,
+    Wager,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from tests.support.cage.ledgers import MemoryLedger
+from tests.support.table.money_game import BOOKS, Game, random_coup
+from tests.support.table.settlements import settlement
+
+COUP = "20261127-01/1"
+
+
+def _game(seed: int, book: str, coups: int) -> Game:
+    rng, game = random.Random(seed), Game(BOOKS[book](), seed)
+    for _ in range(coups):
+        game.play(random_coup(rng))
+    return game
+
+
+def _minus(*counters: Counter[int]) -> Counter[int]:
+    seats: Counter[int] = Counter()
+    for counter in counters:
+        seats.subtract(counter)
+    return Counter({seat: amount for seat, amount in seats.items() if amount})
+
+
+def _some(counter: Counter[int]) -> Counter[int]:
+    return Counter({seat: amount for seat, amount in counter.items() if amount})
+
+
+@pytest.mark.parametrize("book", sorted(BOOKS))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32))
+def test_the_ledger_holds_the_chips_where_the_auditor_counts_them(book: str, seed: int) -> None:
+    """Corrections, voids, tokens and every timing of commission among them."""
+    game = _game(seed, book, 8)
+    auditor, ledger = game.auditor, MemoryLedger()
+    ledger.hear(game.world.log)
+    assert ledger.by_seat("seat", "tokes", "collected", "recovered") == _minus(auditor.purse)
+    assert ledger.by_seat("outstanding") == _some(auditor.owed)
+    assert ledger.by_seat("uncollected") == _some(auditor.given_up)
+    assert ledger.by_seat("laid") == _minus(auditor.circle)
+    assert ledger.by_seat("pool", "promo_laid") == Counter()  # no coup is in progress
+    assert -ledger.total("win", "commission") == auditor.won.total()
+    assert -ledger.total("commission") == game.world.state.totals.commission
+    kept = ledger.total("outstanding", "uncollected", "collected", "recovered")
+    assert kept == -ledger.total("commission")
+    used = {posting.account for entry in ledger.entries for posting in entry.postings}
+    assert used <= set(ACCOUNTS)
+
+
+@pytest.mark.parametrize("book", ["au-commission", "per_coup", "prepaid pairs", "per_shoe"])
+def test_commission_stands_in_the_ledger_as_in_the_tables_own_book(book: str) -> None:
+    state = (game := _game(7, book, 60)).world.state
+    ledger = MemoryLedger()
+    ledger.hear(game.world.log)
+    own = state.commission
+    assert own.accrued > 0
+    assert -ledger.total("commission") == own.accrued - own.reversed_
+    assert ledger.total("outstanding") == own.outstanding_total
+    assert ledger.total("uncollected") == own.uncollected_total
+    assert ledger.total("collected", "recovered") == own.collected + own.recovered
+    owing = {each.seat: each.outstanding for each in ledger.books.owing if each.outstanding}
+    assert owing == {each.seat: each.amount for each in own.outstanding}
+
+
+def test_a_corrected_table_has_the_books_of_one_that_was_right_at_once() -> None:
+    """Only what stands counts: the sums without any reversed settlement are the same."""
+    game = _game(11, "nz-scale-one", 40)
+    ledger = MemoryLedger()
+    ledger.hear(game.world.log)
+    back = {entry.reverses for entry in ledger.entries if entry.reverses}
+    assert back
+    standing: Counter[tuple[str, int, str]] = Counter()
+    everything: Counter[tuple[str, int, str]] = Counter()
+    for entry in ledger.entries:
+        if entry.kind not in {"coup_settled", "reversal"}:
+            continue
+        for posting in entry.postings:
+            key = (posting.account, posting.seat, posting.bet)
+            everything[key] += posting.amount
+            if entry.kind == "coup_settled" and entry.ref not in back:
+                standing[key] += posting.amount
+    assert {k: v for k, v in everything.items() if v} == {k: v for k, v in standing.items() if v}
+
+
+# ---- by hand ----
+
+
+def _line(**changes: object) -> SettlementLine:
+    line = SettlementLine(
+        wager="w/1/0",
+        seat=3,
+        bet="banker",
+        result="win",
+        category="win",
+        stake=1000,
+        winnings=1000,
+        commission=50,
+        paid=1950,
+    )
+    return replace(line, **changes)
+
+
+def _settlement(*lines: SettlementLine, revision: int = 1) -> CoupSettled:
+    made: Settlement = replace(
+        settlement(1, revision=revision),
+        lines=lines,
+        staked=sum(line.stake for line in lines if line.kind != "promo"),
+        paid=sum(line.paid for line in lines),
+        commission=sum(line.commission for line in lines),
+    )
+    return CoupSettled(coup=COUP, settlement=made)
+
+
+def _posted(event: CoupSettled) -> list[tuple[str, int, str, str, int]]:
+    ledger = MemoryLedger()
+    ledger.hear([event])
+    (entry,) = ledger.entries
+    return [(p.account, p.seat, p.bet, p.result, p.amount) for p in entry.postings]
+
+
+LINES = {
+    "banker wins less commission": (
+        _line(),
+        [("pool", 1000), ("seat", -2000), ("win", 1000)],
+    ),
+    "a stake is lost": (
+        _line(result="lose", category="lose", winnings=0, commission=0, paid=0),
+        [("pool", 1000), ("win", -1000)],
+    ),
+    "a push goes back": (
+        _line(result="push", category="push", winnings=0, commission=0, paid=1000),
+        [("pool", 1000), ("seat", -1000)],
+    ),
+    "a dealers' wager wins": (
+        _line(kind="toke"),
+        [("pool", 1000), ("tokes", -2000), ("win", 1000)],
+    ),
+    "a token wins chips": (
+        _line(kind="promo", commission=0, paid=1000),
+        [("promo_laid", 1000), ("promo_used", -1000), ("seat", -1000), ("win", 1000)],
+    ),
+    "a token loses": (
+        _line(kind="promo", result="lose", category="lose", winnings=0, commission=0, paid=0),
+        [("promo_laid", 1000), ("promo_used", -1000)],
+    ),
+    "a token's coup is void": (
+        _line(kind="promo", result="void", category="void", winnings=0, commission=0, paid=0),
+        [("promo", -1000), ("promo_laid", 1000)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_a_line_is_booked(case: str) -> None:
+    line, expected = LINES[case]
+    result = line.result
+    assert _posted(_settlement(line)) == [
+        (account, 3, "banker", result, amount) for account, amount in expected
+    ]
+
+
+def test_a_reversal_is_the_entry_turned_round_and_the_new_one_stands_behind_it() -> None:
+    lost = _line(result="lose", category="lose", winnings=0, commission=0, paid=0)
+    ledger = MemoryLedger()
+    ledger.hear([_settlement(_line()), _settlement(lost, revision=2)])
+    first, back, second = ledger.entries
+    assert (back.kind, back.reverses, back.ref) == ("reversal", first.ref, reversal_ref(first.ref))
+    assert [(p.account, p.amount) for p in back.postings] == [
+        ("pool", -1000),
+        ("seat", 2000),
+        ("win", -1000),
+    ]
+    assert second.kind == "coup_settled"
+    assert ledger.total("seat") == 0
+    assert ledger.total("win") == -1000
+
+
+def test_what_was_never_booked_cannot_be_taken_back() -> None:
+    with pytest.raises(LedgerError, match="takes back t1/20261127-01/1/2/1, which was never"):
+        MemoryLedger().hear([_settlement(_line(), revision=2)])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [_line(paid=1951), _line(commission=49), _line(winnings=999), _line(result="lose")],
+)
+def test_a_line_that_does_not_come_out_is_not_booked(line: SettlementLine) -> None:
+    with pytest.raises(LedgerError, match="wager w/1/0 is paid"):
+        MemoryLedger().hear([_settlement(line)])
+
+
+def test_a_settlement_whose_sums_are_not_its_lines_is_not_booked() -> None:
+    event = _settlement(_line())
+    wrong = replace(event, settlement=replace(event.settlement, paid=1951))
+    with pytest.raises(LedgerError, match="its lines come to"):
+        MemoryLedger().hear([wrong])
+
+
+def _wager(name: str, stake: int, kind: str = "chips") -> Wager:
+    return Wager(id=name, seat=3, bet="tie", stake=stake, kind=kind)  # type: ignore[arg-type]  # a kind
+
+
+def test_wagers_come_and_go_back() -> None:
+    ledger = MemoryLedger()
+    laid = (_wager("a", 100), _wager("b", 40, "promo"), _wager("c", 7, "toke"))
+    ledger.hear([ShoeLoaded(shoe="20261127-01", decks=8)])
+    ledger.hear([BettingOpened(coup=COUP, rulebook="r", rulebook_hash="h")])
+    ledger.hear([WagersPlaced(coup=COUP, wagers=laid)])
+    assert ledger.total("pool") == -107
+    assert ledger.total("promo_laid") == -40
+    ledger.hear([WagersWithdrawn(coup=COUP, wagers=("a",))])
+    assert ledger.total("seat") == 0
+    refunds = (Refund(wager="b", seat=3, stake=40), Refund(wager="c", seat=3, stake=7))
+    ledger.hear([CoupVoided(coup=COUP, reason="r", refunds=refunds)])
+    for account in ACCOUNTS:
+        assert ledger.total(account) == 0
+    voids = ledger.entries[-1]
+    assert {posting.result for posting in voids.postings} == {"void"}
+    assert (voids.kind, voids.shoe, voids.coup) == ("coup_voided", "20261127-01", COUP)
+
+
+def test_a_refund_that_is_not_the_wager_is_not_booked() -> None:
+    ledger = MemoryLedger()
+    ledger.hear([WagersPlaced(coup=COUP, wagers=(_wager("a", 100),))])
+    wrong = CoupVoided(coup=COUP, reason="r", refunds=(Refund(wager="a", seat=3, stake=101),))
+    with pytest.raises(LedgerError, match="101 goes back"):
+        ledger.hear([wrong])
+    with pytest.raises(LedgerError, match="wager z goes back, and was never laid"):
+        ledger.hear([WagersWithdrawn(coup=COUP, wagers=("z",))])
+
+
+def _amounts(amount: int) -> tuple[SeatAmount, ...]:
+    return (SeatAmount(seat=3, amount=amount),)
+
+
+def test_marked_commission_from_accrual_to_recovery_and_back() -> None:
+    ledger = MemoryLedger()
+    name = settlement(1).settlement_id
+    ledger.hear(
+        [
+            CommissionAccrued(
+                coup=COUP, settlement_id=name, timing="per_shoe", amounts=_amounts(90)
+            ),
+            CommissionCollected(method="paid", amounts=_amounts(40)),
+            CommissionUncollected(amounts=_amounts(50), reason="left"),
+            CommissionRecovered(amounts=_amounts(20)),
+        ]
+    )
+    accounts = ("outstanding", "uncollected", "collected", "recovered", "commission")
+    assert [ledger.total(each) for each in accounts] == [0, 30, 40, 20, -90]
+    back = CommissionReversed(
+        coup=COUP, settlement_id=name, timing="per_shoe", amounts=_amounts(80)
+    )
+    ledger.hear([back])
+    # 30 were still given up and fall away; 40 of what was collected and 10 recovered go back.
+    assert [ledger.total(each) for each in accounts] == [0, 0, 0, 10, -10]
+
+
+def test_commission_taken_in_a_way_that_nobody_knows_is_not_booked() -> None:
+    with pytest.raises(LedgerError, match="unknown way, 'barter'"):
+        MemoryLedger().hear([CommissionCollected(method="barter", amounts=_amounts(1))])
+
+
+def test_a_posting_is_the_same_whenever_it_is_made() -> None:
+    event = _settlement(_line(), _line(wager="w/1/1"))
+    made = [post(Books(), event, event_id="x", recall=lambda _: None) for _ in range(2)]
+    assert made[0] == made[1]
+    (entry,) = made[0][1]
+    assert entry.postings[0] == Posting("pool", 3, "banker", "win", 2000)

@@ -1,0 +1,396 @@
+"""A log goes on in a new file, and everything that reads it follows; what is wrong is found."""
+
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from events.errors import LogRefused, LogUnwritable, OurBug
+from events.log.idempotency_index import index_of
+from events.log.reader import reading
+from events.log.segments import archive_of, closed_files, closed_name, files_of
+from events.log.store import EventLog, Pending, Recorded
+from events.log.verify import verify
+from events.proof.chain import next_hash
+from events.proof.merkle import root_of
+from events.types.envelope import decode_data, decode_envelope, encode_envelope
+from events.types.table import AlarmRaised
+from table_core.fold.corrections import past_coup
+from table_core.fold.dispatch import fold_all
+from table_core.service.coup_recall import recall
+from table_core.service.snapshot_anchor import inspect, snapshot_of
+from table_core.state.table import TableState
+from tests.support.log.closed_books import ORIGIN, table_on
+from tests.support.log.closed_files import Chain, base_of, chain, events_of, writable
+from tests.support.log.logs import AT, forging, grow
+from tests.support.table.money_game import BOOKS
+
+RULEBOOK = BOOKS["au-commission"]()
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chain")
+    chain(folder, RULEBOOK, 34)
+    return folder
+
+
+@pytest.fixture
+def log(template: Path, tmp_path: Path) -> Chain:
+    folder = tmp_path / "data"
+    shutil.copytree(template, folder)
+    path = folder / "table.sqlite"
+    with reading(path) as reader:
+        return Chain(path, files_of(archive_of(path), ORIGIN), tuple(reader.bare()))
+
+
+def test_a_chain_of_files_is_the_log_that_one_file_would_be(log: Chain, tmp_path: Path) -> None:
+    whole = chain(tmp_path / "whole", RULEBOOK, 34, turn=False)
+    assert whole.files == ()
+    assert log.rows == whole.rows
+    assert events_of(log.path) == whole.rows
+    assert verify(log.path) == verify(whole.path)
+    assert verify(log.path).root == root_of([row[1] for row in whole.rows]).hex()
+    assert inspect(log.path) is None
+
+
+def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
+    first, second = log.files
+    assert (first.first, second.last) == (1, base_of(log.path))
+    assert first.last == second.first
+    for file in log.files:
+        assert file.path.name == closed_name(ORIGIN, file.first, file.last)
+        assert stat.S_IMODE(file.path.stat().st_mode) == 0o444
+        with closing(sqlite3.connect(f"{file.path.as_uri()}?immutable=1", uri=True)) as db:
+            (kind,) = db.execute(
+                "SELECT type FROM event WHERE position = ?", (file.last,)
+            ).fetchone()
+        assert kind == "books_closed"
+
+
+def test_any_stretch_can_be_read_across_files(log: Chain) -> None:
+    seams = [log.files[0].last, log.files[1].last]
+    with EventLog.open(log.path, ORIGIN) as opened:
+        for start in (1, *seams, *[seam - 1 for seam in seams], *[seam + 1 for seam in seams]):
+            for limit in (1, 2, 3, len(log.rows)):
+                got = [
+                    (each.position, each.stored, each.hash) for each in opened.read(start, limit)
+                ]
+                assert got == list(log.rows[start - 1 : start - 1 + limit])
+
+
+def test_reading_goes_on_though_a_new_file_begins_meanwhile(tmp_path: Path) -> None:
+    made = chain(tmp_path, RULEBOOK, 3, shoes=1)
+    with EventLog.open(made.path, ORIGIN) as opened:
+        read = opened.read()
+        seen = [next(read).position]
+        assert opened.new_file() is not None
+        seen += [each.position for each in read]
+    assert seen == [row[0] for row in made.rows]
+
+
+def test_the_table_comes_up_without_its_snapshot_from_the_closed_files(log: Chain) -> None:
+    events = [decode_data(decode_envelope(row[1])) for row in log.rows]
+    snapshot_of(log.path).unlink()
+    with EventLog.open(log.path, ORIGIN) as opened:
+        assert table_on(opened, RULEBOOK).state == fold_all(TableState(), events)
+
+
+def test_a_coup_in_a_closed_file_is_recalled(log: Chain) -> None:
+    coup = next(
+        envelope.correlation
+        for row in log.rows
+        if (envelope := decode_envelope(row[1])).type == "coup_settled"
+    )
+    with EventLog.open(log.path, ORIGIN) as opened:
+        found = recall(opened.read, opened.position, coup)
+    assert found is not None
+    assert past_coup(found, coup) is not None
+
+
+def test_a_request_in_a_closed_file_is_still_known_even_when_the_index_is_gone(
+    tmp_path: Path,
+) -> None:
+    path = _with_requests(tmp_path)
+    index = index_of(archive_of(path), ORIGIN)
+    for damage in (lambda: None, index.unlink, lambda: index.write_bytes(b"no database")):
+        damage()
+        with EventLog.open(path, ORIGIN) as opened:
+            assert opened.base > 1
+            assert opened.recorded("anna/t-1") == Recorded(b'{"transaction":"x"}', 2)
+            assert opened.recorded("anna/t-9") is None
+    _lose_a_request(path)
+    with EventLog.open(path, ORIGIN) as opened, pytest.raises(LogRefused, match="anna/t-1"):
+        opened.recorded("anna/t-1")
+
+
+def test_cursors_session_and_newest_checkpoint_go_on(tmp_path: Path) -> None:
+    path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
+    with EventLog.open(path, ORIGIN) as opened:
+        opened.move_cursor("cage", 3)
+        session = opened.next_session()
+        closed = opened.new_file()
+        assert closed is not None
+        assert opened.new_file() is None  # nothing in it yet
+        assert opened.cursor("cage") == 3
+        assert opened.next_session() == session + 1
+
+
+def test_only_behind_books_a_new_file_begins(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
+    with EventLog.open(path, "sydney/t1") as opened:
+        assert opened.new_file() is None
+        grow(opened, 2)
+        with pytest.raises(OurBug, match="begins with books"):
+            opened.new_file()
+    assert not archive_of(path).exists()
+
+
+def test_a_new_file_takes_only_what_comes_next(log: Chain) -> None:
+    with closing(sqlite3.connect(log.path, isolation_level=None)) as db:
+        (last,) = db.execute("SELECT max(position) FROM event").fetchone()
+        for position in (1, last, last + 2):
+            with pytest.raises(sqlite3.IntegrityError):
+                db.execute("INSERT INTO event VALUES (?, 'x', 1, 'x', x'00', x'00')", (position,))
+
+
+def test_a_reader_of_the_file_is_waited_for(tmp_path: Path) -> None:
+    path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
+    with EventLog.open(path, ORIGIN) as opened:
+        opened.move_cursor("cage", 1)
+        with reading(path) as reader:
+            opened.move_cursor("cage", 2)
+            assert opened.new_file() is None
+            assert len(list(reader.read())) == opened.position
+        assert opened.base == 1
+        assert opened.new_file() is not None
+        with reading(path) as reader:
+            assert len(list(reader.read())) == opened.position
+
+
+def test_a_file_that_is_in_the_way_is_not_replaced(tmp_path: Path) -> None:
+    path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
+    with EventLog.open(path, ORIGIN) as opened:
+        there = archive_of(path) / closed_name(ORIGIN, 1, opened.position)
+        there.parent.mkdir()
+        there.write_bytes(b"mine")
+        with pytest.raises(LogRefused, match="is there already"):
+            opened.new_file()
+        assert there.read_bytes() == b"mine"
+        assert (opened.base, opened.closed) == (1, False)
+
+
+def test_a_disk_without_second_names_keeps_the_file_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with EventLog.open(path, ORIGIN) as opened:
+        count = opened.position
+        monkeypatch.setattr("events.log_turn.os.link", refuse)
+        with pytest.raises(LogUnwritable, match="not permitted"):
+            opened.new_file()
+        monkeypatch.undo()
+        assert not opened.closed
+        opened.move_cursor("cage", 4)
+        assert opened.base == 1
+    assert verify(path).events == count
+
+
+def test_a_log_that_is_missing_does_not_begin_anew_beside_its_closed_files(log: Chain) -> None:
+    log.path.unlink()
+    with pytest.raises(LogRefused, match="is a closed file of it"):
+        EventLog.open(log.path, ORIGIN)
+    assert not log.path.exists()
+
+
+def _missing(log: Chain) -> int:
+    log.files[0].path.unlink()
+    return 1
+
+
+def _missing_between(log: Chain) -> int:
+    log.files[1].path.unlink()
+    return log.files[0].last + 1
+
+
+def _changed(log: Chain) -> int:
+    position = log.files[0].first + 3
+    with forging(writable(log.files[0])) as db:
+        db.execute(
+            "UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = ?", (position,)
+        )
+    return position
+
+
+def _changed_and_hashed(log: Chain) -> int:
+    """A thorough forger: the first file's chain is made anew behind the change."""
+    first = log.files[0]
+    with forging(writable(first)) as db:
+        rows = db.execute("SELECT position, bytes, hash FROM event ORDER BY position").fetchall()
+        head = rows[2][2]
+        for position, before, _ in rows[3:]:
+            stored = before.replace(b'"actor":"shoe"', b'"actor":"core"')
+            head = next_hash(head, stored)
+            db.execute(
+                "UPDATE event SET bytes = ?, hash = ? WHERE position = ?", (stored, head, position)
+            )
+    return first.last
+
+
+def _swapped(log: Chain) -> int:
+    first, second = (writable(each) for each in log.files)
+    aside = first.with_name("aside")
+    first.rename(aside)
+    second.rename(first)
+    aside.rename(second)
+    return log.files[0].first
+
+
+def _cut(log: Chain) -> int:
+    last = log.files[1].last
+    with forging(writable(log.files[1])) as db:
+        db.execute("DELETE FROM event WHERE position = ?", (last,))
+    return last
+
+
+def _foreign(log: Chain) -> int:
+    """The archive of another game at a table of the same name."""
+    other = chain(log.path.parent / "other", RULEBOOK, 35)
+    shutil.copyfile(other.files[0].path, writable(log.files[0]))
+    return 1
+
+
+def _of_another_table(log: Chain) -> int:
+    with closing(sqlite3.connect(writable(log.files[0]), isolation_level=None)) as db:
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        for name, _ in (found := triggers.fetchall()):
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute("UPDATE meta SET value = 'site/t2' WHERE name = 'origin'")
+        for _, sql in found:
+            db.execute(sql)
+    return 1
+
+
+def _byte(log: Chain) -> int:
+    """One byte of a stored event, as a bad disk changes it."""
+    file = writable(log.files[1])
+    stored = log.rows[log.files[1].first + 2][1]
+    data = file.read_bytes()
+    at = data.index(stored)
+    file.write_bytes(data[: at + 9] + bytes([data[at + 9] ^ 1]) + data[at + 10 :])
+    return log.files[1].first + 3
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        _missing,
+        _missing_between,
+        _changed,
+        _changed_and_hashed,
+        _swapped,
+        _cut,
+        _of_another_table,
+        _byte,
+    ],
+)
+def test_what_is_wrong_in_the_archive_is_found_where_it_is(
+    log: Chain, tamper: Callable[[Chain], int]
+) -> None:
+    position = tamper(log)
+    verdict = verify(log.path)
+    assert not verdict.ok
+    assert verdict.first_bad == position, verdict
+    said = inspect(log.path)
+    assert said is not None
+    assert said.startswith(f"position {position}: ")
+    alone = verify(log.path, alone=True)
+    assert (alone.ok, alone.base) == (True, base_of(log.path))
+
+
+def test_another_games_file_does_not_fit(log: Chain) -> None:
+    _foreign(log)
+    verdict = verify(log.path)
+    assert not verdict.ok
+    assert log.files[0].path.name in str(verdict.reason)
+
+
+@pytest.mark.parametrize("tamper", [_changed, _byte, _missing, _swapped])
+def test_no_reader_takes_what_is_wrong(log: Chain, tamper: Callable[[Chain], int]) -> None:
+    tamper(log)
+    with pytest.raises(LogRefused), reading(log.path) as reader:
+        list(reader.read())
+    with pytest.raises(LogRefused), EventLog.open(log.path, ORIGIN) as opened:
+        list(opened.read())
+
+
+def test_events_cut_off_before_books_do_not_pass_for_a_closed_file(tmp_path: Path) -> None:
+    made = chain(tmp_path, RULEBOOK, 8, shoes=2, turn=False)
+    books = [p for p, stored, _ in made.rows if b'"type":"books_closed"' in stored]
+    with forging(made.path) as db:
+        db.execute("DELETE FROM event WHERE position < ?", (books[0],))
+    verdict = verify(made.path)
+    assert (verdict.ok, verdict.first_bad) == (False, 1)
+    with pytest.raises(LogRefused, match="is missing"):
+        EventLog.open(made.path, ORIGIN)
+
+
+def test_the_closed_files_may_lie_elsewhere_for_the_verifier(log: Chain, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "vault"
+    archive_of(log.path).rename(elsewhere)
+    assert verify(log.path).first_bad == 1
+    assert verify(log.path, archive=elsewhere).ok
+
+
+def test_a_closed_file_can_be_verified_with_those_before_it(log: Chain) -> None:
+    verdict = verify(log.files[1].path)
+    assert (verdict.ok, verdict.events) == (True, log.files[1].last)
+
+
+def test_two_files_that_end_alike_are_refused(log: Chain) -> None:
+    first = log.files[0]
+    double = first.path.with_name(closed_name(ORIGIN, first.last - 2, first.last))
+    os.link(first.path, double)
+    with pytest.raises(LogRefused, match="both end at"):
+        closed_files(archive_of(log.path), ORIGIN, base_of(log.path))
+
+
+def _with_requests(folder: Path) -> Path:
+    """A log whose first, closed file holds requests."""
+    path = folder / "table.sqlite"
+    with EventLog.open(path, ORIGIN) as opened:
+        for number in range(1, 4):
+            _ask(opened, f"anna/t-{number}")
+        table = table_on(opened, RULEBOOK)
+        table._owed = "20261127-01"  # as behind a shoe's end
+        table.close_books()
+        assert opened.new_file() is not None
+        _ask(opened, "anna/t-4")
+    return path
+
+
+def _ask(opened: EventLog, cause: str) -> None:
+    first, entries = opened.position + 1, []
+    for index in range(2):
+        event = AlarmRaised(alarm=f"a{index}", text="test")
+        stored = encode_envelope(
+            event, index=index, stream=ORIGIN, position=first + index, at=AT,
+            actor="anna", cause=cause, correlation="",
+        )  # fmt: skip
+        entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
+    opened.append(opened.position, entries, (cause, b'{"transaction":"x"}'))
+
+
+def _lose_a_request(path: Path) -> None:
+    (file,) = files_of(archive_of(path), ORIGIN)
+    with forging(writable(file)) as db:
+        db.execute("DELETE FROM request WHERE transaction_id = 'anna/t-1'")

@@ -1,0 +1,155 @@
+"""What a batch of the hub is to the archive, against a reader that takes one event at a time."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.proof.chain import next_hash, origin_hash
+from events.types.envelope import encode_envelope
+from events.types.table import AlarmCleared
+from property.archive.batch import Fault, Intake, take
+from property.archive.partition_locks import fair_share
+from property.hub.replicated_event import Carried, Head
+from property.hub.subjects import PARTITIONS
+
+_ORIGINS: Final = ("harbour/b1", "harbour/b2", "river/b1")
+_AT: Final = "2026-11-27T23:39:06.000000000Z"
+_LONG: Final = 12
+
+
+def _stored(origin: str, position: int, at: str = _AT, alarm: str = "x") -> bytes:
+    return encode_envelope(
+        AlarmCleared(alarm=alarm),
+        index=0,
+        stream=origin,
+        position=position,
+        at=at,
+        actor="core",
+        cause=f"tick/{position}",
+        correlation="",
+    )
+
+
+def _chain(origin: str, stored: Sequence[bytes]) -> list[Carried]:
+    head, made = origin_hash(origin), []
+    for position, each in enumerate(stored, 1):
+        head = next_hash(head, each)
+        made.append(Carried(origin, position, each, head))
+    return made
+
+
+_LOGS: Final = {
+    origin: _chain(origin, [_stored(origin, n) for n in range(1, _LONG + 1)]) for origin in _ORIGINS
+}
+
+
+def _ended(intake: Intake) -> dict[str, int]:
+    return {origin: move.now.position for origin, move in intake.moves.items()}
+
+
+@given(st.lists(st.tuples(st.sampled_from(_ORIGINS), st.integers(0, _LONG - 1)), max_size=60))
+def test_a_batch_in_any_order_with_anything_missing_or_twice(asked: list[tuple[str, int]]) -> None:
+    intake = take({}, [_LOGS[origin][index] for origin, index in asked])
+    reached, repeated, furthest = dict.fromkeys(_ORIGINS, 0), {}, dict.fromkeys(_ORIGINS, 0)
+    taken = []
+    for origin, index in asked:
+        furthest[origin] = max(furthest[origin], index + 1)
+        if index == reached[origin]:
+            reached[origin] += 1
+            taken.append((origin, index + 1))
+        elif index < reached[origin]:
+            repeated[origin] = index + 1
+    assert [(f"{row.site}/{row.table}", row.position) for row in intake.rows] == taken
+    assert _ended(intake) == {origin: last for origin, last in reached.items() if last}
+    assert {origin: each.position for origin, each in intake.repeated.items()} == repeated
+    missing = {(o, "gap", furthest[o]) for o in _ORIGINS if furthest[o] > reached[o]}
+    assert {(fault.origin, fault.kind, fault.position) for fault in intake.faults} == missing
+    for origin, move in intake.moves.items():
+        assert move.was == Head.beginning(origin)
+        assert move.now == _LOGS[origin][move.now.position - 1].head
+
+
+def test_a_batch_goes_on_from_the_heads() -> None:
+    log = _LOGS["harbour/b1"]
+    intake = take({"harbour/b1": log[4].head}, log)
+    assert [row.position for row in intake.rows] == list(range(6, _LONG + 1))
+    assert intake.moves["harbour/b1"].was == log[4].head
+    assert intake.repeated == {"harbour/b1": log[4]}
+    row = intake.rows[0]
+    assert (row.site, row.table, row.type, row.version) == ("harbour", "b1", "alarm_cleared", 1)
+    assert (row.at, row.month, row.actor) == (_AT, "2026-11-01", "core")
+    assert (row.stored, row.hash, row.data) == (log[5].stored, log[5].hash, '{"alarm":"x"}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "false"),
+    [
+        ("forged", lambda log: log[3]._replace(stored=log[3].stored + b" ")),
+        ("forged", lambda log: log[3]._replace(hash=bytes(32))),
+        ("fork", lambda log: log[2]._replace(hash=bytes(32))),
+        ("unreadable", lambda log: _after(log[2], b"{}")),
+        ("unreadable", lambda log: _after(log[2], _stored("harbour/b1", 4, at="yesterday"))),
+        ("foreign", lambda log: _after(log[2], _stored("harbour/b2", 4))),
+        ("foreign", lambda log: _after(log[2], _stored("harbour/b1", 5))),
+    ],
+)
+def test_what_is_false_stops_its_table_and_no_other(
+    kind: str, false: Callable[[list[Carried]], Carried]
+) -> None:
+    log, other = _LOGS["harbour/b1"], _LOGS["harbour/b2"]
+    intake = take({}, [*log[:3], false(log), *log[3:], *other])
+    assert _ended(intake) == {"harbour/b1": 3, "harbour/b2": _LONG}
+    (fault,) = intake.faults
+    assert (fault.origin, fault.kind, fault.stops) == ("harbour/b1", kind, True)
+    assert "\n" not in fault.reason
+
+
+def _after(last: Carried, stored: bytes) -> Carried:
+    digest = next_hash(last.hash, stored)
+    return Carried(last.origin, last.position + 1, stored, digest)
+
+
+def test_of_a_stopped_table_nothing_is_taken() -> None:
+    both = [*_LOGS["harbour/b1"], *_LOGS["harbour/b2"]]
+    assert _ended(take({}, both, ["harbour/b1"])) == {"harbour/b2": _LONG}
+
+
+@pytest.mark.parametrize(
+    ("at", "month"),
+    [
+        ("2031-02-03T04:05:06.000000000Z", "2031-02-01"),
+        ("1970-01-09T00:00:00.000000000Z", "1970-01-01"),
+        ("2012-05-09T00:00:00.000000000Z", "1970-01-01"),
+        ("9999-12-31T00:00:00.000000000Z", "1970-01-01"),
+    ],
+)
+def test_a_clock_that_is_wrong_makes_no_months_of_its_own(at: str, month: str) -> None:
+    (event,) = _chain("harbour/b1", [_stored("harbour/b1", 1, at=at)])
+    (row,) = take({}, [event]).rows
+    assert (row.at, row.month) == (at, month)
+
+
+def test_a_nul_is_kept_in_the_bytes_alone() -> None:
+    (event,) = _chain("harbour/b1", [_stored("harbour/b1", 1, alarm="a\0b")])
+    (row,) = take({}, [event]).rows
+    assert b"\\u0000" in row.stored
+    assert row.data == '{"alarm":"a\\ufffdb"}'
+
+
+def test_a_gap_and_nonsense_stop_nothing() -> None:
+    stops = {kind: Fault("a/b", kind, 0, "").stops for kind in ("gap", "nonsense", "fork")}
+    assert stops == {"gap": False, "nonsense": False, "fork": True}
+
+
+@pytest.mark.parametrize("workers", range(1, 40))
+def test_shares_are_fair_and_come_to_all(workers: int) -> None:
+    share = fair_share(workers)
+    assert share * workers >= PARTITIONS
+    assert (share - 1) * workers < PARTITIONS
+
+
+def test_alone_before_it_is_counted_a_worker_takes_all() -> None:
+    assert fair_share(0) == PARTITIONS

@@ -1,0 +1,160 @@
+"""The kit's log, its faults and its judgement, without a bus."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from baccarat.contract.schemas import bundle
+from events.errors import InputError
+from events.mqtt.topics import Topics
+from simulators.conformance.book import Book, Seat, difference, guess, read_book, right_book
+from simulators.conformance.log import FEWEST, Feed, made_feed
+from simulators.conformance.plan import drawn_up, replay_losses
+from table_core.rulebooks.shipped import load_rulebook
+from tests.support.cage.consumers import seats_of
+
+TOPICS = Topics("lab", "t1")
+SEEDS = range(8)
+
+
+def feed(seed: int, settlements: int = FEWEST) -> Feed:
+    return made_feed(seed, settlements, TOPICS, load_rulebook("nz-scale-one"))
+
+
+FEEDS = {seed: feed(seed) for seed in SEEDS}
+
+
+def test_the_same_seed_makes_the_same_log() -> None:
+    assert feed(3) == FEEDS[3]
+    assert feed(4) != FEEDS[3]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_log_has_corrections_voids_and_both_phases(seed: int) -> None:
+    made = FEEDS[seed]
+    assert [event.position for event in made.events] == list(range(1, len(made.events) + 1))
+    assert len(made.settlements) >= FEWEST
+    assert {settlement.phase for settlement in made.settlements} == {1, 2}
+    assert any(settlement.revision > 1 for settlement in made.settlements)
+    results = [{line.result for line in each.lines} for each in made.settlements]
+    assert {"void"} in results
+    assert any(b'"type":"coup_voided"' in event.message for event in made.events)
+
+
+@pytest.mark.parametrize("rulebook", ["ez", "au-commission", "mini-lucky8"])
+def test_a_log_of_another_game(rulebook: str) -> None:
+    made = made_feed(1, FEWEST, TOPICS, load_rulebook(rulebook))
+    assert {settlement.rulebook for settlement in made.settlements} == {rulebook}
+
+
+def test_a_long_log_goes_on_over_copies_too_many() -> None:
+    """A correction makes a card of the shoe another one: the ninth copy comes."""
+    made = feed(1, 400)
+    assert len(made.settlements) >= 400
+    assert any(b"too_many_copies" in event.message for event in made.events)
+
+
+def test_each_message_is_what_the_schemas_say() -> None:
+    event = Draft202012Validator(bundle() | {"$ref": "#/$defs/event"})
+    state = Draft202012Validator(bundle() | {"$ref": "#/$defs/state"})
+    made = FEEDS[1]
+    for position, document in made.states.items():
+        shown = json.loads(document)
+        state.validate(shown)
+        assert shown["position"] == position
+    for each in made.events:
+        event.validate(json.loads(each.message))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_right_book_is_what_the_differences_come_to(seed: int) -> None:
+    """Both ways that the guide gives: what is in force, and the sum of all changes."""
+    settlements = FEEDS[seed].settlements
+    other = Book(seats={seat: Seat(**sums) for seat, sums in seats_of(settlements).items()})
+    assert difference(right_book(settlements), other) is None
+    assert right_book(reversed(settlements)).seats == right_book(settlements).seats
+    assert right_book([*settlements, *settlements]) == right_book(settlements)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_everything_goes_wrong_at_least_once_and_the_last_event_is_not_lost(seed: int) -> None:
+    made = FEEDS[seed]
+    begin = len(made.events) // 4
+    plan = drawn_up(made, begin, seed)
+    assert {delivery.fault for delivery in plan} == {"", "twice", "lost", "again"}
+    assert plan == drawn_up(made, begin, seed)
+    news = [each.position for each in plan if each.topic == "event" and each.fault in {"", "lost"}]
+    assert news == list(range(begin, len(made.events) + 1))
+    assert not any(each.fault == "lost" for each in plan if each.position == len(made.events))
+    assert len(made.events) not in replay_losses(made, seed)
+
+
+def test_one_mistake_is_told_by_the_book_that_it_makes() -> None:
+    settlements = FEEDS[1].settlements
+    twice = [*settlements, settlements[0]]
+    some = settlements[:4] + settlements[5:]
+    came = {"settlement": twice, "event": some}
+    right = right_book(settlements)
+
+    def summed(each: list[str]) -> Book:
+        seats: dict[str, Seat] = {}
+        for settlement in settlements:
+            for line in settlement.lines * each.count(settlement.settlement_id):
+                old = seats.get(str(line.seat), Seat())
+                seats[str(line.seat)] = Seat(
+                    staked=old.staked + line.stake,
+                    paid=old.paid + line.paid,
+                    commission=old.commission + line.commission,
+                )
+        return Book(seats=seats)
+
+    every = [settlement.settlement_id for settlement in settlements]
+    assert guess(summed(every), settlements, came) == (
+        "it does not take back what a revision reverses"
+    )
+    in_force = list(right.settlements or ())
+    if settlements[0].settlement_id in in_force:
+        doubled = summed([*in_force, settlements[0].settlement_id])
+        assert guess(doubled, settlements, came) == "it books what comes twice, from settlement"
+    gap = right_book(some)
+    assert guess(Book(seats=gap.seats), settlements, came) == "it goes on behind a gap, on event"
+    assert guess(Book(seats={"1": Seat(paid=1)}), settlements, came) is None
+
+
+def test_the_first_difference_is_named() -> None:
+    right = Book(seats={"1": Seat(staked=5, paid=7), "12": Seat(paid=1)}, settlements=("a", "b"))
+    assert difference(right, right) is None
+    assert difference(right, Book(seats=right.seats | {"3": Seat()})) is None
+    cases = {
+        "seat 1: paid 8, right is 7": Book(seats=right.seats | {"1": Seat(staked=5, paid=8)}),
+        "seat 12: paid 0, right is 1": Book(seats={"1": Seat(staked=5, paid=7)}),
+        "seat 3: staked 1, right is 0": Book(seats=right.seats | {"3": Seat(staked=1)}),
+        "settlement b is not in the book": Book(seats={}, settlements=("a",)),
+        "settlement c counts in the book, and is not in force": Book(
+            seats={}, settlements=("a", "c")
+        ),
+        "settlement a counts more than once in the book": Book(
+            seats={}, settlements=("a", "a", "b")
+        ),
+    }
+    assert {said: difference(right, theirs) for said, theirs in cases.items()} == {
+        said: said for said in cases
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'{"seats": {"0": {}}}',
+        b'{"seats": {"3": {"paid": 1.5}}}',
+        b'{"seats": {"3": {"pai": 1}}}',
+        b'{"seats": {}, "more": 1}',
+    ],
+)
+def test_what_is_no_book_is_refused(text: bytes) -> None:
+    with pytest.raises(InputError, match="the book is not read"):
+        read_book(text)

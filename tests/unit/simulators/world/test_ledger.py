@@ -1,0 +1,114 @@
+"""The world's ledger keeps what the cage's real one keeps: one suite, run against both."""
+
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+import pytest
+from msgspec.structs import replace
+
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.facts import Fact, fact_of_stored
+from cage.ledger.store import Store
+from events.errors import LedgerError
+from simulators.world.processes.consumers import Ledger
+from simulators.world.world import World
+from tests.support.cage.ledgers import accounts_of
+
+STREAM = "world/t1"
+SEED = 7
+
+
+class Book(Protocol):
+    """A ledger on its disk."""
+
+    def book(self, facts: list[Fact]) -> int:
+        """By a cage that was just started; the number of entries made."""
+        ...
+
+    def position(self) -> int: ...
+
+    def accounts(self) -> dict[str, int]: ...
+
+
+class RealBook:
+    def __init__(self, folder: Path) -> None:
+        self._url = str(folder / "ledger.sqlite")
+
+    def book(self, facts: list[Fact]) -> int:
+        with closing(Store.open(parse_ledger_url(self._url), STREAM)) as store:
+            return store.book(facts).entries
+
+    def position(self) -> int:
+        with closing(Store.open(parse_ledger_url(self._url), STREAM)) as store:
+            return store.position
+
+    def accounts(self) -> dict[str, int]:
+        return accounts_of(self._url)
+
+
+class WorldBook:
+    def __init__(self) -> None:
+        self._ledger = Ledger(STREAM)
+
+    def book(self, facts: list[Fact]) -> int:
+        return len(self._ledger.book(facts))
+
+    def position(self) -> int:
+        return self._ledger.position
+
+    def accounts(self) -> dict[str, int]:
+        sums: Counter[str] = Counter()
+        for entry in self._ledger.entries.values():
+            for posting in entry.postings:
+                sums[posting.account] += posting.amount
+        return {name: amount for name, amount in sums.items() if amount}
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> list[Fact]:
+    """A table's log, with all that goes wrong at it."""
+    world = World(
+        SEED, ("misread_face", "power_up", "overdraw_burned"), tmp_path_factory.mktemp("w")
+    )
+    assert world.run(15).violations == ()
+    stored = world._log_disk.stored(0)
+    world.close()
+    return [fact_of_stored(each.stored, each.hash) for each in stored]
+
+
+@pytest.fixture(params=["real", "world"])
+def book(request: pytest.FixtureRequest, tmp_path: Path) -> Book:
+    return RealBook(tmp_path) if request.param == "real" else WorldBook()
+
+
+def test_however_it_is_cut_and_repeated_each_event_is_booked_once(
+    book: Book, facts: list[Fact]
+) -> None:
+    rng, entries = Random(SEED), 0
+    while (at := book.position()) < len(facts):
+        first = max(0, at - rng.randrange(40))
+        entries += book.book(facts[first : at + rng.randint(1, 60)])
+    other = WorldBook()
+    assert entries == other.book(facts) > 30
+    assert book.accounts() == other.accounts()
+    assert sum(book.accounts().values()) == 0
+
+
+@pytest.mark.parametrize("wrong", ["gap", "stream", "chain"])
+def test_what_does_not_follow_is_refused_and_nothing_of_it_is_booked(
+    wrong: str, book: Book, facts: list[Fact]
+) -> None:
+    book.book(facts[:10])
+    bad = {
+        "gap": [*facts[10:15], facts[16]],
+        "stream": [*facts[10:15], replace(facts[15], stream="world/t2")],
+        "chain": [*facts[10:15], replace(facts[15], hash=facts[14].hash)],
+    }[wrong]
+    with pytest.raises(LedgerError):
+        book.book(bad)
+    assert book.position() == 10
+    book.book(facts[10:])
+    assert book.position() == len(facts)

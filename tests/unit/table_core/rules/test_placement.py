@@ -1,0 +1,213 @@
+"""Which wagers a table takes: a line a case, the codes last, `-` for a wager that stands."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.commands.play import Refusal
+from events.money import MAX_AMOUNT
+from events.types.table import Wager
+from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rules.placement import check, unsupported
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.wagers import KINDS, patron_of
+from tests.support.cage.books import book
+from tests.support.table.wagers import wager, wagers
+
+# rulebook and what is changed in it | wagers (w0, w1, ...) -> codes
+CASES = """
+au-commission | banker=100 -> -
+au-commission | dragon_seven=100 -> unknown_bet
+au-commission | Banker=100 -> unknown_bet
+au-commission | panda8=100 -> not_offered
+au-commission bets.tie.offered=false | tie=100 -> not_offered
+au-commission | tie=0 -> invalid_stake
+au-commission | tie=-100 -> invalid_stake
+au-commission | tie=8998201053687 -> -
+au-commission | tie=8998201053688 -> invalid_stake
+au-commission | tie=1 -> -
+au-commission unit=25 | tie=50 2:tie=60 -> - not_a_step
+au-commission bets.tie.step=50 | tie=50 2:tie=75 -> - not_a_step
+au-commission bets.tie.minimum=50 | tie=50 2:tie=49 -> - below_minimum
+au-commission bets.tie.maximum=50 | tie=50 2:tie=51 -> - above_maximum
+au-commission bets.tie.maximum=50 | tie=50 tie=50 -> - -
+au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=50 tie=1 2:tie=50 -> - above_maximum -
+au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=5@p tie=5@q tie=46@p -> - - above_maximum
+au-commission limits.table_maximum=100 | tie=60 2:tie=41 3:tie=40 -> - table_maximum -
+au-commission limits.differential=50 | player=50 player=1 2:banker=9 -> - differential -
+au-commission limits.differential=50 | tie=500 -> -
+au-commission | 0:tie=5 100:tie=5 1:tie=5 99:tie=5 -> invalid_seat invalid_seat - -
+au-commission | player=5 banker=5 -> - opposite_sides
+au-commission | banker=5 player=5 -> - opposite_sides
+au-commission | player=5 2:banker=5 -> - -
+au-commission | player=5 player=5 -> - -
+au-commission | player=5@p 2:banker=5@p -> - opposite_sides
+au-commission | player=5@p banker=5@q -> - -
+au-commission | player=5@p banker=5 -> - -
+au-commission options.allow_opposite=true | player=5 banker=5 -> - -
+au-commission | player=0 banker=5 -> invalid_stake -
+mini-lucky8 | player=5 tie=5 lucky8_player=5 lucky8_banker=5 -> - - - too_many_options
+mini-lucky8 | lucky8_banker=5 lucky8_player=5 tie=5 banker=5 -> - - - too_many_options
+mini-lucky8 | player=5 tie=5 lucky8_player=5 tie=5 lucky8_player=9 -> - - - - -
+mini-lucky8 | player=5 tie=5 2:lucky8_player=5 2:banker=5 -> - - - -
+mini-lucky8 options.max_options=2 | player=5 tie=5 lucky8_player=5 -> - - too_many_options
+mini-lucky8 options.max_options=4 | player=5 tie=5 lucky8_player=5 lucky8_banker=5 -> - - - -
+mini-lucky8 | player=5 lucky8_player=30000 -> - -
+mini-lucky8 | player=5 lucky8_player=30001 -> - above_maximum
+mini-lucky8 | player=5 lucky8_player=30000 lucky8_player=30000 -> - - -
+mini-lucky8 | lucky8_player=5 -> main_wager_required
+mini-lucky8 | lucky8_player=5 tie=5 -> - -
+mini-lucky8 | lucky8_player=5 2:tie=5 -> main_wager_required -
+mini-lucky8 | lucky8_player=5@p 2:tie=5@p -> - -
+mini-lucky8 | lucky8_player=5 player=0 -> main_wager_required invalid_stake
+mini-lucky8 | 3:lucky8_player=5 3:lucky8_banker=5 -> main_wager_required main_wager_required
+nz-scale-one | perfect_pairs=5 tie=5 -> main_wager_required -
+nz-scale-one | perfect_pairs=5 banker=5 -> - -
+nz-scale-one | perfect_pairs=5@p 2:player=5@p -> main_wager_required -
+nz-scale-one | perfect_pairs=5@p player=5@q -> main_wager_required -
+nz-scale-one | perfect_pairs=5@p player=5@p -> - -
+ez | dragon7=5 panda8=5 -> main_wager_required main_wager_required
+ez | dragon7=5 panda8=5 tie=5 -> - - -
+au-commission | tiger=5 tiger_pair=5 super_six=5 player_pair=5 -> - - - -
+au-commission bets.tiger.requirement=any_main | tiger=5 big_tiger=5 -> main_wager_required -
+extras | dragon_bonus_player=5 big=5 lucky6=5 -> - - -
+"""
+
+
+def codes(refusals: Sequence[Refusal | None]) -> list[str]:
+    return [refusal.code if refusal else "-" for refusal in refusals]
+
+
+@pytest.mark.parametrize("line", CASES.strip().splitlines())
+def test_a_wager_stands_or_is_refused_with_its_code(line: str) -> None:
+    case, _, expected = line.partition("->")
+    changes, asked = case.split("|")
+    assert codes(check(book(*changes.split()), (), wagers(asked))) == expected.split()
+
+
+# Each pair breaks two rules at once; the first in the contract's order names the refusal.
+ORDER = """
+au-commission | 0:dragon_seven=-1 -> unknown_bet
+au-commission | 0:panda8=-1 -> not_offered
+au-commission unit=25 | 0:tie=-1 -> invalid_stake
+au-commission unit=25 bets.tie.minimum=50 | 0:tie=30 -> not_a_step
+au-commission bets.tie.maximum=50 limits.table_maximum=10 | tie=60 -> above_maximum
+au-commission bets.tie.minimum=50 limits.table_maximum=10 | tie=40 -> below_minimum
+au-commission limits.table_maximum=10 limits.differential=5 | player=40 -> table_maximum
+au-commission limits.differential=5 | 0:player=40 -> differential
+mini-lucky8 | lucky8_player=30001 -> above_maximum
+mini-lucky8 options.max_options=1 | tie=5 player=5 banker=5 -> - too_many_options too_many_options
+mini-lucky8 options.max_options=1 | player=5 banker=5 -> - opposite_sides
+"""
+
+
+@pytest.mark.parametrize("line", ORDER.strip().splitlines())
+def test_the_checks_run_in_the_order_of_the_contract(line: str) -> None:
+    case, _, expected = line.partition("->")
+    changes, asked = case.split("|")
+    assert codes(check(book(*changes.split()), (), wagers(asked))) == expected.split()
+
+
+def test_an_id_that_stands_already_is_a_duplicate() -> None:
+    rulebook = load_rulebook("au-commission")
+    first, again = wager("a", bet="tie"), wager("a", bet="player")
+    assert codes(check(rulebook, (), [first, again])) == ["-", "duplicate_wager"]
+    assert codes(check(rulebook, [first], [again])) == ["duplicate_wager"]
+
+
+def test_a_duplicate_comes_before_the_combinations() -> None:
+    rulebook = load_rulebook("au-commission")
+    asked = [wager("a", bet="player"), wager("a", bet="banker"), wager("b", bet="banker")]
+    assert codes(check(rulebook, (), asked)) == ["-", "duplicate_wager", "opposite_sides"]
+
+
+def test_an_id_that_was_refused_is_free() -> None:
+    asked = [wager("a", stake=0), wager("a")]
+    assert codes(check(load_rulebook("au-commission"), (), asked)) == ["invalid_stake", "-"]
+
+
+def test_what_stands_counts_but_is_not_judged_again() -> None:
+    rulebook = book("mini-lucky8", "limits.table_maximum=100")
+    standing = [wager("s0", bet="player", stake=60), wager("s1", seat=2, bet="lucky8_player")]
+    asked = [
+        wager("w0", bet="banker", stake=1),
+        wager("w1", bet="tie", stake=41),
+        wager("w2", bet="lucky8_banker", stake=1),
+    ]
+    # Above the table's maximum as it stands (60 + 100): nothing more is taken, nothing is undone.
+    assert codes(check(rulebook, standing, asked)) == ["table_maximum"] * 3
+    assert codes(check(load_rulebook("mini-lucky8"), standing, asked)) == [
+        "opposite_sides",
+        "-",
+        "-",
+    ]
+
+
+def test_a_side_bet_may_come_before_its_main_wager_while_more_may_follow() -> None:
+    rulebook = load_rulebook("mini-lucky8")
+    side, main = wager("w0", bet="lucky8_player"), wager("w1", bet="player")
+    assert codes(check(rulebook, (), [side], whole=False)) == ["-"]
+    assert codes(check(rulebook, [side], [main], whole=False)) == ["-"]
+    assert codes(unsupported(rulebook, [side])) == ["main_wager_required"]
+    assert codes(unsupported(rulebook, [side, main])) == ["-", "-"]
+
+
+def test_a_refusal_says_what_and_how_much() -> None:
+    (refusal,) = check(load_rulebook("mini-lucky8"), (), [wager(bet="lucky8_player", stake=30_001)])
+    assert refusal == Refusal(
+        code="above_maximum",
+        text="30001 on lucky8_player is above its maximum of 30000 for a wager",
+    )
+
+
+anything = st.builds(
+    Wager,
+    id=st.sampled_from([f"t/{n}" for n in range(12)]),
+    seat=st.integers(-1, 101) | st.integers(1, 3),
+    bet=st.sampled_from([*KINDS, "", "x" * 1000, "tie\0"]),
+    stake=st.integers(-(2**70), 2**70) | st.integers(1, 40_000),
+    patron=st.none() | st.sampled_from(["p", "q", ""]),
+)
+
+
+@given(
+    st.sampled_from(shipped()).map(load_rulebook),
+    st.lists(anything, max_size=30),
+)
+def test_what_stands_obeys_every_rule(rulebook: Rulebook, asked: list[Wager]) -> None:
+    refusals = check(rulebook, (), asked)
+    assert len(refusals) == len(asked)
+    standing = [w for w, refusal in zip(asked, refusals, strict=True) if refusal is None]
+    assert len({w.id for w in standing}) == len(standing)
+    for placed in standing:
+        bet = rulebook.bets[placed.bet]
+        own = {w.bet for w in standing if patron_of(w) == patron_of(placed)}
+        box = {
+            w.bet for w in standing if (patron_of(w), w.seat) == (patron_of(placed), placed.seat)
+        }
+        assert 1 <= placed.seat <= 99
+        assert bet.minimum <= placed.stake <= (bet.maximum or MAX_AMOUNT)
+        assert not {"player", "banker"} <= own
+        if rulebook.id == "mini-lucky8":
+            assert len(own - {"player", "banker"}) + bool(own & {"player", "banker"}) <= 3
+        if placed.bet.startswith("lucky8") or placed.bet in {"dragon7", "panda8"}:
+            assert own & {"player", "banker", "tie"}
+        if placed.bet == "perfect_pairs":
+            assert box & {"player", "banker"}
+
+
+@given(
+    st.sampled_from(shipped()).map(load_rulebook),
+    st.lists(anything, max_size=20),
+    st.integers(0, 20),
+)
+def test_asking_in_two_goes_is_the_same_as_asking_at_once(
+    rulebook: Rulebook, asked: list[Wager], cut: int
+) -> None:
+    at_once = codes(check(rulebook, (), asked, whole=False))
+    first = check(rulebook, (), asked[:cut], whole=False)
+    standing = [w for w, refusal in zip(asked, first, strict=False) if refusal is None]
+    then = check(rulebook, standing, asked[cut:], whole=False)
+    assert codes([*first, *then]) == at_once

@@ -1,0 +1,109 @@
+"""The sums of what stands: moved on wager by wager they are those of the whole, and as quick."""
+
+from collections import defaultdict
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.commands.play import OpenBetting, PlaceWager, WagerRequest
+from events.types.table import Wager
+from table_core.fold.snapshot import decode_state, encode_state
+from table_core.rules.wager_totals import UNSUMMED, Standing, summed_on, with_wagers, without_wagers
+from table_core.state.coup import Phase
+from table_core.state.table import Coup, TableState
+from tests.support.table.coups import world_in
+
+ONE_BY_ONE = 3000  # wagers in a coup, one a command
+
+lone_wagers = st.builds(
+    Wager,
+    id=st.just(""),
+    seat=st.integers(1, 3),
+    bet=st.sampled_from(["player", "banker", "tie"]),
+    stake=st.integers(1, 5),
+    patron=st.none() | st.sampled_from(["p", "1"]),
+)
+rows = st.lists(lone_wagers, max_size=12).map(
+    lambda row: [msgspec.structs.replace(w, id=f"u/t/{n}") for n, w in enumerate(row)]
+)
+
+
+def by_hand(wagers: list[Wager]) -> tuple[set[str], dict[str, int], dict[object, int]]:
+    """Ids, stakes by bet, and stakes by whose, bet and seat: counted without the product."""
+    bets: dict[str, int] = defaultdict(int)
+    spots: dict[object, int] = defaultdict(int)
+    for wager in wagers:
+        whose = f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
+        bets[wager.bet] += wager.stake
+        spots[whose, wager.bet, wager.seat] += wager.stake
+    return {wager.id for wager in wagers}, dict(bets), dict(spots)
+
+
+def summed(standing: Standing) -> tuple[set[str], dict[str, int], dict[object, int]]:
+    spots: dict[object, int] = {
+        (patron, bet, int(seat)): stake
+        for patron, bets in standing.spots.items()
+        for bet, seats in bets.items()
+        for seat, stake in seats.items()
+    }
+    return set(standing.ids), standing.by_bet, spots
+
+
+@given(rows, st.sets(st.integers(0, 11)), st.integers(0, 12))
+def test_sums_are_those_of_the_wagers_however_they_came_and_went(
+    row: list[Wager], gone: set[int], cut: int
+) -> None:
+    first = with_wagers(Standing(), row[:cut])
+    kept = summed(first)
+    standing = with_wagers(first, row[cut:])
+    assert summed(standing) == by_hand(row)
+    assert standing == with_wagers(Standing(), row)
+    taken = [wager for n, wager in enumerate(row) if n in gone]
+    left = [wager for n, wager in enumerate(row) if n not in gone]
+    standing = without_wagers(standing, taken)
+    assert summed(standing) == by_hand(left)
+    assert standing == with_wagers(Standing(), left)
+    assert standing.staked == sum(wager.stake for wager in left)
+    assert summed(first) == kept == by_hand(row[:cut])  # never changed in place
+
+
+@given(rows)
+def test_sums_are_stored_and_read_again(row: list[Wager]) -> None:
+    standing = with_wagers(Standing(), row)
+    state = TableState(coup=Coup(id="", phase=Phase.BETTING, rulebook="", rulebook_hash=""))
+    assert state.coup is not None
+    coup = msgspec.structs.replace(state.coup, wagers=tuple(row), summed=standing)
+    state = msgspec.structs.replace(state, coup=coup)
+    assert decode_state(encode_state(state)) == state
+
+
+def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
+    world = world_in(Phase.NONE)
+    world.must(OpenBetting(transaction="o"))
+    row: list[Wager] = []
+    for number in range(ONE_BY_ONE):
+        asked = WagerRequest(seat=number % 99 + 1, bet="tie", stake=100, patron=f"p{number}")
+        world.must(PlaceWager(transaction=f"w-{number}", wagers=(asked,)))
+        coup = world.state.coup
+        assert coup is not None
+        row.append(coup.wagers[-1])
+        assert len(coup.wagers) - coup.summed.count < UNSUMMED
+    assert coup is not None
+    assert coup.standing == with_wagers(Standing(), row)
+
+
+def test_whole_blocks_are_summed_and_the_rest_is_left() -> None:
+    row = [Wager(id=f"u/t/{n}", seat=1, bet="tie", stake=n + 1) for n in range(2 * UNSUMMED + 5)]
+    first = summed_on(Standing(), row[: UNSUMMED + 3])
+    assert first == with_wagers(Standing(), row[:UNSUMMED])
+    assert summed_on(first, row[: 2 * UNSUMMED - 1]) is first
+    assert summed_on(first, row) == with_wagers(Standing(), row[: 2 * UNSUMMED])
+
+
+def test_where_nothing_stands_every_sum_is_nothing() -> None:
+    nothing = Standing()
+    assert (nothing.count, nothing.staked, nothing.line_bytes) == (0, 0, 0)
+    assert (nothing.ids, nothing.spots, nothing.by_bet) == (frozenset(), {}, {})
+    row = [Wager(id="u/t/1", seat=1, bet="tie", stake=5)]
+    assert without_wagers(with_wagers(nothing, row), row) == nothing

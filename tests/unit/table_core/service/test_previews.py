@@ -1,0 +1,141 @@
+"""A coup on record, and what a correction would do: shown, and nothing appended."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from events.cards import Card, Hand
+from events.commands.play import (
+    Answer,
+    CloseBetting,
+    Command,
+    CorrectHands,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Preview,
+    ResolveIrregularity,
+    ShowCoup,
+    VoidCoup,
+    WagerRequest,
+)
+from events.commands.registry import COMMAND_NAMES
+from events.log.store import EventLog
+from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
+from table_core.service.previews import look
+from table_core.service.table_writer import Table
+from tests.support.table.coups import SHOE, cards, drawn, shoe_event
+from tests.unit.table_core.test_commands_and_reports import table_on
+
+COUP = f"{SHOE}/1"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
+        yield opened
+
+
+@pytest.fixture
+def settled(log: EventLog) -> Table:
+    """Player's 9 beat Banker's 7: seat 1 lost 1,000 on Banker, seat 2 won 2,000 on Player."""
+    table = table_on(log)
+    wagers = (
+        WagerRequest(seat=1, bet="banker", stake=1000),
+        WagerRequest(seat=2, bet="player", stake=2000),
+    )
+    table.hear(shoe_event(1, LinkOpen(transport="pty:x")))
+    table.hear(shoe_event(2, LinkUp()))
+    for user, command in (
+        ("dealer", LoadShoe(transaction="l", shoe=SHOE)),
+        ("dealer", OpenBetting(transaction="o")),
+        ("wagers", PlaceWager(transaction="w", wagers=wagers)),
+        ("dealer", CloseBetting(transaction="c")),
+    ):
+        assert table.ask(user, command, caught_up=True).result == "accepted"
+    dealt = zip((Hand.PLAYER, Hand.BANKER) * 2, cards("9S 7D KH KC"), strict=True)
+    for seq, (hand, card) in enumerate(dealt, start=3):
+        table.hear(shoe_event(seq, drawn(hand, (seq - 1) // 2, card.value)))
+    table.hear(shoe_event(7, DeviceResult(winner="player", player_pair=False, banker_pair=False)))
+    assert table.state.phase.value == "settled"
+    return table
+
+
+def preview(command: Command, name: str | None = None) -> Preview:
+    name = name or COMMAND_NAMES[type(command)]
+    return Preview(transaction="p", command=name, body=msgspec.to_builtins(command))
+
+
+def shown(answer: Answer) -> Any:
+    """As it arrives over the bus."""
+    return msgspec.json.decode(msgspec.json.encode(answer))["shown"]
+
+
+def test_a_coup_is_shown_with_its_wagers_and_its_settlement(settled: Table) -> None:
+    found = shown(look(settled, "dealer", ShowCoup(transaction="s", coup=COUP)))
+    assert [card["card"] for card in found["coup"]["cards"]] == ["9S", "7D", "KH", "KC"]
+    assert [wager["id"] for wager in found["coup"]["wagers"]] == ["wagers/w/0", "wagers/w/1"]
+    assert [line["paid"] for line in found["settlements"][0]["lines"]] == [0, 4000]
+    assert found["rulebook"] == "au-commission"
+
+
+def test_a_coup_that_was_not_played_is_not_shown(settled: Table) -> None:
+    for name in (f"{SHOE}/2", "20990101-01/1", "nonsense"):
+        answer = look(settled, "dealer", ShowCoup(transaction="s", coup=name))
+        assert (answer.result, answer.code) == ("refused", "unknown_coup")
+
+
+def test_a_preview_says_who_gains_and_who_gives_back_and_is_what_the_command_does(
+    settled: Table,
+) -> None:
+    command = CorrectHands(
+        transaction="h", coup=COUP, player=cards("6S KH"), banker=cards("7D KC"), reason="camera"
+    )
+    before = settled.state
+    events = shown(look(settled, "supervisor", preview(command)))["events"]
+    assert settled.state is before
+    revised = next(each for each in events if each["type"] == "coup_settled")
+    # Banker's 7 beats 6: 1,000 and 950 to seat 1 that lost its stake; seat 2 gives 4,000 back.
+    assert revised["data"]["settlement"]["difference"] == [
+        {"seat": 1, "staked": 0, "paid": 1950, "commission": 50},
+        {"seat": 2, "staked": 0, "paid": -4000, "commission": 0},
+    ]
+    answer = settled.ask("supervisor", command, caught_up=True)
+    appended = [msgspec.json.decode(each.stored) for each in settled.read(before.position + 1)]
+    assert answer.position == before.position + len(events)
+    assert [(each["type"], each["data"]) for each in appended] == [
+        (each["type"], each["data"]) for each in events
+    ]
+
+
+def test_a_preview_is_refused_as_the_command_would_be(settled: Table) -> None:
+    same = CorrectHands(
+        transaction="h", coup=COUP, player=cards("9S KH"), banker=cards("7D KC"), reason="camera"
+    )
+    answer = look(settled, "supervisor", preview(same))
+    assert (answer.transaction, answer.result, answer.code) == ("p", "refused", "changes_nothing")
+    bare = look(settled, "supervisor", preview(VoidCoup(transaction="v", reason="", coup=COUP)))
+    assert bare.code == "reason_required"
+
+
+def test_only_what_puts_a_coup_right_has_a_preview(settled: Table) -> None:
+    shows_a_face = ResolveIrregularity(transaction="x", kind="excess_card", seen=True, reason="x")
+    assert look(settled, "supervisor", preview(shows_a_face)).code == "no_preview"
+    unknown = look(settled, "supervisor", preview(shows_a_face, name="deal_again"))
+    assert (unknown.transaction, unknown.code) == ("p", "unknown_command")
+
+
+def test_a_dealer_looks_and_does_not_preview(settled: Table) -> None:
+    command = VoidCoup(transaction="v", reason="misdeal", coup=COUP)
+    assert look(settled, "dealer", preview(command)).code == "not_allowed"
+    assert look(settled, "display", ShowCoup(transaction="s", coup=COUP)).code == "not_allowed"
+
+
+def test_hands_that_no_deal_could_have_made_have_no_preview(settled: Table) -> None:
+    command = CorrectHands(
+        transaction="h", coup=COUP, player=(Card.S9,), banker=cards("7D KC"), reason="camera"
+    )
+    assert look(settled, "supervisor", preview(command)).code == "excess_card"

@@ -1,0 +1,36 @@
+"""A request that is wrong is still answered to its sender, by the transaction that it names."""
+
+import pytest
+
+from events.commands.play import OpenBetting
+from events.log.store import Recorded
+from table_core.service.repeated_requests import answer_again, body_of, transaction_of
+
+
+@pytest.mark.parametrize(
+    ("body", "transaction"),
+    [
+        (b'{"transaction": "t1"}', "t1"),
+        (b'{"actor": [1, {"transaction": "t2"}], "transaction": "t1", "more": null}', "t1"),
+        (b'{"transaction": 5}', ""),
+        (b'{"actor": "x"}', ""),
+        (b'["transaction", "t1"]', ""),
+        (b'{"transaction": "t1"', ""),
+        (b"\xff\xfe", ""),
+        (b"[" * 5_000, ""),
+        (b'{"a": ' * 5_000, ""),
+        (b"", ""),
+    ],
+)
+def test_the_transaction_of_any_bytes(body: bytes, transaction: str) -> None:
+    assert transaction_of(body) == transaction
+
+
+def test_the_same_again_and_another_by_the_same_name() -> None:
+    first = OpenBetting(transaction="t")
+    known = Recorded(body_of(first), 7)
+    again = answer_again(first, body_of(first), known)
+    assert (again.result, again.position) == ("exists", 7)
+    other = OpenBetting(transaction="t", actor="mary")
+    answer = answer_again(other, body_of(other), known)
+    assert (answer.result, answer.code) == ("refused", "exists_with_different_actor")

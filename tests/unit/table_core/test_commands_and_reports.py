@@ -1,0 +1,389 @@
+"""The table on its log: transactions, the shoe's numbers, roles, and a disk that refuses."""
+
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from events.cards import Card, Hand
+from events.commands.chips import (
+    CloseFloat,
+    CorrectChips,
+    CountChips,
+    CountDrop,
+    Credit,
+    Fill,
+    OpenFloat,
+)
+from events.commands.play import (
+    Ack,
+    AcknowledgeAlarm,
+    Answer,
+    AssignDealer,
+    Burn,
+    ClearShoeError,
+    CloseBetting,
+    CollectCommission,
+    Command,
+    ConfirmResult,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    CutCard,
+    EndShoe,
+    EnterCard,
+    FreeHand,
+    LoadShoe,
+    MarkUncollected,
+    MarkUnreadable,
+    OpenBetting,
+    PlaceWager,
+    Preview,
+    Realign,
+    RecoverCommission,
+    ReplaceShoe,
+    Replay,
+    ResolveIrregularity,
+    SetLimits,
+    ShowCoup,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
+from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup, WhatIfCard
+from events.commands.registry import COMMANDS
+from events.errors import ConfigError, LogUnwritable
+from events.log.store import EventLog
+from events.mqtt.topics import Topics
+from events.types.envelope import decode_data, decode_envelope, event_id
+from events.types.shoe_reports import LinkOpen, LinkUp, ShoeAck
+from events.types.table import ShoeReported, Wager, WagersPlaced, WagersWithdrawn
+from table_core.decide.authority import MAY, ROLES, authorise
+from table_core.decide.decision import Context
+from table_core.decide.dispatch import decide
+from table_core.fold.dispatch import fold
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table_writer import Heard, Table, parse_command
+from tests.support.table.coups import SHOE, drawn, shoe_event
+
+P = Hand.PLAYER
+TOPICS = Topics("site", "t1")
+ROLES_OF = {
+    "dealer": frozenset({"dealer"}),
+    "supervisor": frozenset({"supervisor"}),
+    "wagers": frozenset({"wagers"}),
+    "display": frozenset({"display"}),
+}
+
+
+class StoppedClock:
+    """The same moment for ever."""
+
+    def utc_ns(self) -> int:
+        return 1_795_815_607_123_456_789
+
+    def mono_us(self) -> int:
+        return 1_000
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
+        yield opened
+
+
+def table_on(log: EventLog, rulebook: str = "au-commission") -> Table:
+    return Table(log, TOPICS, load_rulebook(rulebook), StoppedClock(), roles=ROLES_OF)
+
+
+@pytest.fixture
+def table(log: EventLog) -> Table:
+    made = table_on(log)
+    made.hear(shoe_event(1, LinkOpen(transport="pty:x")))
+    made.hear(shoe_event(2, LinkUp()))
+    return made
+
+
+def ask(table: Table, user: str, command: Command) -> Answer:
+    return table.ask(user, command, caught_up=True)
+
+
+def in_betting(table: Table) -> None:
+    assert ask(table, "dealer", LoadShoe(transaction="l", shoe=SHOE)).result == "accepted"
+    assert ask(table, "dealer", OpenBetting(transaction="o")).result == "accepted"
+
+
+def wager(transaction: str, stake: int = 100, seat: int = 1) -> PlaceWager:
+    return PlaceWager(
+        transaction=transaction, wagers=(WagerRequest(seat=seat, bet="banker", stake=stake),)
+    )
+
+
+def test_the_same_transaction_and_body_again_answers_exists_with_the_first_position(
+    table: Table,
+) -> None:
+    in_betting(table)
+    first = ask(table, "wagers", wager("w"))
+    ask(table, "wagers", wager("w2", seat=2))
+    again = ask(table, "wagers", wager("w"))
+    assert (first.result, again.result) == ("accepted", "exists")
+    assert again.position == first.position
+    assert table.state.coup is not None
+    assert len(table.state.coup.wagers) == 2
+
+
+def test_two_users_may_choose_the_same_transaction_and_each_wager_has_its_own_id(
+    table: Table,
+) -> None:
+    in_betting(table)
+    for user, seat in (("wagers", 1), ("dealer", 2)):
+        assert ask(table, user, wager("t-1", seat=seat)).result == "accepted"
+    assert table.state.coup is not None
+    assert [w.id for w in table.state.coup.wagers] == ["wagers/t-1/0", "dealer/t-1/0"]
+    back = WithdrawWager(transaction="b", wagers=("wagers/t-1/0",))
+    assert ask(table, "wagers", back).result == "accepted"
+    assert [w.seat for w in table.state.coup.wagers] == [2]
+
+
+def test_wagers_of_a_log_from_before_users_stood_in_their_ids_go_on(table: Table) -> None:
+    in_betting(table)
+    assert table.state.coup is not None
+    coup = table.state.coup.id
+    old = Wager(id="t-1/0", seat=1, bet="banker", stake=100)
+    table.state = fold(table.state, WagersPlaced(coup=coup, wagers=(old,)))
+    made = decide(
+        table.state,
+        WithdrawWager(transaction="b", wagers=("t-1/0",)),
+        Context(table="t1", rulebook=table.rulebook, user="wagers"),
+    )
+    assert made == (WagersWithdrawn(coup=coup, wagers=("t-1/0",)),)
+
+
+@pytest.mark.parametrize(
+    ("second", "field"),
+    [
+        (wager("w", stake=200), "wagers"),
+        (replace(wager("w"), actor="somebody"), "actor"),
+        (OpenBetting(transaction="w"), "command"),
+    ],
+)
+def test_the_same_transaction_with_another_body_is_refused_naming_the_field(
+    table: Table, second: Command, field: str
+) -> None:
+    in_betting(table)
+    ask(table, "wagers", wager("w"))
+    position = table.state.position
+    answer = ask(table, "wagers", second)
+    assert (answer.result, answer.code) == ("refused", f"exists_with_different_{field}")
+    assert table.state.position == position
+
+
+def test_two_users_may_use_the_same_transaction_id(table: Table) -> None:
+    in_betting(table)
+    assert ask(table, "wagers", wager("o")).result == "accepted"
+
+
+def test_exists_survives_a_restart(log: EventLog, table: Table) -> None:
+    in_betting(table)
+    first = ask(table, "wagers", wager("w"))
+    again = ask(table_on(log), "wagers", wager("w"))
+    assert (again.result, again.position) == ("exists", first.position)
+
+
+def test_a_restart_folds_to_the_same_state(log: EventLog, table: Table) -> None:
+    in_betting(table)
+    table.hear(shoe_event(3, drawn(Hand.PLAYER, 1, "4D")))
+    assert table_on(log).state == table.state
+
+
+def test_closing_what_the_first_card_has_closed_answers_exists(table: Table) -> None:
+    in_betting(table)
+    table.hear(shoe_event(3, drawn(Hand.PLAYER, 1, "4D")))
+    answer = ask(table, "dealer", CloseBetting(transaction="c"))
+    assert (answer.result, answer.position) == ("exists", table.state.position)
+    late = ask(table, "wagers", wager("w"))
+    assert (late.result, late.code) == ("refused", "betting_closed")
+
+
+def test_a_shoe_event_is_appended_once_and_acknowledged_by_number(table: Table) -> None:
+    event = shoe_event(3, drawn(Hand.PLAYER, 1, "4D"))
+    in_betting(table)
+    assert table.hear(event) is Heard.APPENDED
+    position = table.state.position
+    assert table.hear(event) is Heard.DUPLICATE
+    assert table.state.position == position
+    assert table.shoe_ack == ShoeAck(journal="j1", seq=3)
+
+
+def test_a_gap_in_the_shoes_numbers_is_not_taken(table: Table) -> None:
+    assert table.hear(shoe_event(5, LinkUp())) is Heard.GAP
+    assert table.shoe_ack.seq == 2
+
+
+def test_a_new_journal_begins_at_one_and_the_old_ones_are_known_for_ever(
+    log: EventLog, table: Table
+) -> None:
+    assert table.hear(shoe_event(2, LinkUp(), "j2")) is Heard.GAP
+    assert table.hear(shoe_event(1, LinkUp(), "j2")) is Heard.APPENDED
+    assert table.hear(shoe_event(1, LinkUp(), "j1")) is Heard.DUPLICATE
+    assert table.hear(shoe_event(3, LinkUp(), "j1")) is Heard.DUPLICATE
+    assert table_on(log).hear(shoe_event(1, LinkUp(), "j1")) is Heard.DUPLICATE
+
+
+ONE_OF_EACH: dict[type[Command], Command] = {
+    type(command): command
+    for command in (
+        LoadShoe(transaction="x", shoe=SHOE),
+        EndShoe(transaction="x"),
+        OpenBetting(transaction="x"),
+        CloseBetting(transaction="x"),
+        wager("x"),
+        WithdrawWager(transaction="x", wagers=("wagers/w/0",)),
+        ConfirmResult(transaction="x", reason="looked"),
+        VoidCoup(transaction="x", reason="misdeal"),
+        Burn(transaction="x", cards=5, reason="not reported"),
+        CutCard(transaction="x", place="between"),
+        FreeHand(transaction="x"),
+        MarkUnreadable(transaction="x", hand=P, number=1, reason="smudged"),
+        EnterCard(transaction="x", hand=P, number=1, face=Card.D4, reason="missed"),
+        CorrectCard(transaction="x", hand=P, number=1, face=Card.D4, reason="misread"),
+        CorrectHands(transaction="x", coup="c/1", player=(), banker=(), reason="camera"),
+        CorrectWager(transaction="x", coup="c/1", reason="left out"),
+        CorrectRulebook(
+            transaction="x", coup="c/1", rulebook="ez", rulebook_hash="0" * 64, reason="sign"
+        ),
+        Realign(transaction="x", reason="looked"),
+        ResolveIrregularity(transaction="x", kind="other", reason="a drink was spilt"),
+        ReplaceShoe(transaction="x", shoe=SHOE, reason="broken"),
+        AcknowledgeAlarm(transaction="x", alarm="burn_mismatch"),
+        ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
+        AssignDealer(transaction="x", dealer="d-17"),
+        SetLimits(transaction="x"),
+        CollectCommission(transaction="x"),
+        MarkUncollected(transaction="x", seat=1, reason="left"),
+        RecoverCommission(transaction="x", seat=1, amount=1),
+        OpenFloat(transaction="x", float_id=SHOE, currency="AUD", chips=()),
+        Fill(transaction="x", slip="F-1", chips=()),
+        Credit(transaction="x", slip="C-1", chips=()),
+        CountChips(transaction="x", chips=()),
+        CloseFloat(transaction="x", chips=()),
+        CountDrop(transaction="x", float_id=SHOE, box="B-1", notes=()),
+        CorrectChips(transaction="x", float_id=SHOE, move="opening", chips=(), reason="misread"),
+        Replay(transaction="x", start=1),
+        Ack(transaction="x", consumer="c", position=0),
+        ShowCoup(transaction="x", coup="c/1"),
+        Preview(transaction="x", command="void_coup", body={}),
+        FindCoups(transaction="x"),
+        TellCoup(transaction="x", coup="c/1"),
+        ShowTable(transaction="x", position=1),
+        WhatIfCard(transaction="x", coup="c/1", changes=()),
+        ProveCoup(transaction="x", coup="c/1"),
+    )
+}
+
+
+@pytest.mark.parametrize("role", [*sorted(ROLES), "nobody"])
+@pytest.mark.parametrize("command", COMMANDS.values())
+def test_nobody_may_do_what_is_not_his_roles(role: str, command: type[Command]) -> None:
+    refusal = authorise(frozenset({role}), ONE_OF_EACH[command])
+    assert (refusal is None) is (role in MAY[command])
+    assert refusal is None or refusal.code == "not_allowed"
+
+
+def test_a_user_whom_the_configuration_does_not_know_may_do_nothing(table: Table) -> None:
+    answer = ask(table, "stranger", OpenBetting(transaction="o"))
+    assert (answer.result, answer.code) == ("refused", "not_allowed")
+
+
+def test_only_a_supervisor_voids(table: Table) -> None:
+    in_betting(table)
+    for user, result in (("dealer", "refused"), ("supervisor", "accepted")):
+        assert ask(table, user, VoidCoup(transaction=user, reason="misdeal")).result == result
+
+
+def test_nobody_speaks_for_somebody_else(table: Table) -> None:
+    answer = ask(table, "dealer", OpenBetting(transaction="o", actor="mr-smith"))
+    assert answer.code == "not_a_delegate"
+
+
+def test_every_role_of_the_table_of_authority_exists() -> None:
+    assert {role for roles in MAY.values() for role in roles} <= ROLES
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "code", "transaction"),
+    [
+        ("open_betting", b"", "invalid_request", ""),
+        ("open_betting", b"\xff\xfe", "invalid_request", ""),
+        ("open_betting", b"[" * 100_000, "invalid_request", ""),
+        ("open_betting", b'{"transaction":7}', "invalid_request", ""),
+        ("open_betting", b'{"transaction":"t","more":1}', "invalid_request", "t"),
+        ("place_wager", b'{"transaction":"t","wagers":[{"seat":1,"bet":"tie","stake":1.5}]}',
+         "invalid_request", "t"),
+        ("fold_the_table", b'{"transaction":"t"}', "unknown_command", "t"),
+    ],
+)  # fmt: skip
+def test_junk_is_answered_and_never_raised(
+    name: str, body: bytes, code: str, transaction: str
+) -> None:
+    answer = parse_command(name, body)
+    assert isinstance(answer, Answer)
+    assert (answer.result, answer.code, answer.transaction) == ("refused", code, transaction)
+    assert answer.text
+
+
+def test_event_ids_follow_from_the_cause(log: EventLog, table: Table) -> None:
+    table.hear(shoe_event(3, LinkUp()))
+    (*_, last) = log.read()
+    envelope = decode_envelope(last.stored)
+    assert envelope.cause == "j1/3"
+    assert envelope.event_id == event_id("j1/3", 0)
+    assert envelope.at == "2026-11-27T21:40:07.123456789Z"
+    assert isinstance(decode_data(envelope), ShoeReported)
+
+
+def test_another_rulebook_waits_until_the_coup_is_over(log: EventLog, table: Table) -> None:
+    in_betting(table)
+    with pytest.raises(ConfigError, match=r"au-commission.*au-even-money"):
+        table_on(log, "au-even-money")
+    assert log.position == table.state.position
+    ask(table, "supervisor", VoidCoup(transaction="v", reason="change of rules"))
+    assert table_on(log, "au-even-money").state.rulebook == "au-even-money"
+
+
+def test_what_the_disk_refuses_is_neither_answered_as_done_nor_acknowledged(
+    log: EventLog, table: Table
+) -> None:
+    in_betting(table)
+    before = table.state
+    big = PlaceWager(
+        transaction="w",
+        wagers=tuple(WagerRequest(seat=n % 99 + 1, bet="tie", stake=100) for n in range(2_000)),
+    )
+    with no_file_may_grow(), pytest.raises(LogUnwritable, match=r"table\.sqlite"):
+        ask(table, "wagers", big)
+    assert table.state == before
+    assert table_position(log.path) == before.position
+
+
+@contextmanager
+def no_file_may_grow() -> Iterator[None]:
+    """A disk that takes nothing more, for this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def table_position(path: Path) -> int:
+    """Where the log on the disk ends, by another connection."""
+    with closing(sqlite3.connect(path)) as db:
+        (position,) = db.execute("SELECT max(position) FROM event").fetchone()
+    return int(position)

@@ -1,0 +1,254 @@
+"""Irregularities beside the cards: shoe, people, free hands; and money under all of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.cards import Card, Hand
+from events.commands.play import (
+    AcknowledgeAlarm,
+    AssignDealer,
+    Burn,
+    Command,
+    CorrectCard,
+    CorrectHands,
+    EnterCard,
+    FreeHand,
+    MarkUnreadable,
+    OpenBetting,
+    Realign,
+    ReplaceShoe,
+    ResolveIrregularity,
+    VoidCoup,
+)
+from events.types.irregularities import CardEntered, ExcessCardResolved, IrregularityRecorded
+from events.types.shoe_life import ShoeAudited
+from events.types.shoe_reports import (
+    AnyReport,
+    BurnCard,
+    CardCarriedOver,
+    CardDrawn,
+    CardOutOfGame,
+    CardUnreadable,
+    DeviceResult,
+    FirstCard,
+    ReportLost,
+)
+from events.types.table import CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
+from table_core.decide.cards import RECORDED_KINDS
+from table_core.state.coup import Phase
+from table_core.state.table import Coup
+from tests.support.table.coups import (
+    COUP,
+    NATURAL_NINE,
+    ORDER,
+    SHOE,
+    World,
+    code,
+    drawn,
+    revealed,
+    settled,
+    stands,
+    world_in,
+)
+
+P, B = Hand.PLAYER, Hand.BANKER
+
+
+# ---- shoe, people, hands without wagers ----
+
+
+@pytest.mark.parametrize("coup", ["continue", "void"])
+def test_a_shoe_replaced_in_mid_coup_is_a_recorded_fact_with_a_reason(coup: str) -> None:
+    world = world_in(Phase.DEALING)
+    made = world.must(
+        ReplaceShoe(
+            transaction="r",
+            shoe="20261127-02",
+            coup=coup,  # type: ignore[arg-type]  # both words of the parametrisation are its own
+            reason="the reader is broken",
+        )
+    )
+    ended = next(event for event in made if isinstance(event, ShoeEnded))
+    assert (ended.shoe, ended.reason) == (SHOE, "replaced: the reader is broken")
+    assert made[-1] == ShoeLoaded(shoe="20261127-02", decks=8)
+    assert world.state.phase is (Phase.DEALING if coup == "continue" else Phase.VOIDED)
+    if coup == "continue":
+        world.say(drawn(B, 1, "2D"), drawn(P, 2, "KH"), drawn(B, 2, "3C"))
+        world.say(DeviceResult(winner="player"))
+        assert settled(world).settlement.coup == COUP
+    world.say(FirstCard(face=Card.SA), BurnCard(left=0))
+    world.open()
+    assert world.state.coup is not None
+    assert world.state.coup.id == "20261127-02/1"
+
+
+def test_free_hands_are_legal_marked_and_take_no_wagers() -> None:
+    world = world_in(Phase.NONE)
+    world.must(FreeHand(transaction="f"))
+    assert stands(world) is Phase.CLOSED
+    world.deal(*NATURAL_NINE)
+    world.say(DeviceResult(winner="player"))
+    assert settled(world).settlement.lines == ()
+    assert world.state.alarms == ()
+    assert world.state.shoe is not None
+    assert world.state.shoe.roads.heights == (1,)
+
+
+@pytest.mark.parametrize("kind", sorted(RECORDED_KINDS))
+def test_what_was_put_right_by_hand_is_on_record(kind: str) -> None:
+    world = world_in(Phase.DEALING)
+    made = world.must(ResolveIrregularity(transaction="r", kind=kind, reason="put right"))
+    assert made == [IrregularityRecorded(coup=COUP, kind=kind, reason="put right")]
+    assert stands(world) is Phase.DEALING
+
+
+def test_an_alarm_is_acknowledged_unless_only_its_cause_can_clear_it() -> None:
+    world = world_in(Phase.NONE)
+    world.must(ReplaceShoe(transaction="r", shoe="20261127-02", reason="worn"))
+    world.say(FirstCard(face=Card.D7), BurnCard(left=0))
+    assert [alarm.name for alarm in world.state.alarms] == ["burn_mismatch"]
+    world.must(AcknowledgeAlarm(transaction="a", alarm="burn_mismatch"))
+    assert world.state.alarms == ()
+    world.must(ReplaceShoe(transaction="r2", shoe="20261127-03", reason="worn"))
+    world.open()
+    acknowledge = AcknowledgeAlarm(transaction="b", alarm="burn_missing")
+    assert code(world, acknowledge) == "stands_until_resolved"
+    world.must(Burn(transaction="c", cards=0, reason="none was made"))
+    world.close()
+    world.say(CardUnreadable(hand=P, number=1))
+    acknowledge = AcknowledgeAlarm(transaction="d", alarm="unreadable_card")
+    assert code(world, acknowledge) == "stands_until_resolved"
+
+
+def test_who_answers_for_a_coup_is_known() -> None:
+    world = world_in(Phase.NONE)
+    world.must(AssignDealer(transaction="a", dealer="d-17", supervisor="s-4"))
+    assert (world.state.dealer, world.state.supervisor) == ("d-17", "s-4")
+    assert code(world, AssignDealer(transaction="b", dealer=" ")) == "invalid_dealer"
+
+
+# ---- money, whatever happens ----
+
+STEPS = [
+    "card", "unread", "lost", "excess", "result", "enter", "correct", "realign", "resolve", "void",
+    "open", "bet", "close", "replace", "mark", "free",
+    "begin", "hidden", "hidden", "disclose", "taken_out", "carried", "hands",
+]  # fmt: skip
+FACES = st.sampled_from(list(Card))
+
+
+@given(st.lists(st.tuples(st.sampled_from(STEPS), FACES, st.booleans()), max_size=60))
+def test_money_is_conserved_and_nothing_is_settled_twice_under_every_irregularity(
+    steps: list[tuple[str, Card, bool]],
+) -> None:
+    world = World()
+    world.ready()
+    for number, (step, face, flag) in enumerate(steps):
+        begun = len(world.log)
+        waits = world.state.coup if world.state.coup and world.state.coup.excess_open else None
+        _step(world, step, face, number, flag=flag)
+        _settles_nothing_while_a_card_in_excess_is_open(waits, world.log[begun:])
+    state = world.state
+    audited = [event.shoe for event in world.log if isinstance(event, ShoeAudited)]
+    assert len(audited) == len(set(audited))
+    for shoe in (state.shoe, *state.replaced):
+        assert shoe is not None
+        assert shoe.cards >= len(shoe.order) // 2 >= 0
+    placed = {w.id: w.stake for e in world.log if e.TYPE == "wagers_placed" for w in e.wagers}  # type: ignore[attr-defined]  # a WagersPlaced
+    paid_on: list[str] = []
+    for event in world.log:
+        if isinstance(event, CoupSettled):
+            paid_on += [line.wager for line in event.settlement.lines]
+            for line in event.settlement.lines:
+                returned = 0 if line.result == "lose" else line.stake
+                assert line.paid == returned + line.winnings - line.commission
+        elif isinstance(event, CoupVoided):
+            paid_on += [refund.wager for refund in event.refunds]
+            assert all(placed[r.wager] == r.stake for r in event.refunds)
+    open_wagers = state.coup.wagers if state.coup and state.in_progress else ()
+    assert sorted([*paid_on, *(wager.id for wager in open_wagers)]) == sorted(placed)
+    assert state.totals.staked - state.totals.paid == state.totals.house
+    assert state.commission.reconciles
+
+
+def _settles_nothing_while_a_card_in_excess_is_open(
+    waits: Coup | None, made: list[TableEvent]
+) -> None:
+    """It is resolved, entered where it was due, vouched for, or the coup is void: by a person."""
+    if waits is None or any(isinstance(event, ExcessCardResolved | CardEntered) for event in made):
+        return
+    for event in made:
+        if isinstance(event, CoupSettled) and event.coup == waits.id:
+            assert event.settlement.phase == 1 or event.settlement.revision > 1
+
+
+def _step(world: World, step: str, face: Card, number: int, *, flag: bool) -> None:
+    coup = world.state.coup
+    place = (P, B)[number % 2], number % 3 + 1
+    t = f"x-{number}"
+    commands: dict[str, Command] = {
+        "enter": EnterCard(transaction=t, hand=place[0], number=place[1], face=face, reason="r"),
+        "correct": CorrectCard(
+            transaction=t, hand=place[0], number=place[1], face=face, reason="r"
+        ),
+        "mark": MarkUnreadable(transaction=t, hand=place[0], number=place[1], reason="r"),
+        "realign": Realign(transaction=t, reason="r"),
+        "resolve": ResolveIrregularity(transaction=t, kind="excess_card", seen=flag, reason="r"),
+        "void": VoidCoup(transaction=t, reason="r"),
+        "open": OpenBetting(transaction=t),
+        "free": FreeHand(transaction=t),
+        "hands": CorrectHands(
+            transaction=t,
+            coup=coup.id if coup else COUP,
+            player=(Card.S9, Card.HK),
+            banker=(Card.D2, face),
+            reason="r",
+        ),
+        "replace": ReplaceShoe(
+            transaction=t,
+            shoe=f"20261128-{number:02d}",
+            coup="continue" if flag else "void",
+            reason="r",
+        ),
+    }
+    if step in commands:
+        world.ask(commands[step])
+    elif step == "begin":
+        _begin(world, face, number, hidden=flag)
+    elif step == "bet" and world.state.phase is Phase.BETTING:
+        world.bet((number % 9 + 1, "tie" if flag else "player", 100 + number))
+    elif step == "close" and world.state.phase is Phase.BETTING:
+        world.close()
+    else:
+        world.say(*_reports(world, face, flag=flag).get(step, ()))
+
+
+def _begin(world: World, face: Card, number: int, *, hidden: bool) -> None:
+    """Four cards of one face, or face down, on a wager."""
+    world.ask(OpenBetting(transaction=f"b-{number}"))
+    if world.state.phase is Phase.BETTING:
+        world.bet((number % 9 + 1, "banker", 100 + number))
+        world.close()
+        world.say(*(drawn(hand, n, None if hidden else face.value) for hand, n in ORDER))
+
+
+def _reports(world: World, face: Card, *, flag: bool) -> dict[str, list[AnyReport]]:
+    """What the shoe can say in a step."""
+    cards = world.state.coup.cards if world.state.coup else ()
+    hand, number = [*ORDER, (P, 3), (B, 3)][min(len(cards), 5)]
+    return {
+        "card": [CardDrawn(face=face)],
+        "hidden": [drawn(hand, number)],
+        "unread": [CardUnreadable()],
+        "lost": [ReportLost(expected="1", got="3")],
+        "excess": [CardOutOfGame(reason="drawn_outside_game")],
+        "taken_out": [CardOutOfGame(reason="overdrawn", face=face)],
+        "carried": [CardCarriedOver(hand=P, number=1, face=face if flag else None)],
+        "result": [DeviceResult(winner="player" if flag else "banker")],
+        "disclose": [
+            revealed(card.hand, card.number, face.value if card.number > 1 else "9S")
+            for card in cards
+            if card.card is None
+        ],
+    }
