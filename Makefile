@@ -86,10 +86,10 @@ late: $(STAMP) ## the tests with real parts while brokers, line and disk are lat
 
 # They look into the very things that are put in the way: a socket's bytes, descriptors, the broker's
 # queue for a reader who is late; and the bench's own time-outs.
-LEFT_OUT := test_bus.py::test_a_post_is_in_the_socket_when_it_returns_however_much_is_unacknowledged \
-    test_bus.py::test_posts_and_publishes_arrive_once_and_in_the_order_of_the_calls \
-    test_bus_connections.py::test_nothing_is_left_behind_whenever_it_is_cancelled \
-    test_bench.py test_bench_driver.py test_bench_replay.py
+LEFT_OUT := events/test_bus.py::test_a_post_is_in_the_socket_when_it_returns_however_much_is_unacknowledged \
+    events/test_bus.py::test_posts_and_publishes_arrive_once_and_in_the_order_of_the_calls \
+    events/test_bus_connections.py::test_nothing_is_left_behind_whenever_it_is_cancelled \
+    benchmarks/test_bench.py benchmarks/test_bench_driver.py benchmarks/test_bench_replay.py
 
 broken: $(STAMP) ## builds with a defect each: is every one caught? ARGS="commission"
 	@exec $(BIN)/python -m tests.tools.broken_builds $(ARGS)

@@ -28,7 +28,7 @@ from events.errors import InputError, LedgerError, LedgerUnavailable
 
 __all__ = ["engine_of", "explained", "migrate", "parse_ledger_url", "require_current", "shown"]
 
-_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 # Migrations of two services that start at once follow one another. "bacledgr" in ASCII.
 _MIGRATING: Final = 0x6261636C65646772
 _BUSY_MS: Final = 10_000

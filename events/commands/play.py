@@ -143,7 +143,7 @@ class PlaceWager(Command, frozen=True, kw_only=True):
 
 
 class SetLimits(Command, frozen=True, kw_only=True):
-    """The table's own limits from the next coup on; see `events.types.wagers.LimitsSet`."""
+    """The table's own limits from the next coup on; see `LimitsSet`."""
 
     bets: tuple[BetLimits, ...] = ()
     table_maximum: int | None = None

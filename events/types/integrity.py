@@ -9,7 +9,7 @@ class CheckpointKeyChanged(TableEvent, frozen=True, kw_only=True):
     """From here on checkpoints are signed by this key; the first key of a log is a change as well.
 
     Args:
-        key: the public key, `name+id+key` (`events.proof.note.VerifierKey`).
+        key: the public key, `name+id+key` (`VerifierKey`).
     """
 
     TYPE = "checkpoint_key_changed"

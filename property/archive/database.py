@@ -24,7 +24,7 @@ from events.errors import ArchiveError, ArchiveUnavailable, InputError
 
 __all__ = ["connected", "explained", "migrate", "parse_archive_url", "require_current", "shown"]
 
-_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 _SCHEMA: Final = "property"
 # Migrations of two workers that start at once follow one another. "bacprop" in ASCII.
 _MIGRATING: Final = 0x62616370726F70

@@ -195,7 +195,7 @@ def test_a_disk_without_second_names_keeps_the_file_it_has(
 
     with EventLog.open(path, ORIGIN) as opened:
         count = opened.position
-        monkeypatch.setattr("events.log_turn.os.link", refuse)
+        monkeypatch.setattr("events.log.rotation.os.link", refuse)
         with pytest.raises(LogUnwritable, match="not permitted"):
             opened.new_file()
         monkeypatch.undo()

@@ -133,7 +133,7 @@ def test_a_wrong_chain_is_told_before_anything_is_read(
 
 
 @pytest.mark.parametrize(
-    "name", ["events.table.Sample", "events.types.table:Sample", "Sample", "", "1a"]
+    "name", ["events.types.table.Sample", "events.types.table:Sample", "Sample", "", "1a"]
 )
 def test_a_type_is_named_by_a_word_and_never_by_where_its_class_lies(name: str) -> None:
     class Named(TableEvent, frozen=True, kw_only=True):

@@ -151,8 +151,13 @@ def test_the_shape_tells_of_every_type_down_to_the_last() -> None:
     snapshot._describe(TableState, shapes)
     names = {name.rpartition(".")[2] for name in shapes}
     assert {"TableState", "Coup", "ShoeView", "Bead", "Column", "SettlementLine", "Card"} <= names
-    for name in ("table_core.state.Coup", "table_core.roads.Bead", "events.cards.Card"):
-        assert shapes[name].count("(") > 2
+    for name, shape in shapes.items():
+        assert shape.count("(") > 2 or name.rpartition(".")[2] not in {"Coup", "Bead", "Card"}
+
+
+def test_the_books_of_the_first_builds_are_compared_as_long_as_the_types_are_the_same() -> None:
+    books = books_at(TableState(), b"", shoe="s", chain=b"", peaks=())
+    assert comparable(replace(books, shape="0e224b54fff5baa0"))
 
 
 def test_books_are_comparable_by_a_fold_and_a_state_like_ours_only() -> None:
