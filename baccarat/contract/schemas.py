@@ -42,6 +42,11 @@ __all__ = [
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 REF: Final = "#/$defs/"
+# Two types of one name: a definition keeps the name by which it was published first.
+_PUBLISHED: Final = {
+    "events.commands.play.CutCard": "events.commands.CutCard",
+    "events.types.shoe_reports.CutCard": "events.shoe.CutCard",
+}
 _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "state": StateView,
     "shoe.event": ShoeEvent,
@@ -139,7 +144,9 @@ def _references(node: object) -> Iterator[str]:
 def definitions() -> dict[str, Schema]:
     """Every definition by name: the messages' in small letters, the types' as in the source."""
     types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
-    references, made = msgspec.json.schema_components(types, ref_template=REF + "{name}")
+    references, made = _published(
+        *msgspec.json.schema_components(types, ref_template=REF + "{name}")
+    )
     names = {kind: _target(ref) for kind, ref in zip(types, references, strict=True)}
     found = {name: _finished(name, schema) for name, schema in made.items()}
     found |= _events(found.pop(names[Envelope]), names)
@@ -153,6 +160,18 @@ def definitions() -> dict[str, Schema]:
     found["Answer"]["properties"]["shown"] = _shown(names)
     found["checkpoint"] = deepcopy(_CHECKPOINT)
     return dict(sorted(found.items()))
+
+
+def _published(
+    references: tuple[Schema, ...], made: dict[str, Schema]
+) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
+    """Give definitions the names that integrators know, wherever their types have moved since."""
+    text = msgspec.json.encode((references, made)).decode()
+    for ours, theirs in _PUBLISHED.items():
+        text = text.replace(f'{REF}{ours}"', f'{REF}{theirs}"').replace(
+            f'"{ours}":', f'"{theirs}":'
+        )
+    return msgspec.json.decode(text, type=tuple[tuple[Schema, ...], dict[str, Schema]])
 
 
 def _target(schema: Mapping[str, Any]) -> str:
