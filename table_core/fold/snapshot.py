@@ -100,7 +100,7 @@ def shape_of_state() -> str:
 
 
 def _describe(kind: Any, shapes: dict[str, str]) -> None:
-    """Put each type that `kind` is made of into `shapes`, by its name, in the order of discovery."""
+    """Put each type that `kind` is made of into `shapes`, in the order of discovery."""
     for argument in get_args(kind):
         _describe(argument, shapes)
     if not isinstance(kind, type) or (name := f"{kind.__module__}.{kind.__qualname__}") in shapes:
