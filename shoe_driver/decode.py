@@ -29,7 +29,7 @@ from shoe_driver.framing.registry import FramerOptions, make_framer
 from shoe_driver.link.protocols import Heard, make_listener
 from shoe_driver.link.states import LinkInput, LinkState, step
 from shoe_driver.profiles.profile import LineOptions, Profile
-from shoe_driver.records import Carried, Record, RecordKind, parse_carried
+from shoe_driver.records import RULES, Carried, Record, RecordKind, parse_carried, parse_header
 
 __all__ = ["RESTARTED", "STALE", "Decoder"]
 
@@ -151,7 +151,10 @@ class Decoder:
             self._pieces(self._framer.feed(record.payload))
         elif record.kind is RecordKind.CARRIED:
             self._carry_on(parse_carried(record))
-        elif record.kind is not RecordKind.HEADER:
+        elif record.kind is RecordKind.HEADER:
+            if parse_header(record).rules < RULES:
+                self._listener.punctual()
+        else:
             self._happening(record)
         return self._taken()
 

@@ -24,6 +24,7 @@ __all__ = [
     "MAGIC",
     "PAYLOAD_LIMIT",
     "RECORD_LIMIT",
+    "RULES",
     "Carried",
     "JournalHeader",
     "Record",
@@ -37,6 +38,7 @@ __all__ = [
 
 MAGIC: Final = b"BACSHOE\x01"  # the last byte is the format's version
 PAYLOAD_LIMIT: Final = 0xFFFF  # a read is 4 KB, a profile 3 KB
+RULES: Final = 2  # by which a journal begun now is decoded; see `JournalHeader`
 
 _HEAD: Final = struct.Struct(">BIQQ")
 _CRC: Final = struct.Struct(">I")
@@ -83,11 +85,14 @@ class JournalHeader(
         journal: its id, which with a number names a shoe event for ever.
         profile: the wire profile's file, as text.
         segment: which of the journal's files this is, from 1.
+        rules: by which its events are made and numbered, to its end, whatever build reads it: 2
+            knows late copies, 1 did not. A journal of before does not say.
     """
 
     journal: str
     profile: str
     segment: int = 1
+    rules: int = 1
 
     @property
     def profile_digest(self) -> str:
@@ -126,11 +131,18 @@ def parse_header(record: Record) -> JournalHeader:
     """Read a journal's first record.
 
     Raises:
-        LogRefused: it is no header.
+        LogRefused: it is no header, or one of rules that only a newer build knows.
     """
     try:
         if record.kind is RecordKind.HEADER:
-            return msgspec.json.decode(record.payload, type=JournalHeader)
+            header = msgspec.json.decode(record.payload, type=JournalHeader)
+            if header.rules <= RULES:
+                return header
+            raise LogRefused(
+                f"the journal is read by rules {header.rules}, and this build knows {RULES}: "
+                "use the build that wrote it",
+                len(MAGIC),
+            )
     except ValueError as error:
         raise LogRefused(f"the journal's header: {error}", len(MAGIC)) from error
     raise LogRefused("the journal does not begin with its header", len(MAGIC))

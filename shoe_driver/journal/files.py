@@ -18,6 +18,7 @@ from events.clock import Clock
 from events.errors import LogRefused, LogUnwritable
 from shoe_driver.records import (
     MAGIC,
+    RULES,
     Carried,
     JournalHeader,
     Record,
@@ -90,14 +91,14 @@ class Journal:
             LogUnwritable: the disk refused it.
         """
         path = folder / f"{journal}{SUFFIX}"
-        header = JournalHeader(journal=journal, profile=profile.decode())
+        header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
         more = () if carried is None else (_where(carried, clock),)
         return cls._begin(path, header, more, clock)
 
     @classmethod
     def create_file(cls, path: Path, journal: str, profile: bytes, clock: Clock) -> Self:
         """The same in a file of any name, which is replaced where it exists."""
-        header = JournalHeader(journal=journal, profile=profile.decode())
+        header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
         return cls._begin(path, header, (), clock)
 
     def next_segment(self, carried: Carried, clock: Clock) -> tuple[Self, Record]:

@@ -3,14 +3,18 @@
 The rule of the house's shoe-link page for devices that repeat without being acknowledged:
 
     first valid copy             a new report, at once: nothing waits for the others
-    same number, same body       a copy, while within the window and not more than `copies`
+    same number, same body       a copy, while it may be one, and not more than `copies`
     same number, another body    a conflict: neither can be trusted
     same number otherwise        a new report (two power-ups in a row look alike and are two)
     another number than due      reports were lost in between; told before the new report
     number of a power-up         due at any time on a power-up, and never on anything else
 
-Where frames carry no times (bare captures) every frame counts as within the window. Nine reports
-lost in a row cannot be seen: this is why the profile's loss detection is `weak`.
+A device sends its copies within the profile's window, and the way may hold them back for `LATE_MS`
+more: the bytes of a line come in order, so what follows a report under its number is its copy. Of a
+power-up, and after the port was opened anew, only the window counts: two power-ups look alike, and
+what was said while the port was closed is not known. Where frames carry no times (bare captures)
+every frame counts as within the window. Nine reports lost in a row cannot be seen: this is why the
+profile's loss detection is `weak`.
 """
 
 from typing import Final
@@ -18,6 +22,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.types.shoe_reports import CopyConflict, ReportLost
+from shoe_driver.lateness import LATE_MS
 from shoe_driver.profiles.profile import RepeatPolicy
 
 __all__ = ["RepeatFilter", "Verdict"]
@@ -47,6 +52,7 @@ class RepeatFilter:
 
     Attributes:
         copies: finished reports of which one copy came, two, and so on.
+        late_us: how much later than within the window a copy may come.
     """
 
     def __init__(self, policy: RepeatPolicy) -> None:
@@ -60,8 +66,10 @@ class RepeatFilter:
         self._bodies: tuple[bytes, ...] = ()
         self._count = 0
         self._first_us: int | None = None
+        self._patience_us = 0  # ... of the newest report
         self._open = False  # the newest report is not among `copies` yet
         self.copies = [0] * policy.copies
+        self.late_us = LATE_MS * 1_000
 
     @property
     def short_copies(self) -> int:
@@ -88,10 +96,15 @@ class RepeatFilter:
         self._finish()
         self._open = True
         self._seq, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
+        self._patience_us = 0 if booted or seq == self._boot else self.late_us
         if booted if seq == self._boot else due in (None, seq):
             return _NEW
         # Before the first report any number of the cycle is due: its first stands for them.
         return Verdict(new=True, finding=ReportLost(expected=due or self._first, got=seq))
+
+    def reopened(self) -> None:
+        """The port was opened: what comes late now may be another report, after some unheard."""
+        self._patience_us = 0
 
     def close_window(self) -> None:
         """No copy of the newest report can come any more: the clock has been another since."""
@@ -122,4 +135,4 @@ class RepeatFilter:
     def _within(self, mono_us: int | None) -> bool:
         if mono_us is None or self._first_us is None:
             return True
-        return mono_us - self._first_us <= self._window_us
+        return mono_us - self._first_us <= self._window_us + self._patience_us

@@ -80,6 +80,10 @@ class Listener(Protocol):
         """What rejected bytes say besides that they were rejected."""
         ...
 
+    def punctual(self) -> None:
+        """The journal was begun by a build that knew no late copies, and is read as it was then."""
+        ...
+
     def restarted(self) -> None:
         """The driver was started: no time before can be compared."""
         ...
@@ -121,6 +125,9 @@ class _Silent:
 
     def rejected(self, piece: Rejected) -> list[AnyReport]:  # noqa: ARG002 - the same
         return []
+
+    def punctual(self) -> None:
+        """Nothing here depends on the time at which it is read."""
 
     def restarted(self) -> None:
         """Nothing here depends on the time of another start."""
@@ -173,8 +180,14 @@ class _EnqListener(_Silent):
             heard.append(Heard(meaning or UnknownReport(raw=frame.raw.hex().upper()), frame))
         return heard
 
+    def punctual(self) -> None:
+        self._repeat.late_us = 0
+
     def restarted(self) -> None:
         self._repeat.close_window()
+
+    def reopened(self) -> None:
+        self._repeat.reopened()
 
     def finish(self) -> list[Heard]:
         self._repeat.close_window()

@@ -24,6 +24,7 @@ from shoe_driver.codes.enq import Codes, CodeTable
 from shoe_driver.codes.ref import RefCodes, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
 from shoe_driver.framing.registry import CHECKS, FRAMERS
+from shoe_driver.lateness import LATE_MS
 
 __all__ = [
     "DATA_LIMIT",
@@ -56,7 +57,8 @@ class LimitOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Args:
         data_bytes: the longest data part of a frame, or the longest line; longer is no frame.
-        partial_ms: a frame begun and not ended for so long is broken.
+        partial_ms: a frame begun and not ended for so long is broken, and `LATE_MS` later where
+            it has a check (`Profile.patience_ms`).
         silence_ms: silence that counts as a stall: in mid-deal, or whenever the device has a beat.
     """
 
@@ -70,7 +72,8 @@ class RepeatPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Args:
         copies: how often each report is sent.
-        window_ms: copies of one report come within this time of the first.
+        window_ms: the device sends the copies of one report within this time of the first. The
+            way may make it longer (`shoe_driver.link.duplicate_filter`).
         boot: the number of a power-up (a `shoe_booted`), and of nothing else.
         cycle: the numbers that follow, in order, then round again.
     """
@@ -137,6 +140,15 @@ class Profile(_Sections, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def has_beat(self) -> bool:
         """Whether the device says that it is there even when nothing happens."""
         return self.resend is not None
+
+    @property
+    def patience_ms(self) -> int:
+        """How long half a frame waits for its rest.
+
+        What does not belong together fails its check, so a rest may come late. Of two broken lines
+        a third might be made: there patience is short.
+        """
+        return self.limits.partial_ms + (0 if self.check == "none" else LATE_MS)
 
 
 class _File(_Sections, frozen=True, kw_only=True, forbid_unknown_fields=True):

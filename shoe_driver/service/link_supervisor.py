@@ -174,7 +174,7 @@ class Intake:
                     self._send(port, self._recorder.decoder.replies())
                 elif inflow.lost is not None:
                     raise inflow.lost
-                await self._watch()
+                await self._watch(inflow)
         finally:
             inflow.close()
 
@@ -184,9 +184,9 @@ class Intake:
         if data:
             port.write(data)
 
-    async def _watch(self) -> None:
+    async def _watch(self, inflow: Inflow) -> None:
         """Notice what time tells, and what other parts of the driver want of the link."""
-        await self._proof.watch()
+        await self._proof.watch(waiting=inflow.waiting)
         self._recorder.refuse_to_go_on_untrusted()
         await self._recorder.go_on_in_a_new_segment()
         hint = self._proof.hint

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import select
 from typing import Final
 
 from events.clock import Clock
@@ -35,6 +36,15 @@ class Inflow:
         self._records: list[Record] = []
         self._reading = False
         self._resume()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something has come that was not taken: it is here, or still in the kernel."""
+        if self._records or self.lost is not None:
+            return True
+        poll = select.poll()
+        poll.register(self._port.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     async def take(self, seconds: float) -> list[Record]:
         """What has come; waits for it at most so long."""

@@ -22,7 +22,7 @@ from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.link.outbox import Outbox
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile, parse_profile
-from shoe_driver.records import Carried, Record, RecordKind
+from shoe_driver.records import RULES, Carried, Record, RecordKind
 from shoe_driver.service.journal_chain import JournalChain
 from shoe_driver.service.retention import Keep, drop_old_files
 
@@ -128,8 +128,13 @@ class Recorder:
 
     @property
     def wants_to_roll(self) -> bool:
-        """Whether a new journal should be begun: this one is of another profile, or forsaken."""
-        return self._forsaken or self._journal.header.profile.encode() != self._wanted
+        """Whether a new journal should be begun.
+
+        This one is forsaken, or is read by another profile or by older rules.
+        """
+        header = self._journal.header
+        others = header.profile.encode() != self._wanted or header.rules != RULES
+        return self._forsaken or others
 
     @property
     def drained(self) -> bool:

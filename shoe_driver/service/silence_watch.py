@@ -60,18 +60,25 @@ class Proof:
         self._last_us = records[-1].mono_us
         self._unproven += sum(len(record.payload) for record in records)
 
-    async def watch(self) -> None:
+    async def watch(self, *, waiting: bool) -> None:
         """Look how the link stands. To be called often, and after what arrived was decoded.
+
+        Args:
+            waiting: more has come than was decoded. This process or its disk stood still: the time
+                went by here, and nobody was silent.
 
         Raises:
             PortError: a device that beats has been silent for too long.
             LogUnwritable: a silence could not be stored.
         """
-        decoder, limits = self._recorder.decoder, self._recorder.profile.limits
+        decoder, profile = self._recorder.decoder, self._recorder.profile
+        limits = profile.limits
         if decoder.frames != self._frames:
             self._frames, self._unproven = decoder.frames, 0
+        if waiting:
+            return
         now = self._clock.mono_us()
-        if decoder.pending and now - self._last_us > limits.partial_ms * 1_000:
+        if decoder.pending and now - self._last_us > profile.patience_ms * 1_000:
             await self._recorder.happened(RecordKind.QUIET)
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
         if silent_ms <= limits.silence_ms:

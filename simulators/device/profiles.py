@@ -15,8 +15,8 @@ from simulators.device.text_line import BracketDevice, ScanDevice
 
 __all__ = ["PROFILES", "SimulatedProfile", "simulated_form", "simulated_profile"]
 
-# A device that sends each report once has no copies to lose or to contradict.
-_OF_COPIES: Final = frozenset({"copy_conflict", "copy_lost"})
+# A device that sends each report once has no copies to lose, to hold back or to contradict.
+_OF_COPIES: Final = frozenset({"copy_conflict", "copy_late", "copy_lost"})
 # What a reader of cards never tells, or never tells the end of.
 _OF_GAMES: Final = frozenset(
     {
@@ -28,6 +28,7 @@ _OF_GAMES: Final = frozenset(
 )
 _PASSES_XOR: Final = frozenset({"bit_flip_passes"})  # two flips that only a short XOR lets through
 _OF_WORDS: Final = frozenset({"unknown_code"})  # to a reader of codes it is a card, unread
+_UNASKED: Final = frozenset({"copy_late"})  # a link sends again only what nobody acknowledged
 _OF_LOCKS: Final = frozenset({"locked_draw"})
 
 
@@ -70,7 +71,11 @@ PROFILES: Final[Mapping[str, SimulatedProfile]] = {
             unfit=_OF_COPIES | _OF_GAMES | _PASSES_XOR | _OF_WORDS,
         ),
         SimulatedProfile(
-            id="ref-crc", baud=115200, device=RefCrcDevice, unfit=_PASSES_XOR, linked=True
+            id="ref-crc",
+            baud=115200,
+            device=RefCrcDevice,
+            unfit=_PASSES_XOR | _UNASKED,
+            linked=True,
         ),
     )
 }

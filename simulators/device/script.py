@@ -88,6 +88,7 @@ class Say(Struct, frozen=True, kw_only=True):
         contradicts: which sending names another card, and which.
         byte_wise: it arrives a byte at a time.
         broken: the driver is restarted when so many bytes have come; 0 where it is not.
+        late_s: seconds that the line holds back all sendings but the first.
     """
 
     kind: str
@@ -101,6 +102,7 @@ class Say(Struct, frozen=True, kw_only=True):
     contradicts: tuple[int, Card] | None = None
     byte_wise: bool = False
     broken: int = 0
+    late_s: float = 0.0
 
 
 Act: TypeAlias = Say | Plug | Call

@@ -24,6 +24,8 @@ _BEGUN_FRAME: Final = bytes.fromhex("05 31 44 81 B8 03")
 # but more than a coup's truth can say; `tests/unit/simulators/test_bit_flips.py` has those.
 _KIND_TO_CARD: Final = (2, 3, 4)
 _BITS: Final = 8
+# From one latency timer, or one packet that TCP sends again, to several of them.
+_LATE_LEAST_S, _LATE_MOST_S = 0.3, 1.0
 _UNCERTAIN: Final = 3  # with fewer cards no wrong face can end a coup that goes on
 
 
@@ -32,6 +34,12 @@ def _copy_lost(script: Script, whims: random.Random) -> None:
     for index, _ in _reports(script):
         lost = frozenset(whims.sample(range(COPIES), whims.choice((1, 2))))
         script.spoil(index, Wire(lost=lost))
+
+
+def _copy_late(script: Script, whims: random.Random) -> None:
+    """All but the first sending of a card's report is held back on the way: nothing changes."""
+    index = script.find("RD", whims.randrange(len(script.cards)))
+    script.change(index, late_s=whims.uniform(_LATE_LEAST_S, _LATE_MOST_S))
 
 
 def _bit_flip(script: Script, whims: random.Random) -> None:
@@ -213,6 +221,7 @@ LINE_MISHAPS: Final[dict[str, Mishap]] = {
     "bit_flip": _bit_flip,
     "bit_flip_passes": _bit_flip_passes,
     "copy_conflict": _copy_conflict,
+    "copy_late": _copy_late,
     "copy_lost": _copy_lost,
     "driver_killed": _driver_killed,
     "driver_killed_mid_frame": _driver_killed_mid_frame,

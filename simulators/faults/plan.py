@@ -18,6 +18,7 @@ FAULTS: Final[dict[str, str]] = {
     "bit_flip_passes": "two bits of one copy of a card's report, so that the check still passes",
     "contradicting_disclosure": "the device discloses a card again, with another face",
     "copy_conflict": "two sendings of one card's report differ",
+    "copy_late": "two sendings of a card's report come late, behind the first",
     "copy_lost": "one or two sendings of every report are lost",
     "cut_card": "the cut card comes early, in mid-coup, and is reported at once",
     "cut_card_between": "the same, and it is reported behind the coup",

@@ -47,6 +47,7 @@ class Step(Struct, frozen=True, kw_only=True):
         wire: what the line does to its sendings, where a link makes them.
         byte_wise: it arrives a byte at a time.
         broken: the driver is restarted when so many bytes have come; 0 where it is not.
+        late_s: seconds, at any speed, that the line holds back all sendings but the first.
     """
 
     pause: float
@@ -57,6 +58,7 @@ class Step(Struct, frozen=True, kw_only=True):
     wire: Wire = GOOD
     byte_wise: bool = False
     broken: int = 0
+    late_s: float = 0.0
 
 
 Happening: TypeAlias = Step | Plug | Call
@@ -328,6 +330,7 @@ class DealingShoe:
             wire=act.wire if linked else GOOD,
             byte_wise=act.byte_wise,
             broken=act.broken,
+            late_s=act.late_s,
         )
 
 

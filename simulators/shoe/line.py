@@ -80,6 +80,8 @@ async def _write(port: PtyPort, step: Step, frames: Sequence[bytes], restart: _R
             await restart()
             await port.write(frame[step.broken :])
             continue
+        if step.late_s and number == 1:
+            await asyncio.sleep(step.late_s)
         at = await port.write(frame, pace=pace)
         handed_over = at if number == 0 else handed_over
     return handed_over

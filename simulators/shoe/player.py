@@ -18,7 +18,7 @@ __all__ = ["DealtCoup", "ShoeSimulator"]
 
 _HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
 _READER_BACK_S: Final = 30.0  # for the driver to open the line again; then play goes on anyway
-_STALL_S: Final = 0.3  # longer than copies of a report can be apart
+_STALL_S: Final = 0.3  # longer than a device takes for the copies of a report
 _BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwhile
 _SILENCE_S: Final = 61.0  # longer than any profile as shipped takes for life
 

@@ -15,6 +15,7 @@ from events.clock import Clock
 from events.errors import LogRefused, LogUnwritable
 from shoe_driver.records import (
     MAGIC,
+    RULES,
     JournalHeader,
     Record,
     RecordKind,
@@ -72,7 +73,7 @@ class JournalDisk:
     def begin(self, profile: bytes, clock: Clock) -> "WorldJournal":
         """A journal, newer than all others."""
         journal = f"j{len(self._files) + 1}"
-        header = JournalHeader(journal=journal, profile=profile.decode())
+        header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
         payload = msgspec.json.encode(header)
         first = Record(RecordKind.HEADER, clock.mono_us(), clock.utc_ns(), payload)
         file = self._files[journal] = _File()

@@ -164,6 +164,8 @@ class WorldShoe(ShoeInHand):
                 await self._call(Call.RESTART, call)
                 self._port.write(frame[step.broken :])
             else:
+                if step.late_s and number == 1:
+                    await self._waiting.pause(int(step.late_s * MICROSECONDS))
                 await self._write(frame, step)
 
     async def _write(self, data: bytes, step: Step) -> None:

@@ -78,6 +78,7 @@ class DriverProcess:
         )
         self.recorder = WorldRecorder(disk, *profile, clock, probe)
         self._limits = profile[1].limits
+        self._patience_us = profile[1].patience_ms * 1_000
         self._has_beat = profile[1].has_beat
         self._teller = Teller(topics, self.recorder, self._view, self.client.post, clock, probe)
         self.recorder.told = self._teller.told
@@ -178,7 +179,7 @@ class DriverProcess:
         self._tick_us = now + (_TICK_US if hot else _IDLE_TICK_US)
         self.recorder.refill()
         self._teller.tick()
-        if self._held:
+        if self._held and not self._port.readable:
             try:
                 self._watch()
             except (LinkError, LogUnwritable) as error:
@@ -189,7 +190,7 @@ class DriverProcess:
         if self.recorder.forsaken:
             raise LinkError("the journal has lost events: another is begun")
         decoder, now = self.recorder.decoder, self._clock.now_us
-        if decoder.pending and now - self._last_us > self._limits.partial_ms * 1_000:
+        if decoder.pending and now - self._last_us > self._patience_us:
             self.recorder.happened(RecordKind.QUIET)
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
         if silent_ms <= self._limits.silence_ms:

@@ -35,7 +35,7 @@ SEEN_BY_PEOPLE: Final = {"misread_face", "ninth_copy"}
 LOST_WITHOUT_TRACE: Final = {"bit_flip", "missing_report", "second_reader", "stale_bytes"}
 # The line's own repetition, the frame's own end, or the table's rules make nothing of these.
 HARMLESS: Final = {
-    *("bit_flip", "copy_lost", "noise", "split", "run_together", "stall_burst"),
+    *("bit_flip", "copy_late", "copy_lost", "noise", "split", "run_together", "stall_burst"),
     *("cut_card", "cut_card_between", "cut_card_first", "replace_shoe_continue"),
     *("draw_in_error", "draw_timeout", "error_and_clear", "locked_draw", "missing_standby"),
     *("overdraw_burned", "overdraw_carried", "stacked_errors", "two_power_ups", "unknown_code"),

@@ -23,6 +23,7 @@ from tests.support.shoe.shoe_line import only_journal, size_of_journal
 from tests.support.table.evidence import HandClock
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
+LATEST_US = 5_250_001  # behind the first copy no other comes so late
 
 
 async def test_a_new_life_tells_the_same_events_again_and_the_break(tmp_path: Path) -> None:
@@ -204,11 +205,11 @@ async def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> 
     async with life(tmp_path, keep=Keep(segment_bytes=1), clock=clock) as recorder:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         await recorder.arrived(data(stream("D P1 9H"), clock))
-        clock.now_us += 300_000  # the window of copies passes
+        clock.now_us += LATEST_US  # no copy can come any more
         assert not await recorder.go_on_in_a_new_segment()
         await recorder.arrived(data(stream("G player", copies=2, first_seq=2), clock))
         assert not await recorder.go_on_in_a_new_segment()  # copies may come
-        clock.now_us += 300_000
+        clock.now_us += LATEST_US
         await recorder.arrived(data(frames("P", first_seq=3)[0][:3], clock))
         assert not await recorder.go_on_in_a_new_segment()
         await recorder.happened(RecordKind.QUIET)

@@ -1,16 +1,17 @@
 """One journal is followed by another: what it must know of a device that is answered."""
 
+import json
 from pathlib import Path
 
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import RecordKind
+from shoe_driver.records import MAGIC, Record, RecordKind, encode_record
 from shoe_driver.service.recorder import Recorder
-from tests.support.shoe.recorder_life import data, life, sent
+from tests.support.shoe.recorder_life import CLOCK, SHIPPED, data, life, sent
 from tests.support.shoe.ref_bytes import BOOT, DRAWN, POWER_UP, RESEND, Device, host_said
-from tests.support.shoe.shoe_bytes import said, stream
+from tests.support.shoe.shoe_bytes import frames, said, stream
 
 EIGHT_OF_SPADES = b"\x11\x18"
 REF = profile_text("ref-crc")
@@ -86,3 +87,50 @@ async def test_a_shoe_of_another_kind_is_not_known_by_the_one_before(tmp_path: P
         [_, journal] = files(tmp_path)
         assert [record.kind for record in read_records(journal)] == [RecordKind.HEADER]
         assert await heard(recorder, stream("D P1 9H")) == ["card_drawn player 1 9H"]
+
+
+def journal_of_before(folder: Path) -> None:
+    """One by a build that knew no late copies: its header does not say by which rules it is read.
+
+    Copies two and three came 316 ms behind the first: they were told as a loss and a second card.
+    """
+    with JournalFolder(folder) as made:
+        begun = made.begin(SHIPPED, CLOCK)
+        begun.close()
+    header = {"journal": begun.header.journal, "profile": SHIPPED.decode()}
+    now, (one, two) = CLOCK.mono_us(), frames("D P1 8S, D B1 2D")
+    happened = (
+        (RecordKind.HEADER, 0, json.dumps(header).encode()),
+        (RecordKind.OPEN, 0, b"pty:/x"),
+        (RecordKind.DATA, 1_000, one),
+        (RecordKind.DATA, 317_000, one * 2),
+        (RecordKind.DATA, 2_000_000, two),
+    )
+    begun.path.write_bytes(
+        MAGIC + b"".join(encode_record(Record(kind, now + at, at, of)) for kind, at, of in happened)
+    )
+
+
+async def test_a_journal_of_before_keeps_its_events_and_their_numbers(tmp_path: Path) -> None:
+    """Else the next card had a number that the core has already, and would be taken for a copy."""
+    journal_of_before(tmp_path)
+    async with life(tmp_path) as recorder:
+        told = await sent(recorder)
+        assert said(told) == [
+            *("link_open pty:/x", "link_up", "card_drawn player 1 8S"),
+            *("report_lost 2 1", "card_drawn player 1 8S", "card_drawn banker 1 2D"),
+        ]
+        assert [event.seq for event in told] == [1, 2, 3, 4, 5, 6]
+        await recorder.settle()
+        assert said(await sent(recorder)) == ["link_down driver restarted"]
+        assert recorder.roll(), "what comes now is read by the rules of now"
+        now, report = CLOCK.mono_us(), frames("D P1 8S")[0]
+        await recorder.arrived(
+            [
+                Record(RecordKind.DATA, now + at, now + at, copies)
+                for at, copies in ((0, report), (316_000, report * 2))
+            ]
+        )
+        assert said(await sent(recorder)) == ["card_drawn player 1 8S"]
+    async with life(tmp_path) as recorder:
+        assert not recorder.wants_to_roll

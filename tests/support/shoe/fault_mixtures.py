@@ -23,7 +23,8 @@ _OF_THE_DEVICE: Final = (
     *("short_disclosure", "unknown_code", "unreadable_card", "wrong_card_code", "wrong_result"),
 )
 _OF_THE_LINE: Final = (
-    *("bit_flip", "bit_flip_passes", "copy_conflict", "copy_lost", "missing_report", "noise"),
+    *("bit_flip", "bit_flip_passes", "copy_conflict", "copy_late", "copy_lost"),
+    *("missing_report", "noise"),
     *("port_busy", "run_together", "second_reader", "split", "stale_bytes", "stall_burst"),
     *("unplug", "unplug_renamed", "wrong_baud", "driver_killed", "driver_killed_mid_frame"),
 )

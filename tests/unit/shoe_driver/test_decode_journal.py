@@ -2,9 +2,11 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from events.errors import LogRefused
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.records import Record, RecordKind
@@ -75,6 +77,46 @@ def test_a_driver_that_was_restarted_says_that_the_link_was_down() -> None:
         "report_lost 2 1",
         "card_drawn player 1 8S",
     ]
+
+
+def test_a_late_copy_is_a_copy_and_behind_a_reopened_port_it_is_none() -> None:
+    line = Line()
+    copy = frame("1", b"D\x81\xb8")
+    line.add(RecordKind.OPEN, "pty:/x")
+    assert line.arrive(copy, 0) == ["link_up", "card_drawn player 1 8S"]
+    assert line.arrive(copy, 5_000) == []
+    line.add(RecordKind.CLOSE, "unplugged", 5_001)
+    line.add(RecordKind.OPEN, "pty:/x", 5_100)
+    assert line.arrive(copy, 5_200) == ["link_up", "report_lost 2 1", "card_drawn player 1 8S"]
+    line.add(RecordKind.CLOSE, "unplugged", 5_201)
+    line.add(RecordKind.OPEN, "pty:/x", 5_202)
+    assert line.arrive(copy, 5_450) == ["link_up"]  # within the shoe's own window it still is one
+
+
+def header(rules: str) -> str:
+    return f'{{"journal": "j1", "profile": ""{rules}}}'
+
+
+@pytest.mark.parametrize(
+    ("rules", "wanted"),
+    [("", ["report_lost 2 1", "card_drawn player 1 8S"]), (', "rules": 2', [])],
+    ids=["of before", "of now"],
+)
+def test_a_journal_is_read_by_the_rules_that_it_was_begun_with(
+    rules: str, wanted: list[str]
+) -> None:
+    line = Line()
+    line.add(RecordKind.HEADER, header(rules))
+    line.arrive(frame("1", b"D\x81\xb8"), 0)
+    assert line.arrive(frame("1", b"D\x81\xb8"), 316) == wanted
+    line.add(RecordKind.HEADER, header(f'{rules}, "segment": 2'))
+    line.arrive(frame("7", b"D\x81\xb8"), 9_000)
+    assert len(line.arrive(frame("7", b"D\x81\xb8"), 9_316)) == len(wanted)
+
+
+def test_a_journal_of_rules_that_only_a_newer_build_knows_is_refused() -> None:
+    with pytest.raises(LogRefused, match="rules 3, and this build knows 2"):
+        Line().add(RecordKind.HEADER, header(', "rules": 3'))
 
 
 def test_half_a_frame_that_waited_too_long_is_broken() -> None:

@@ -1,6 +1,8 @@
 """The faults by name, and the plan by which they come."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,19 @@ ENDERS = {
     *("cut_card", "cut_card_between", "cut_card_first"),
     *("replace_shoe", "replace_shoe_continue"),
 }
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_page_names_every_fault_and_the_changes_say_how_many_there_are() -> None:
+    page = (ROOT / "docs/simulators.md").read_text("utf-8")
+    table = page.partition("## Faults")[2].partition("## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(FAULTS)
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"with (\d+) faults by name", changes) == [str(len(FAULTS))]
 
 
 def always(_: str) -> bool:

@@ -111,7 +111,8 @@ def test_nothing_goes_wrong_with_a_shoes_last_coup_or_with_a_dummy_coup() -> Non
 
 @pytest.mark.parametrize("disclosure", DISCLOSURES)
 @pytest.mark.parametrize(
-    "fault", ["copy_lost", "bit_flip", "noise", "split", "run_together", "missing_standby"]
+    "fault",
+    ["copy_late", "copy_lost", "bit_flip", "noise", "split", "run_together", "missing_standby"],
 )
 def test_a_bad_line_changes_nothing_of_what_is_heard(fault: str, disclosure: Disclosure) -> None:
     for seed in SEEDS:

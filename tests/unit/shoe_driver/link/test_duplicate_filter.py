@@ -17,8 +17,13 @@ ROWS = """
 three copies are one report         | 1a@0 1a@20 1a@40 | new copy copy
 the first copy is enough            | 1a@0 2b@900 | new new
 at the window's very end            | 1a@0 1a@250 | new copy
-just outside the window             | 1a@0 1a@251 | new lost:2>1
-window counts from the first copy   | 1a@0 1a@200 1a@300 | new copy lost:2>1
+an adapter, a packet sent again     | 1a@0 1a@316 1a@700 | new copy copy
+held back for five seconds          | 1a@0 1a@5250 | new copy
+later than any way takes            | 1a@0 1a@5251 | new lost:2>1
+time counts from the first copy     | 1a@0 1a@3000 1a@5251 | new copy lost:2>1
+late, and a fourth copy             | 1a@0 1a@900 1a@900 1a@900 | new copy copy lost:2>1
+another report is in between        | 1a@0 2b@300 1a@600 | new new lost:3>1
+a power-up with a number, late      | 5S@0 5S@250 5S@251 | new copy lost:6>5
 a fourth copy is a new report       | 1a@0 1a@1 1a@2 1a@3 | new copy copy lost:2>1
 two power-ups are two               | 0S@0 0S@9 0S@18 0S@27 0S@36 | new copy copy new copy
 two power-ups, copies lost          | 0S@0 0S@900 0S@910 | new new copy
@@ -27,7 +32,8 @@ bare: a fourth card is a new report | 7a 7a 7a 7a | new copy copy lost:8>7
 another body is a conflict          | 1a@0 1b@20 1a@40 | new conflict:a+b copy
 each other body is told once        | 1a@0 1b@20 1b@40 | new conflict:a+b copy
 three bodies are two conflicts      | 1a@0 1b@20 1c@40 | new conflict:a+b conflict:a+b+c
-another body, outside the window    | 1a@0 1b@251 | new lost:2>1
+another body, late                  | 1a@0 1b@900 1a@900 | new conflict:a+b copy
+another body, later than any way    | 1a@0 1b@5251 | new lost:2>1
 another body as the fourth          | 1a@0 1a@1 1a@2 1b@3 | new copy copy lost:2>1
 numbers go round to one             | 8a@0 9b@50 1c@100 | new new new
 after power-up comes one            | 0S@0 1a@50 | new new
@@ -98,6 +104,25 @@ def test_after_the_window_was_closed_the_same_again_is_new() -> None:
     repeat.close_window()
     assert said("1", b"x", 0, repeat) == "lost:2>1"  # the clock began anew
     assert repeat.short_copies == 1
+
+
+def test_after_the_port_was_opened_only_the_window_counts() -> None:
+    for at_us, wanted in ((250_000, "copy"), (250_001, "lost:2>1")):
+        repeat = RepeatFilter(POLICY)
+        repeat.accept("1", b"x", 0, booted=False)
+        repeat.reopened()
+        assert said("1", b"x", at_us, repeat) == wanted
+        assert said("3", b"y", 900_000, repeat) == "lost:2>3"
+        assert said("3", b"y", 5_000_000, repeat) == "copy"  # the next report has all its time
+
+
+def test_no_next_file_is_begun_while_a_copy_may_come() -> None:
+    repeat = RepeatFilter(POLICY)
+    repeat.accept("1", b"x", 0, booted=False)
+    assert [repeat.settled(at_us) for at_us in (5_250_000, 5_250_001)] == [False, True]
+    repeat.accept("1", b"x", 0, booted=False)
+    repeat.accept("1", b"x", 0, booted=False)
+    assert repeat.settled(0)
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=60), st.integers(0, 9))
