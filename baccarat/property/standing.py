@@ -16,6 +16,7 @@ from events.errors import ArchiveError, BusError, InputError, LogRefused
 from property.archive.client import Asker
 from property.archive.database import require_current
 from property.archive.questions import QUESTIONS, given_of
+from property.archive.stream_reader import reading
 from property.hub.connection import connect
 from property.hub.replicated_event import carried_of
 from property.hub.subjects import (
@@ -215,7 +216,7 @@ async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[di
 
     A node that is left alone still tells what it has.
     """
-    info = await client.jetstream().stream_info(EVENTS, subjects_filter=">")
+    info = await reading(client).stream_info(EVENTS, subjects_filter=">")
     names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
     subjects = {name: stored_subject(*split_origin(name)) for name in names}
     cluster = info.cluster
@@ -229,7 +230,7 @@ def _position(message: RawStreamMsg) -> int:
 
 async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
     """What each table's uplink says of itself; None for one that is silent."""
-    info = await client.jetstream().stream_info(FEEDS, subjects_filter=">")
+    info = await reading(client).stream_info(FEEDS, subjects_filter=">")
     told = {origin_of(subject) for subject in info.state.subjects or {}}
     subjects = {name: feed_subject(*split_origin(name)) for name in told}
     since_s = now_ns / 1e9 - SILENT_S
@@ -253,7 +254,7 @@ async def _newest(
 
     Whatever a table's login has put into its own place, it hides no other table.
     """
-    js, turn = client.jetstream(), asyncio.Semaphore(_AT_ONCE)
+    js, turn = reading(client), asyncio.Semaphore(_AT_ONCE)
 
     async def newest(subject: str) -> _Read | None:
         try:

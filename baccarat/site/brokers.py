@@ -20,6 +20,8 @@ __all__ = ["BrokerPlace", "mosquitto_acl", "mosquitto_conf", "mosquitto_password
 # mosquitto's own form of a password: PBKDF2 with SHA-512.
 _ROUNDS: Final = 210_000
 _PAYLOAD: Final = 8 * 1024 * 1024
+# By what a login comes in: MQTT, over TCP or in websockets, and never NATS itself.
+_KINDS: Final = '"MQTT", "MQTT_WS"'
 
 
 class BrokerPlace(Struct, frozen=True, kw_only=True):
@@ -131,10 +133,12 @@ def _nats_user(identity: Identity, password: str, rounds: int) -> str:
     # An empty list would allow everything.
     publish = f"[{says}]" if says else '{ deny: ">" }'
     hears = ", ".join(f'"{each}"' for each in _subjects(identity.hears))
-    # What nats-server itself keeps MQTT's subscriptions of quality 1 by.
+    # By `$MQTT.sub` nats-server itself keeps MQTT's subscriptions of quality 1: the messages of all
+    # tables pass there, and whoever spoke NATS could listen. In MQTT there is no asking for it.
     return (
         f'    {{ user: "{identity.login}", password: "{hashed}", permissions: {{ '
-        f'publish: {publish}, subscribe: [{hears}{", " if hears else ""}"$MQTT.sub.>"] }} }}'
+        f'publish: {publish}, subscribe: [{hears}{", " if hears else ""}"$MQTT.sub.>"] }}, '
+        f"allowed_connection_types: [{_KINDS}] }}"
     )
 
 

@@ -8,9 +8,10 @@ from typing import Final
 import structlog
 from nats.aio.client import Client
 
+from events.errors import BusError
 from property.archive.batch import Intake
 from property.archive.store import Archive, Kept, Probe
-from property.archive.stream_reader import HUB_ERRORS, FeedReader, begin_at, parse_batch
+from property.archive.stream_reader import HUB_ERRORS, FeedReader, begin_at, parse_batch, reading
 from property.hub.replicated_event import Head
 from property.tasks import Pause
 
@@ -68,11 +69,10 @@ class PartitionFeed:
     async def _read(self, well: Callable[[], None]) -> None:
         async with self._turn:
             place = await self._store.place(self._partition)
-        start, stream = await begin_at(self._client.jetstream(), place)
+        start, stream = await begin_at(reading(self._client), place)
         if place.sequence and start == 1:
             _log.warning("hub_read_again", partition=self._partition, place=place.sequence)
-        reader = await FeedReader.partition(self._client, self._partition, start)
-        async with reader:
+        async with FeedReader.partition(self._client, self._partition, start, stream) as reader:
             while not self._leaving.is_set():
                 messages = await reader.next()
                 well()
@@ -86,8 +86,7 @@ class PartitionFeed:
                     )  # fmt: skip
                     self._moved(intake)
                 self._told(kept)
-                await reader.acknowledge()
-                self._probe("acknowledged")
+                self._probe("told")
 
     def _moved(self, intake: Intake) -> None:
         for origin, move in intake.moves.items():
@@ -132,7 +131,7 @@ class PartitionFeed:
                 while not ended:
                     messages = await reader.next()
                     if not messages:
-                        continue
+                        raise BusError(f"of {origin} not all has come that is on the hub")
                     batch = parse_batch(messages)
                     async with self._turn:
                         intake, kept = await self._store.keep(
@@ -141,8 +140,7 @@ class PartitionFeed:
                         self._moved(intake)
                     self._told(Kept(0, 0, [each for each in kept.faults if each.stops]))
                     newest = max((newest, *(each.position for each in batch.events)))
-                    ended = batch.behind == 0 or origin in self.stopped
-                    await reader.acknowledge()
+                    ended = batch.place.sequence >= reader.until or origin in self.stopped
         if origin in self.stopped:
             return True  # it waits for a person now
         head = self.heads.get(origin) or Head.beginning(origin)

@@ -10,11 +10,10 @@ from typing import Final
 
 import structlog
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 
 from events.errors import InputError
 from property.archive.store import Archive
-from property.archive.stream_reader import HUB_ERRORS, FeedReader
+from property.archive.stream_reader import HUB_ERRORS, FeedReader, Stored
 from property.hub.subjects import FEEDS, origin_of
 from property.hub.uplink_status import Heard, UplinkWord, parse_word
 
@@ -41,7 +40,7 @@ async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> No
     heard, said = Heard(clock()), ""
     while True:
         try:
-            async with await FeedReader.unacknowledged(client, FEEDS, None) as reader:
+            async with await FeedReader.newest(client, FEEDS) as reader:
                 while True:
                     for origin, word in _words(await reader.next()):
                         if heard.counts(origin, word, clock()):
@@ -57,7 +56,7 @@ async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> No
             await asyncio.sleep(_AGAIN_S)
 
 
-def _words(messages: Sequence[Msg]) -> list[tuple[str, UplinkWord]]:
+def _words(messages: Sequence[Stored]) -> list[tuple[str, UplinkWord]]:
     """The words among them; what is none is told, and the table's earlier one stays."""
     found = []
     for each in messages:

@@ -1,15 +1,14 @@
-"""Reading the hub's stream of events: a partition behind its place, or one table whole.
+"""Reading the hub's streams: a partition behind its place, one table whole, a stream's newest.
 
-What is durable is the place, which the archive has in the transaction of the events themselves. A
-consumer at the hub lives no longer than its reader, and begins behind the place: whatever the hub
-thinks was acknowledged, nothing is skipped, and nothing waits for the time-out of a dead worker.
+Nothing of a reader is at the hub. It asks for what comes behind the sequence that it has read, by
+direct gets of many messages (ADR-31 of NATS), and again a moment later where there was nothing.
+What is durable is its place, which the archive has in the transaction of the events themselves.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -17,36 +16,61 @@ import msgspec
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
-from nats.js import JetStreamContext, api
+from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from events.errors import BusError, InputError
 from property.archive.batch import Fault
 from property.archive.store import Place
 from property.hub.replicated_event import HASH, Carried, carried_of
-from property.hub.subjects import EVENTS, partition_filter, split_origin, stored_subject
+from property.hub.subjects import API, EVENTS, partition_filter, split_origin, stored_subject
 
-__all__ = ["HUB_ERRORS", "Batch", "FeedReader", "begin_at", "parse_batch"]
+__all__ = [
+    "HUB_ERRORS",
+    "Batch",
+    "FeedReader",
+    "Stored",
+    "begin_at",
+    "parse_batch",
+    "reading",
+]
 
 HUB_ERRORS: Final = (nats.errors.Error, BusError, TimeoutError, OSError)
 """What goes wrong at the hub, and not here."""
 
 _BATCH: Final = 1000
-# Asked for ahead, so that the next are here when the last are stored; all that came is one batch.
-_AHEAD: Final = 2 * _BATCH
 # A large event is 4 MiB: so much may be on its way to us at once.
 _BATCH_BYTES: Final = 16 * 1024 * 1024
-_PULL_S: Final = 20
-_BEAT_S: Final = 1
-# A hub's node that was cut off says nothing; its consumer has another leader by then.
+# A hub's node that was cut off says nothing; others answer in its stead by then.
 _SILENT_S: Final = 4.0
-_NS: Final = 1_000_000_000
-_ACK_WAIT_S: Final = 60
-_UNUSED_S: Final = 30.0  # then the hub takes a consumer away
+# From one asking to the next while nothing comes: the first, and the longest.
+_IDLE_S: Final = (0.01, 0.1)
+# So often it is looked whether the stream is still the one that was read.
+_LOOK_S: Final = 5.0
+_ALL: Final = "property.v1.>"
+
+# The server puts these behind whatever headers a message has, so that they cannot be said by its
+# sender: of two with one name the library gives the last.
+_SUBJECT, _SEQUENCE, _AT = "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp"
+_BEFORE, _BEHIND = "Nats-Last-Sequence", "Nats-Num-Pending"
 _STATUS: Final = "Status"
-_BEAT, _NOTHING, _EXPIRED = "100", "404", "408"
-_DONE: Final = ("Batch Completed", "Message Size Exceeds MaxBytes")
+_END, _NOTHING = "204", "404"
+
+
+class Stored(NamedTuple):
+    """A message as a stream holds it.
+
+    Args:
+        subject: it is stored under.
+        headers: its own and the server's.
+        data: its body.
+        sequence: in the stream.
+    """
+
+    subject: str
+    headers: dict[str, str]
+    data: bytes
+    sequence: int
 
 
 class Batch(NamedTuple):
@@ -56,180 +80,244 @@ class Batch(NamedTuple):
         events: those that are ours, in order.
         nonsense: what else came to a table's subject.
         place: how far this is.
-        behind: how many more there were then.
     """
 
     events: list[Carried]
     nonsense: list[Fault]
     place: Place
-    behind: int
+
+
+class _Answer(NamedTuple):
+    """Messages, the last one's sequence (0 where there is none), and whether there are more."""
+
+    messages: list[Stored]
+    last: int
+    more: bool
+
+
+def reading(client: Client) -> JetStreamContext:
+    """The questions that a reader's login may ask of the streams."""
+    return client.jetstream(prefix=API)
 
 
 class FeedReader:
-    """Messages of a consumer, fetched ahead. Use `partition` or `table`.
+    """Messages of a stream in order, asked for ahead. Use `partition`, `table`, `all` or `newest`.
 
     Args:
-        client: the connection.
-        consumer: its name.
-        stream: whose it is.
+        client: the connection, with a reader's login.
+        stream: which.
+        made: when the stream was made.
+        start: the first sequence.
+        subject: of what is read.
+
+    Attributes:
+        until: the sequence of the newest that there was at the beginning; 0 where nobody has asked.
     """
 
-    def __init__(self, client: Client, consumer: str, stream: str = EVENTS) -> None:
+    def __init__(
+        self, client: Client, stream: str, made: str, start: int = 1, subject: str = _ALL
+    ) -> None:
+        self.until = 0
         self._client = client
-        self._consumer = consumer
         self._stream = stream
-        self._heard: deque[Msg] = deque()
-        self._more = asyncio.Event()
-        self._asked = 0
-        self._subscription: Subscription | None = None
-        self._newest: Msg | None = None
+        self._made = made
+        self._subject = subject
+        self._cursor = max(start, 1) - 1
+        self._stamp = ""
+        self._held: list[Stored] = []
+        self._ahead: asyncio.Task[_Answer] | None = None
+        self._idle_s = 0.0
+        self._look_at = asyncio.get_running_loop().time() + _LOOK_S
 
     @classmethod
-    async def partition(cls, client: Client, partition: int, start: int) -> Self:
-        """Read a partition from a sequence of the stream on.
+    def partition(cls, client: Client, partition: int, start: int, made: str) -> Self:
+        """Read a partition from a sequence of the stream on, as `begin_at` has found both."""
+        return cls(client, EVENTS, made, start, partition_filter(partition))
 
-        The consumer is made for this reader alone, in the memory of one node: the place is kept
-        with the events, and another is made in a moment where that node is gone.
-
-        Raises:
-            nats.errors.Error: the hub refuses, or does not answer.
-        """
-        name = f"archive-{partition}-{client.new_inbox().rpartition('.')[2]}"
-        config = replace(_from(start, partition_filter(partition)), name=name)
-        await client.jetstream().add_consumer(EVENTS, config)
-        return cls(client, name)
+    @classmethod
+    def all(cls, client: Client, stream: str, start: int, made: str) -> Self:
+        """Read everything from a sequence on."""
+        return cls(client, stream, made, start)
 
     @classmethod
     async def table(cls, client: Client, origin: str) -> Self | None:
         """Read all that the hub has of a table; None where that is nothing.
 
-        The consumer goes when it is no longer used.
-
         Raises:
             nats.errors.Error: the hub refuses, or does not answer.
         """
         subject = stored_subject(*split_origin(origin))
-        made = await client.jetstream().add_consumer(EVENTS, _from(1, subject))
-        return cls(client, made.name) if made.num_pending else None
+        reader = cls(client, EVENTS, await _made(client, EVENTS), subject=subject)
+        try:  # of the stream's leader: who else answers may not have the newest yet
+            newest = await reading(client).get_last_msg(EVENTS, subject)
+        except NotFoundError:
+            return None
+        reader.until = newest.seq or 0
+        return reader
 
     @classmethod
-    async def unacknowledged(cls, client: Client, stream: str, start: int | None) -> Self:
-        """Read from a sequence on, or, without one, the newest of each subject and what follows.
-
-        Whoever asks keeps the place.
+    async def newest(cls, client: Client, stream: str) -> Self:
+        """Read the newest of each subject, and then what follows.
 
         Raises:
-            nats.errors.Error: the hub refuses, or does not answer.
+            BusError, nats.errors.Error: the hub refuses, or does not answer.
         """
-        config = api.ConsumerConfig(
-            deliver_policy=api.DeliverPolicy.LAST_PER_SUBJECT
-            if start is None
-            else api.DeliverPolicy.BY_START_SEQUENCE,
-            opt_start_seq=start,
-            filter_subject="property.v1.>",
-            ack_policy=api.AckPolicy.NONE,
-            inactive_threshold=_UNUSED_S,
-            num_replicas=1,
-            mem_storage=True,
-        )
-        made = await client.jetstream().add_consumer(stream, config)
-        return cls(client, made.name, stream)
+        reader = cls(client, stream, await _made(client, stream))
+        held: dict[str, Stored] = {}
+        more = True
+        while more:
+            answer = await reader._ask()
+            held |= {each.subject: each for each in answer.messages}
+            reader._moved(answer)
+            more = answer.more
+        reader._held = sorted(held.values(), key=lambda each: each.sequence)
+        return reader
 
     async def __aenter__(self) -> Self:
-        self._inbox = self._client.new_inbox()
-        self._subscription = await self._client.subscribe(self._inbox, cb=self._hear)
         return self
 
     async def __aexit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        if self._subscription is not None:
-            with suppress(*HUB_ERRORS):
-                await self._subscription.unsubscribe()
-                subject = f"$JS.API.CONSUMER.DELETE.{self._stream}.{self._consumer}"
-                await self._client.publish(subject)  # nobody waits for the answer
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.gather(self._ahead, return_exceptions=True)
 
-    async def next(self) -> list[Msg]:
-        """What has come: at least one message, unless the hub has said that there is none yet.
+    async def next(self) -> list[Stored]:
+        """What comes next; nothing where there is nothing yet.
 
         Raises:
-            BusError: the consumer is gone, or the hub is silent.
+            BusError: the stream is another than the one that was read, or the hub is silent.
             nats.errors.Error: the connection is gone.
         """
-        while self._asked <= _AHEAD - _BATCH:
-            await self._ask()
-        if not self._heard:
-            self._more.clear()
-            try:
-                await asyncio.wait_for(self._more.wait(), _SILENT_S)
-            except TimeoutError as error:
-                raise BusError(f"{self._consumer}: the hub is silent") from error
-        found: list[Msg] = []
-        while self._heard and len(found) < _AHEAD:
-            msg = self._heard.popleft()
-            if msg.headers is not None and _STATUS in msg.headers and not msg.reply:
-                self._heed(msg.headers)
-            else:
-                found.append(msg)
-        self._asked -= len(found)
-        if found:
-            self._newest = found[-1]
-        return found
+        if self._held:
+            held, self._held = self._held, []
+            return held
+        if self._ahead is None:
+            await asyncio.sleep(self._idle_s)
+        await self._look()
+        answer = await (self._ahead or self._ask())
+        self._ahead = None
+        self._moved(answer)
+        if answer.more:
+            self._ahead = asyncio.create_task(self._ask())
+        first, longest = _IDLE_S
+        self._idle_s = first if answer.last else min(max(2 * self._idle_s, first), longest)
+        return answer.messages
 
-    async def acknowledge(self) -> None:
-        """Tell the hub that everything up to the newest message is committed.
+    def _moved(self, answer: _Answer) -> None:
+        if answer.last:
+            self._cursor = answer.last
+            self._stamp = answer.messages[-1].headers[_AT] if answer.messages else ""
+
+    async def _ask(self) -> _Answer:
+        return await _get(self._client, self._stream, self._cursor + 1, self._subject)
+
+    async def _look(self) -> None:
+        """Whether what was read is where it was: not in a stream made anew, or brought back."""
+        now = asyncio.get_running_loop().time()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_S
+        info = await reading(self._client).stream_info(self._stream)
+        same = str(info.created) == self._made and info.state.last_seq >= self._cursor
+        if same and self._stamp:
+            there = await _get(self._client, self._stream, self._cursor, self._subject, 1)
+            same = not any(
+                each.sequence == self._cursor and each.headers[_AT] != self._stamp
+                for each in there.messages
+            )
+        if not same:
+            raise BusError(f"{self._stream}: it is another than the one that was read")
+
+
+async def _made(client: Client, stream: str) -> str:
+    return str((await reading(client).stream_info(stream)).created)
+
+
+async def _get(
+    client: Client, stream: str, start: int, subject: str, most: int = _BATCH
+) -> _Answer:
+    """What a stream holds of a subject from a sequence on.
+
+    Raises:
+        BusError: the hub is silent, or does not say all.
+        nats.errors.Error: the connection is gone.
+    """
+    heard: deque[Msg] = deque()
+    more = asyncio.Event()
+
+    async def hear(msg: Msg) -> None:
+        heard.append(msg)
+        more.set()
+
+    # An inbox for each question: when it goes, the server forgets who had asked.
+    inbox = client.new_inbox()
+    subscription = await client.subscribe(inbox, cb=hear)
+    try:
+        request = {
+            "seq": start, "batch": most, "max_bytes": _BATCH_BYTES, "next_by_subj": subject,
+        }  # fmt: skip
+        asked = f"{API}.DIRECT.GET.{stream}"
+        await client.publish(asked, msgspec.json.encode(request), reply=inbox)
+        parts = _Parts(stream)
+        while parts.answer is None:
+            if not heard:
+                more.clear()
+                try:
+                    # `wait_for` would lose a cancellation that comes together with a message.
+                    async with asyncio.timeout(_SILENT_S):
+                        await more.wait()
+                except TimeoutError as error:
+                    raise BusError(f"{stream}: the hub is silent") from error
+            parts.take(heard.popleft())
+        return parts.answer
+    finally:
+        with suppress(*HUB_ERRORS):
+            await subscription.unsubscribe()
+
+
+class _Parts:
+    """An answer as it comes, part by part; `answer` is there once it has ended."""
+
+    def __init__(self, stream: str) -> None:
+        self.answer: _Answer | None = None
+        self._stream = stream
+        self._messages: list[Stored] = []
+        # None behind a message whose headers nobody can read: some table's junk.
+        self._before: int | None = 0
+
+    def take(self, msg: Msg) -> None:
+        """Take a part.
 
         Raises:
-            nats.errors.Error: the connection is gone. It does not matter: the archive knows.
+            BusError: the hub refuses, or a part is missing.
         """
-        if self._newest is not None:
-            await self._client.publish(self._newest.reply, b"+ACK")
+        headers = msg.headers or {}
+        status = headers.get(_STATUS)
+        if _SEQUENCE in headers:
+            self._follows(headers)
+            self._before = int(headers[_SEQUENCE])
+            self._messages.append(Stored(headers[_SUBJECT], headers, msg.data, self._before))
+        elif status == _END:
+            self._follows(headers)
+            last, behind = int(headers[_BEFORE]), int(headers[_BEHIND])
+            self.answer = _Answer(self._messages, last, behind > 0)
+        elif status == _NOTHING:
+            self.answer = _Answer([], 0, more=False)
+        elif status is not None:
+            raise BusError(f"{self._stream}: {status} {headers.get('Description', '')}")
+        else:
+            self._before = None
 
-    async def _hear(self, msg: Msg) -> None:
-        self._heard.append(msg)
-        self._more.set()
-
-    async def _ask(self) -> None:
-        request = {
-            "batch": _BATCH,
-            "max_bytes": _BATCH_BYTES,
-            "expires": _PULL_S * _NS,
-            "idle_heartbeat": _BEAT_S * _NS,
-        }
-        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._consumer}"
-        await self._client.publish(subject, msgspec.json.encode(request), reply=self._inbox)
-        self._asked += _BATCH
-
-    def _heed(self, headers: dict[str, str]) -> None:
-        """What the hub says beside messages: it lives, a request has ended, or a consumer has."""
-        status, told = headers[_STATUS], headers.get("Description", "")
-        if status == _BEAT:
-            return
-        if status in {_NOTHING, _EXPIRED} or told.startswith(_DONE):
-            # What was asked for and does not come of this request any more.
-            self._asked -= int(headers.get("Nats-Pending-Messages", 0))
-            return
-        raise BusError(f"{self._consumer}: {status} {told}")
+    def _follows(self, headers: dict[str, str]) -> None:
+        if self._before not in {None, int(headers[_BEFORE])}:
+            raise BusError(f"{self._stream}: something of what the hub has said is missing")
 
 
-def _from(start: int, subject: str) -> api.ConsumerConfig:
-    return api.ConsumerConfig(
-        filter_subject=subject,
-        deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
-        opt_start_seq=max(start, 1),
-        # One acknowledgement for a batch: everything before it is committed as well.
-        ack_policy=api.AckPolicy.ALL,
-        ack_wait=_ACK_WAIT_S,
-        max_ack_pending=4 * _AHEAD,
-        inactive_threshold=_UNUSED_S,
-        num_replicas=1,
-        mem_storage=True,
-    )
-
-
-def parse_batch(messages: Sequence[Msg]) -> Batch:
-    """The events in messages of a consumer.
+def parse_batch(messages: Sequence[Stored]) -> Batch:
+    """The events in messages of the stream.
 
     Args:
         messages: at least one.
@@ -243,8 +331,7 @@ def parse_batch(messages: Sequence[Msg]) -> Batch:
             origin = ".".join(msg.subject.split(".")[4:6]).replace(".", "/")
             nonsense.append(Fault(origin, "nonsense", 0, str(error)))
     newest = messages[-1]
-    place = Place(newest.metadata.sequence.stream, _hash_in(newest.headers))
-    return Batch(events, nonsense, place, newest.metadata.num_pending)
+    return Batch(events, nonsense, Place(newest.sequence, _hash_in(newest.headers)))
 
 
 def _hash_in(headers: dict[str, str] | None) -> bytes:

@@ -1,10 +1,12 @@
 """The configuration of a hub's nodes, and of a controller's leaf, in nats-server's words. Pure.
 
-Every table has an account of its own. Three of its subjects lead into the property's account, and
-two more answer what the hub holds of that table; nothing else is there, not even JetStream's own
-subjects. One account with rules a login would not do: a publisher names the subject that is to be
-answered, and the server answers there with its own rights. In an account shared with others it
-could be made to write to another table's subject; here there is no such subject.
+Every table has an account of its own, and so has each service that reads. Three of a table's
+subjects lead into the property's account, where the streams are, and two more answer what the hub
+holds of that table; a reader's lead to questions that change nothing. Nothing else is there, not
+even JetStream's own subjects. One account with rules a login would not do: a publisher names the
+subject that is to be answered, and the server answers there with its own rights. In an account
+shared with others it could be made to write to another table's subject; here there is no such
+subject.
 """
 
 import re
@@ -15,8 +17,8 @@ from msgspec import Struct
 
 from events.errors import InputError
 from property.hub.subjects import (
+    API,
     CHECKPOINTS,
-    COSIGNED,
     EVENTS,
     FEEDS,
     checkpoint_subject,
@@ -47,37 +49,25 @@ __all__ = [
 
 # An event has at most 4 MiB.
 _PAYLOAD: Final = "8MB"
-_READS: Final = (
-    "$JS.API.INFO",
-    "$JS.API.STREAM.NAMES",
-    "$JS.API.STREAM.INFO.{stream}",
-    "$JS.API.STREAM.MSG.GET.{stream}",
-    "$JS.API.DIRECT.GET.{stream}",
-    "$JS.API.DIRECT.GET.{stream}.>",
-    "$JS.API.CONSUMER.*.{stream}",
-    "$JS.API.CONSUMER.*.{stream}.>",
-    "$JS.API.CONSUMER.DURABLE.CREATE.{stream}.>",
-    "$JS.API.CONSUMER.MSG.NEXT.{stream}.>",
-    "$JS.ACK.{stream}.>",
-    # Where a server has a domain, or an account's hash, in an acknowledgement's subject.
-    "$JS.ACK.*.*.{stream}.>",
-    "$JS.FC.{stream}.>",
-)
-
-
-def _reading(*streams: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.format(stream=name) for name in streams for each in _READS))
-
-
-# What each login of the property's own may say. `keeper` makes the streams, and belongs to the
-# person who keeps the hub; no service of a table has it.
+# The answer to this one has several parts.
+_IN_PARTS: Final = "DIRECT.GET.{stream}"
+# What is asked of a stream and changes nothing. Consumers are not among it: whoever makes one says
+# where the server delivers, with its rights, and whoever may make one may take away another's.
+_READS: Final = ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}", _IN_PARTS, f"{_IN_PARTS}.>")
+_JETSTREAM: Final = "$JS.API"
+# Each login of the property's own, and the streams that it reads. `keeper` makes the streams, and
+# belongs to the person who keeps the hub; no service of a table has it.
 KEEPER: Final = "keeper"
-ROLES: Final = {
-    KEEPER: (">",),
-    "archive": _reading(EVENTS, FEEDS),
-    "witness": (*_reading(EVENTS, CHECKPOINTS, COSIGNED), "property.v1.*.*.cosigned"),
-    "page": _reading(EVENTS, CHECKPOINTS, COSIGNED),
+ROLES: Final[dict[str, tuple[str, ...]]] = {
+    KEEPER: (),
+    "archive": (EVENTS, FEEDS),
+    "witness": (EVENTS, CHECKPOINTS),
 }
+# What a role says beside its questions.
+_SAYS: Final = {"witness": ("property.v1.*.*.cosigned",)}
+# By what a login comes in: as a client, or as a controller's leaf.
+_CLIENT: Final = ("STANDARD",)
+_TABLE: Final = ("STANDARD", "LEAFNODE")
 # The server's own account, for who watches it: `$SYS`.
 SYSTEM: Final = "system"
 
@@ -216,7 +206,7 @@ def accounts_conf(logins: Iterable[Login]) -> str:
     Raises:
         InputError: somebody is neither a role nor a table, or is there twice.
     """
-    found: dict[str, list[str]] = {"property": [], "system": [], "tables": []}
+    found: dict[str, list[str]] = {"property": [], "system": [], "others": []}
     seen: set[str] = set()
     for login in logins:
         if login.who in seen:
@@ -224,11 +214,12 @@ def accounts_conf(logins: Iterable[Login]) -> str:
         seen.add(login.who)
         if login.who == SYSTEM:
             found["system"].append(_user(login, [">"], [">"]))
+        elif login.who == KEEPER:
+            found["property"].append(_user(login, [">"], [">"]))
         elif login.who in ROLES:
-            hears = [">"] if login.who == KEEPER else [f"{inbox_of(login.who)}.>"]
-            found["property"].append(_user(login, ROLES[login.who], hears))
+            found["others"].append(_reader(login))
         else:
-            found["tables"].append(_table(login))
+            found["others"].append(_table(login))
     return f"""\
 # Written by `property.hub_conf`: change what it is written from, not this.
 system_account: SYSTEM
@@ -237,16 +228,15 @@ accounts {{
   PROPERTY {{
     jetstream: enabled
     users: [{_lines(found["property"])}]
-    # What a table's account may take of this is said there, subject by subject.
+    # What another account may take of this is said there, subject by subject.
     exports: [
       {{ service: "property.v1.*.*.event" }}
       {{ service: "property.v1.*.*.checkpoint" }}
       {{ service: "property.v1.*.*.feed" }}
-      {{ service: "$JS.API.DIRECT.GET.{EVENTS}.>" }}
-      {{ service: "$JS.API.DIRECT.GET.{CHECKPOINTS}.>" }}
+      {{ service: "property.v1.*.*.cosigned" }}{_exported()}
     ]
   }}
-{"".join(found["tables"])}}}
+{"".join(found["others"])}}}
 """
 
 
@@ -257,12 +247,31 @@ def _tls(ca: str, cert: str, key: str) -> str:
     )
 
 
+def _exported() -> str:
+    """The questions that other accounts may be let ask of the streams."""
+    streams = dict.fromkeys(stream for streams in ROLES.values() for stream in streams)
+    text = ""
+    for stream in streams:
+        for each in _READS:
+            kind = ', response_type: "stream"' if each == _IN_PARTS else ""
+            text += f'\n      {{ service: "{_JETSTREAM}.{each.format(stream=stream)}"{kind} }}'
+    return text
+
+
+def _reader(login: Login) -> str:
+    """The account of a service that reads: its questions, and what it says."""
+    asks = [each.format(stream=stream) for stream in ROLES[login.who] for each in _READS]
+    takes = [(f"{_JETSTREAM}.{each}", f"{API}.{each}") for each in asks]
+    takes += [(each, each) for each in _SAYS.get(login.who, ())]
+    return _account(login, takes, "max_connections: 64", _CLIENT)
+
+
 def _table(login: Login) -> str:
     """A table's account: what it says, and the two questions what the hub has of it."""
     site, table = split_origin(login.who)
     event, checkpoint = event_subject(site, table), checkpoint_subject(site, table)
     feed = feed_subject(site, table)
-    get = "$JS.API.DIRECT.GET"
+    get = f"{_JETSTREAM}.DIRECT.GET"
     takes = (
         (event, event),
         (checkpoint, checkpoint),
@@ -270,14 +279,22 @@ def _table(login: Login) -> str:
         (f"{get}.{EVENTS}.{stored_subject(site, table)}", held_event_subject(site, table)),
         (f"{get}.{CHECKPOINTS}.{checkpoint}", held_checkpoint_subject(site, table)),
     )
+    limits = "max_connections: 8, max_leafnodes: 2, max_subscriptions: 256"
+    return _account(login, takes, limits, _TABLE)
+
+
+def _account(
+    login: Login, takes: Sequence[tuple[str, str]], limits: str, kinds: Sequence[str]
+) -> str:
+    """An account of one login, and what it takes of the property's: its name there, and here."""
     imports = "".join(
         f'\n      {{ service: {{ account: PROPERTY, subject: "{there}" }}, to: "{here}" }}'
         for there, here in takes
     )
-    user = _user(login, [here for _, here in takes], [f"{inbox_of(login.who)}.>"])
+    user = _user(login, [here for _, here in takes], [f"{inbox_of(login.who)}.>"], kinds)
     return f"""\
   "{login.who}" {{
-    limits: {{ max_connections: 8, max_leafnodes: 2, max_subscriptions: 256 }}
+    limits: {{ {limits} }}
     users: [{_lines([user])}]
     imports: [{imports}
     ]
@@ -285,9 +302,12 @@ def _table(login: Login) -> str:
 """
 
 
-def _user(login: Login, says: Iterable[str], hears: Iterable[str]) -> str:
+def _user(
+    login: Login, says: Iterable[str], hears: Iterable[str], kinds: Iterable[str] = _CLIENT
+) -> str:
     return (
-        f'{{ user: "{login_of(login.who)}", password: "{login.hash}", permissions: {{ '
+        f'{{ user: "{login_of(login.who)}", password: "{login.hash}", '
+        f"allowed_connection_types: [{_quoted(kinds)}], permissions: {{ "
         f"publish: {{ allow: [{_quoted(says)}] }}, subscribe: {{ allow: [{_quoted(hears)}] }} }} }}"
     )
 
@@ -325,11 +345,10 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
         site, table = split_origin(each.origin)
         says = tuple(say(site, table) for say in (event_subject, checkpoint_subject, feed_subject))
         asks = (held_event_subject(site, table), held_checkpoint_subject(site, table))
-        accounts.append(
-            f'  "{account}" {{ users: [{{ user: "{login}", password: "{each.password}", '
-            f"permissions: {{ publish: {{ allow: [{_quoted(says + asks)}] }}, "
-            f'subscribe: {{ allow: ["{inbox_of(each.origin)}.>"] }} }} }}] }}\n'
-        )
+        hears = [f"{inbox_of(each.origin)}.>"]
+        # The remote's URL has it in clear, so that a hash here would hide nothing.
+        user = _user(Login(each.origin, each.password), says + asks, hears)
+        accounts.append(f'  "{account}" {{ users: [{user}] }}\n')
     return f"""\
 # Written by `property.hub_conf`: change what it is written from, not this.
 server_name: "{place.name}"

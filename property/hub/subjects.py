@@ -12,6 +12,7 @@ from events.errors import InputError
 from events.mqtt.topics import SEGMENT
 
 __all__ = [
+    "API",
     "CHECKPOINTS",
     "COSIGNED",
     "EVENTS",
@@ -41,6 +42,9 @@ EVENTS: Final = "EVENTS"
 CHECKPOINTS: Final = "CHECKPOINTS"
 COSIGNED: Final = "COSIGNED"
 FEEDS: Final = "FEEDS"
+
+# Where a reader asks of them: its account has this in the place of `$JS.API`.
+API: Final = "property.hub"
 
 # The mapping from what a table says to what is stored, in the server's words.
 SAID_EVENTS: Final = "property.v1.*.*.event"

@@ -17,13 +17,12 @@ from typing import Final
 import structlog
 from msgspec import Struct
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
 from events.clock import Clock
 from events.errors import InputError
 from events.proof.note import SigningKey, VerifierKey
-from property.archive.stream_reader import HUB_ERRORS, FeedReader
+from property.archive.stream_reader import HUB_ERRORS, FeedReader, Stored, reading
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import Carried, carried_of
 from property.hub.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
@@ -33,8 +32,6 @@ from property.witness.observed_log import Fit, Refused, Watched
 
 __all__ = ["Witness", "WitnessSettings", "run_witness"]
 
-# So often it is asked whether the stream is still the one that was read, seconds.
-_LOOK_S: Final = 5.0
 _RETRY_S: Final = (0.2, 5.0)
 # Checkpoints that wait for their events; of more of one log the oldest go.
 _WAITING_MOST: Final = 16
@@ -81,7 +78,7 @@ class Witness:
         self._anew_after = now_s + _ANEW_S
         return True
 
-    def hear(self, messages: Iterable[Msg], stream: str, cursor: int) -> bool:
+    def hear(self, messages: Iterable[Stored], stream: str, cursor: int) -> bool:
         """Take events, in order, in one commit.
 
         Args:
@@ -117,7 +114,7 @@ class Witness:
             self._book.move_cursor(stream, cursor)
         return any(why.code == "gap" for _, why, _ in refused)
 
-    def checkpoint(self, message: Msg) -> None:
+    def checkpoint(self, message: Stored) -> None:
         """Judge a checkpoint; one that is ahead of its events waits for them."""
         with self._book.writing():
             try:
@@ -237,24 +234,18 @@ async def _serve(witness: Witness, book: WitnessBook, hub: HubSettings, attempt:
 
 
 async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asyncio.Event) -> None:
-    """Read until the stream is not the one that was begun with, or has to be read anew."""
-    loop, js = asyncio.get_running_loop(), client.jetstream()
-    made, cursor = await _where(js, book)
-    looked = loop.time()
-    async with await FeedReader.unacknowledged(client, EVENTS, cursor + 1) as reader:
+    """Read until it has to be read anew."""
+    loop = asyncio.get_running_loop()
+    made, cursor = await _where(reading(client), book)
+    async with FeedReader.all(client, EVENTS, cursor + 1, made) as reader:
         while True:
             messages = await reader.next()
             if messages:
-                cursor = messages[-1].metadata.sequence.stream
-                gapped = witness.hear(messages, made, cursor)
+                gapped = witness.hear(messages, made, messages[-1].sequence)
                 kick.set()
                 if gapped and witness.read_anew(loop.time()):
                     # What is missing may lie before the cursor: on a hub that was put back.
                     book.move_cursor(made, 0)
-                    return
-            if loop.time() > looked + _LOOK_S:
-                looked = loop.time()
-                if await _where(js, book) != (made, cursor):
                     return
 
 
@@ -267,7 +258,7 @@ async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
 
 
 async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) -> None:
-    async with await FeedReader.unacknowledged(client, CHECKPOINTS, None) as reader:
+    async with await FeedReader.newest(client, CHECKPOINTS) as reader:
         while True:
             for message in await reader.next():
                 witness.checkpoint(message)

@@ -22,7 +22,7 @@ from tests.support.property.postgres import Postgres, postgres_cluster
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
-_STEPS: Final = ("keep.before", "keep.copied", "keep.written", "keep.after", "acknowledged")
+_STEPS: Final = ("keep.before", "keep.copied", "keep.written", "keep.after", "told")
 # Elections, a hub that is filled from the beginning, and a busy machine.
 _CATCHES_UP_S: Final = 180.0
 

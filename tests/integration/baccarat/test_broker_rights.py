@@ -18,6 +18,7 @@ import pytest
 from baccarat.local_brokers.nats import answers_mqtt
 from tests.support.brokers.tls_broker import Login, SecuredBroker, secured_broker
 from tests.support.machine.waiting import until_blocking
+from tests.support.nats_wire import NatsWire
 
 _ROOT: Final = "bac/v1/harbour/"
 _PEOPLE: Final = ("dealer", "supervisor", "engineer", "wagers", "cage", "console")
@@ -79,6 +80,16 @@ def test_the_guide_speaks_of_every_login(broker: SecuredBroker) -> None:
     assert len(GUIDE) == 13 + 3 * len(_PEOPLE)
 
 
+# What a server itself lives by: nobody's to hear, and not within `#`.
+_HIDDEN: Final = (
+    "$MQTT/sub/#",
+    "$MQTT/#",
+    "+/sub/#",
+    "$MQTT/msgs/#",
+    "$JS/#",
+    "_INBOX/#",
+    "$SYS/#",
+)
 # Over websockets those that a browser may have; their rights are the same rules at both brokers.
 _BROWSERS: Final = ("display", "console", "dealer")
 
@@ -177,6 +188,44 @@ def test_who_is_not_let_in(broker: SecuredBroker, people: People, what: str) -> 
         assert not refused.connected
     with people.login(login) as welcome:
         assert welcome.connected
+
+
+_FACE: Final = b"a face that the table has not seen"
+_LISTENED: Final = (">", "$MQTT.>", "$MQTT.sub.>", "$MQTT.msgs.>", "bac.>", "$JS.>", "$SYS.>")
+
+
+@pytest.mark.parametrize("websockets", [False, True], ids=["tcp", "websockets"])
+def test_no_login_comes_in_by_nats_itself(broker: SecuredBroker, *, websockets: bool) -> None:
+    if broker.kind == "mosquitto":
+        pytest.skip("mosquitto speaks MQTT alone")
+    pki = broker.folder / "pki"
+    with ExitStack() as stack:
+        spies = {
+            login: stack.enter_context(
+                NatsWire(broker.websockets, login, broker.password(login), _LISTENED,
+                         pki / f"{login}.pem", pki / "ca.pem")
+                if websockets
+                else NatsWire(_nats_port(broker), login, broker.password(login), _LISTENED)
+            )
+            for login in broker.logins
+        }  # fmt: skip
+        early = {login: spy.heard() for login, spy in spies.items()}
+        core = stack.enter_context(Login(broker, "b7-core"))
+        assert core.hear(f"{_ROOT}b7/shoe/event") == 1
+        shoe = stack.enter_context(Login(broker, "b7-shoe"))
+        shoe.say(f"{_ROOT}b7/shoe/event", _FACE)
+        until_blocking(lambda: core.heard != [], "the table hears its shoe")
+        heard = {login: early[login] + spy.heard() for login, spy in spies.items()}
+    assert [login for login, text in heard.items() if _FACE in text] == []
+    assert [login for login, text in heard.items() if b"Authorization Violation" not in text] == []
+
+
+def _nats_port(broker: SecuredBroker) -> int:
+    """Where nats-server, which cannot do without, listens for NATS on this machine."""
+    said = (broker.folder / "broker.log").read_text("utf-8")
+    found = re.search(r"Listening for client connections on 127\.0\.0\.1:(\d+)", said)
+    assert found, said
+    return int(found[1])
 
 
 def test_nobody_comes_in_the_clear(broker: SecuredBroker) -> None:

@@ -39,7 +39,7 @@ from tests.support.property.postgres import Postgres, postgres_cluster
 _TABLES: Final = 6
 _MOVES_WITHIN_S: Final = 10.0  # what is promised
 _TRIES: Final = 3  # of a machine that is busy with other suites
-_STEPS: Final = ("keep.before", "keep.copied", "keep.written", "keep.after", "acknowledged")
+_STEPS: Final = ("keep.before", "keep.copied", "keep.written", "keep.after", "told")
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def test_the_files_of_a_hub_are_written_and_passwords_kept(
     assert names == sorted([*nodes, "b7/nats-server.conf"])
     passwords = tmp_path / "hub/passwords"
     before = {each.name: each.read_text("utf-8") for each in passwords.iterdir()}
-    assert {"keeper", "archive", "witness", "page", "system", "harbour.b7"} <= set(before)
+    assert {"keeper", "archive", "witness", "system", "harbour.b7", "harbour.b8"} == set(before)
     for each in (*written, *passwords.iterdir()):
         assert stat.S_IMODE(each.stat().st_mode) == 0o600
     (passwords / "harbour.b8").unlink()

@@ -3,8 +3,6 @@
 import asyncio
 import gc
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +28,15 @@ from property.hub.subjects import (
     stored_subject,
 )
 from tests.support.machine.waiting import until
-from tests.support.property.feeds import TableLogs, feeding, held_rows, keeper, log_rows, until_held
+from tests.support.property.feeds import (
+    TableLogs,
+    feeding,
+    held_rows,
+    hub_state,
+    log_rows,
+    until_held,
+    watching,
+)
 from tests.support.property.nats_hub import Hub, Leaf, made_streams, running_hub
 
 pytestmark = pytest.mark.timeout(120)
@@ -122,29 +128,6 @@ def hub(fresh_hub: Hub) -> Hub:
     return fresh_hub
 
 
-@asynccontextmanager
-async def _watching(hub: Hub) -> AsyncIterator[list[Msg]]:
-    """All that is said in the property's account, as its keeper sees it at every node."""
-    seen: list[Msg] = []
-
-    async def note(message: Msg) -> None:
-        seen.append(message)
-
-    client = await connect(hub.settings("keeper"), 0)
-    try:
-        await client.subscribe(">", cb=note)
-        await client.flush()
-        yield seen
-    finally:
-        await client.close()
-
-
-async def _state(hub: Hub) -> dict[str, tuple[int, int]]:
-    async with keeper(hub) as js:
-        found = {each.config.name or "": each.state for each in await js.streams_info()}
-        return {name: (state.messages, state.last_seq) for name, state in found.items()}
-
-
 async def _tried(client: Client) -> list[str]:
     """Try everything; returns what was answered."""
 
@@ -171,8 +154,8 @@ async def _tried(client: Client) -> list[str]:
 
 async def _through(hub: Hub, client: Client) -> None:
     """What must hold after everything was tried with that client."""
-    before = await _state(hub)
-    async with _watching(hub) as seen:
+    before = await hub_state(hub)
+    async with watching(hub) as seen:
         heard: list[Msg] = []
 
         async def note(message: Msg) -> None:
@@ -202,7 +185,7 @@ async def _through(hub: Hub, client: Client) -> None:
     assert strange <= allowed | asked
     # ... and the judge sees what there is to see.
     assert strange >= allowed
-    after = await _state(hub)
+    after = await hub_state(hub)
     assert after.pop(CHECKPOINTS)[0] == before.pop(CHECKPOINTS)[0] + 1
     assert after == before
     assert [each.subject for each in heard if each.data == b"marker"] == []
@@ -291,19 +274,6 @@ async def _at_leaf(leaf: Leaf) -> Client:
         else:
             return client
     pytest.fail("the leaf does not come through")
-
-
-@pytest.mark.parametrize("who", ["archive", "witness", "page"])
-async def test_a_readers_login_says_nothing_in_a_tables_name(hub: Hub, who: str) -> None:
-    before = await _state(hub)
-    client = await connect(hub.settings(who), 0)
-    subjects = (SAID, checkpoint_subject(*OWN), feed_subject(*OWN), stored_subject(*OWN))
-    api = (f"$JS.API.STREAM.{what}.{EVENTS}" for what in ("PURGE", "DELETE", "UPDATE"))
-    for subject in (*subjects, *api):
-        with pytest.raises((NatsError, TimeoutError)):
-            await client.request(subject, b"{}", timeout=0.1)
-    await client.close()
-    assert await _state(hub) == before
 
 
 async def test_without_its_password_or_a_certificate_nobody_comes_in(hub: Hub) -> None:

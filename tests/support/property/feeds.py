@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Self
 
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 from nats.js.errors import Error as JetStreamError
@@ -24,7 +25,17 @@ from property.uplink.service import Feed, UplinkLog, feeds_of, run_uplink
 from tests.support.log.logs import pending
 from tests.support.property.nats_hub import Hub
 
-__all__ = ["Rows", "TableLogs", "feeding", "held_rows", "keeper", "log_rows", "until_held"]
+__all__ = [
+    "Rows",
+    "TableLogs",
+    "feeding",
+    "held_rows",
+    "hub_state",
+    "keeper",
+    "log_rows",
+    "until_held",
+    "watching",
+]
 
 Rows = list[tuple[int, bytes, bytes]]
 _FETCH: Final = 500
@@ -104,6 +115,30 @@ async def keeper(hub: Hub) -> AsyncIterator[JetStreamContext]:
         yield JetStreamContext(connection, timeout=5)
     finally:
         await connection.close()
+
+
+@asynccontextmanager
+async def watching(hub: Hub) -> AsyncIterator[list[Msg]]:
+    """All that is said in the property's account, as its keeper sees it at every node."""
+    seen: list[Msg] = []
+
+    async def note(message: Msg) -> None:
+        seen.append(message)
+
+    client = await connect(hub.settings("keeper"), 0)
+    try:
+        await client.subscribe(">", cb=note)
+        await client.flush()
+        yield seen
+    finally:
+        await client.close()
+
+
+async def hub_state(hub: Hub) -> dict[str, tuple[int, int]]:
+    """Of each stream, how many messages it has and its last sequence."""
+    async with keeper(hub) as js:
+        found = {each.config.name or "": each.state for each in await js.streams_info()}
+        return {name: (state.messages, state.last_seq) for name, state in found.items()}
 
 
 async def held_rows(hub: Hub, origin: str) -> Rows:

@@ -1,5 +1,6 @@
 """The hub's files: what stands in them, and that the server itself takes them."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from baccarat.local_brokers.nats import find_nats_server
 from events.errors import InputError
 from property.hub.server_conf import (
+    KEEPER,
     ROLES,
     SYSTEM,
     HubNode,
@@ -57,6 +59,16 @@ def test_each_table_has_an_account_and_takes_its_own_subjects_alone() -> None:
         assert all(f".{site}.{table}." in line for line in taken)
         others = {each for each in TABLES if each != origin}
         assert not [each for each in others if f".{each.replace('/', '.')}." in account]
+
+
+def test_no_reader_stands_beside_the_streams_or_may_have_anything_made_there() -> None:
+    conf = accounts_conf(LOGINS)
+    _, _, rest = conf.partition("  PROPERTY {\n")
+    account = rest.partition("\n  }\n")[0]
+    assert re.findall(r'user: "([^"]+)"', account) == [KEEPER]
+    offered = re.findall(r'service: "\$JS\.API\.([A-Z.]+)\.(?:EVENTS|CHECKPOINTS|FEEDS)', account)
+    assert set(offered) == {"STREAM.INFO", "STREAM.MSG.GET", "DIRECT.GET"}
+    assert conf.count("{ user:") == conf.count("allowed_connection_types: [")
 
 
 def test_a_login_twice_or_of_nobody_is_refused() -> None:
