@@ -218,7 +218,8 @@ def _opens(path: Path) -> None:
 
 
 def _pem(path: Path) -> None:
-    ssl.create_default_context(cadata=path.read_text("utf-8", "replace"))
+    # PEM is ASCII, and other text is refused as the wrong type.
+    ssl.create_default_context(cadata=path.read_text("ascii", "ignore"))
 
 
 def _is_loopback(host: str) -> bool:

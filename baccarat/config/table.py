@@ -319,7 +319,8 @@ def _opens(path: Path) -> None:
 
 
 def _pem(path: Path) -> None:
-    ssl.create_default_context(cadata=path.read_text("utf-8", "replace"))
+    # PEM is ASCII, and other text is refused as the wrong type.
+    ssl.create_default_context(cadata=path.read_text("ascii", "ignore"))
 
 
 def _ca(path: Path) -> None:

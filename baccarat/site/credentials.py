@@ -5,6 +5,8 @@ beside it, as root, finds the same secret in the store that the unit names.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +15,11 @@ from msgspec import Struct
 
 from baccarat.config.form import CREDENTIAL, TableConfig
 
-__all__ = ["STORE", "UNITS", "with_sources"]
+__all__ = ["LAID_OUT", "STORE", "UNITS", "outdated", "with_sources"]
 
 UNITS: Final = Path("/etc/systemd/system")
 STORE: Final = Path("/etc/credstore")
+LAID_OUT: Final = Path("/run/credentials")
 
 # Section of the configuration to the service that reads what it names.
 _READS: Final = {
@@ -54,6 +57,25 @@ def with_sources(config: TableConfig, units: Path = UNITS, store: Path = STORE) 
         }
         sections[name] = msgspec.structs.replace(section, **found)
     return msgspec.structs.replace(config, **sections)
+
+
+def outdated(
+    table: str, units: Path = UNITS, store: Path = STORE, laid_out: Path = LAID_OUT
+) -> Iterator[tuple[str, str]]:
+    """Unit and credential, of a service that runs by what is not in the store any more.
+
+    Args:
+        table: its id.
+        units: the folder of the installed units.
+        store: the folder that a source without a path of its own is in.
+        laid_out: where the service manager lays out what a service was started with.
+    """
+    for unit in sorted(units.glob("baccarat-*@.service")):
+        name = unit.name.replace("@.", f"@{table}.")
+        for credential, source in sorted(_sources(unit, table, store).items()):
+            with suppress(OSError):  # it does not run, has none, or is not ours to read
+                if (laid_out / name / credential).read_bytes() != Path(source).read_bytes():
+                    yield name, credential
 
 
 def _sources(unit: Path, table: str, store: Path) -> dict[str, str]:

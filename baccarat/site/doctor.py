@@ -12,11 +12,13 @@ from cryptography import x509
 
 from baccarat.config.form import CREDENTIAL, TableConfig
 from baccarat.rulebooks.library import is_file
+from baccarat.site.credentials import outdated
 from baccarat.site.findings import Finding, fails, passes, warns
 from baccarat.site.readable import Reader, in_the_way, owner_of
-from events.errors import InputError, LinkError, TableError
+from events.errors import ConfigError, InputError, LinkError, TableError
 from events.log.verify import Verdict, verify
 from events.proof.keys import load_signing_key
+from events.tls import read_pair
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
 from shoe_driver.transports.port import try_port
@@ -47,6 +49,8 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
         _secrets,
         _signing,
         _certificates,
+        _screens_pairs,
+        _outdated,
         _own_files,
     )
     for check in checks:
@@ -162,6 +166,31 @@ def _certificates(config: TableConfig) -> Iterator[Finding]:
             yield warns(key, text, "`baccarat pki renew`, and start the services again")
         else:
             yield passes(key, text)
+
+
+def _screens_pairs(config: TableConfig) -> Iterator[Finding]:
+    """Whether a screen's key is its certificate's; the bus's pair is tried at the broker."""
+    for name in ("displays", "scoreboard"):
+        section = getattr(config, name)
+        cert, key = (config.beside(getattr(section, each, None)) for each in ("cert", "key"))
+        if cert is None or key is None or section.key.startswith(CREDENTIAL):
+            continue
+        try:
+            read_pair(cert, key, name)
+        except ConfigError as error:
+            remedy = (
+                "give the pair that was made together; a key in the service manager's store is "
+                "copied there again, and the service started again"
+            )
+            yield fails(f"{name}.key", str(error), remedy)
+        else:
+            yield passes(f"{name}.key", f"{key} is that of {cert}")
+
+
+def _outdated(config: TableConfig) -> Iterator[Finding]:
+    for unit, credential in outdated(config.table):
+        text = f"runs by another {credential} than is in the store now"
+        yield warns(unit, text, f"between two coups: `systemctl restart {unit}`")
 
 
 def _own_files(config: TableConfig) -> Iterator[Finding]:

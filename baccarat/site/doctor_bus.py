@@ -18,9 +18,10 @@ from msgspec import Struct
 from baccarat.config.form import TableConfig
 from baccarat.site.documents import read_document
 from baccarat.site.findings import Finding, fails, passes, warns
-from events.errors import BusError
+from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import read_status
+from events.tls import ClientTls
 
 __all__ = ["examine_broker"]
 
@@ -93,11 +94,13 @@ def _reached(config: TableConfig) -> Finding | None:
     bus = config.bus
     where = f"{bus.host}:{bus.port}"
     try:
-        context = _context(config)
-    except OSError as error:  # ssl.SSLError is one
-        text = f"our certificate or its key cannot be used: {error.strerror or error}"
-        remedy = "look at bus.ca, bus.cert and bus.key; a credential is root's to read"
-        return fails("broker", text, remedy)
+        context = ClientTls(*map(config.beside, (bus.ca, bus.cert, bus.key))).context()
+    except ConfigError as error:
+        remedy = (
+            "look at bus.ca, bus.cert and bus.key, which is copied again when it was renewed; a "
+            "credential is root's to read"
+        )
+        return fails("broker", f"TLS to it: {error}", remedy)
     try:
         with socket.create_connection((bus.host, bus.port), timeout=_CONNECT_S) as line:
             if context is None:
@@ -113,17 +116,6 @@ def _reached(config: TableConfig) -> Finding | None:
     except OSError as error:
         text = f"{where}: {error.strerror or error}"
         return fails("broker", text, "start the broker, or change bus.host and bus.port")
-
-
-def _context(config: TableConfig) -> ssl.SSLContext | None:
-    """What we show and believe; None where the broker is not asked for TLS."""
-    bus = config.bus
-    if bus.ca is None:
-        return None
-    context = ssl.create_default_context(cafile=str(config.beside(bus.ca)))
-    if bus.cert is not None:
-        context.load_cert_chain(str(config.beside(bus.cert)), config.beside(bus.key))
-    return context
 
 
 def _logins(config: TableConfig) -> Iterator[_Login]:

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from baccarat.placing import put_in_place
+from baccarat.placing import Placed, put_together
 from events.errors import InputError
 
 __all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]
@@ -183,12 +183,16 @@ class Pki:
             serialization.NoEncryption(),
         )
         public = certificate.public_bytes(serialization.Encoding.PEM)
-        targets = (self._folder / f"{name}.key", self._folder / f"{name}.pem")
-        taken = [path for path in targets if path.exists()]
+        # The certificate first: a power cut between the two leaves one, and it has all that is
+        # needed to renew it.
+        files = (
+            Placed(self._folder / f"{name}.pem", public, 0o644),
+            Placed(self._folder / f"{name}.key", private, 0o600),
+        )
+        taken = [each.path for each in files if each.path.exists()]
         if taken and not replace:
             raise InputError(f"{taken[0]}: is there already; say `renew` to replace a certificate")
-        for path, data, mode in zip(targets, (private, public), (0o600, 0o644), strict=True):
-            put_in_place(path, data, mode)
+        put_together(files)
 
 
 def _name(common: str) -> x509.Name:

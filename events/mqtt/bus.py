@@ -19,14 +19,16 @@ the Will: who is gone is offline, whatever the reason, and nobody can forget to 
 that wants a last word publishes it before and waits for its acknowledgement.
 
 **Failing closed.** A handler's exception is ours, not the sender's: it ends `run`. (A handler
-refuses junk by value.) So does the broker's refusal of a login or a subscription: neither heals by
-itself, and whoever supervises the service starts it again and says so. A handler must not wait for
-the bus to come back: it is the handlers that the next connection waits for.
+refuses junk by value.) So does a refusal of the login or of a subscription, or a TLS file that
+cannot be used, before the first good connection: it may never work, and a person is told at once.
+A good connection has proved the configuration. Then the trouble is the broker's, or of a renewal
+that is under way: it is logged with its reason and the connection is tried again, for a service
+that ends in mid-coup mends nothing. A handler must not wait for the bus to come back: it is the
+handlers that the next connection waits for.
 """
 
 import asyncio
 import random
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -36,8 +38,9 @@ import structlog
 from msgspec import Struct
 from paho.mqtt.client import topic_matches_sub
 
-from events.errors import BusError, OurBug
+from events.errors import BusError, ConfigError, OurBug
 from events.mqtt.connection import BusConnection
+from events.tls import ClientTls
 
 __all__ = [
     "INBOX_BYTES",
@@ -149,7 +152,9 @@ class Bus:
         self._log = structlog.get_logger().bind(client_id=settings.client_id)
         self._connection: BusConnection | None = None
         self._dropped = 0
-        self._unreachable = False
+        self._tls = ClientTls(settings.ca, settings.cert, settings.key)
+        self._proved = False
+        self._troubles: set[str] = set()  # said since the last good connection
 
     @property
     def connected(self) -> bool:
@@ -194,7 +199,8 @@ class Bus:
         """Connect, serve, and connect again, until cancelled.
 
         Raises:
-            BusError: the broker refuses our login or a subscription.
+            BusError: the broker refuses our login or a subscription, or a file of the settings
+                cannot be used, and there was no good connection yet.
         """
         failures = 0
         while True:
@@ -209,7 +215,7 @@ class Bus:
     async def _live_once(self) -> float:
         """One connection from the attempt to its end: for how many seconds it served."""
         inbox = _Inbox()
-        connection = self._new_connection(inbox)
+        connection = await self._new_connection(inbox)
         try:
             if not await self._reach(connection):
                 return 0.0
@@ -219,7 +225,17 @@ class Bus:
         finally:
             await connection.close()
 
-    def _new_connection(self, inbox: "_Inbox") -> BusConnection:
+    async def _new_connection(self, inbox: "_Inbox") -> BusConnection:
+        """The next one, by a renewed certificate where there is one.
+
+        Raises:
+            BusError: a file of the settings cannot be used, and never could.
+        """
+        try:
+            tls = await self._tls.settled()
+        except ConfigError as error:
+            raise BusError(f"TLS to the broker: {error}") from error
+
         def received(topic: str, payload: bytes, retain: bool) -> None:
             if not inbox.put(Message(topic, payload, retain)):
                 self._dropped += 1
@@ -232,23 +248,31 @@ class Bus:
             client_id=self._settings.client_id,
             username=self._settings.username,
             password=self._settings.password,
-            tls=_tls(self._settings),
+            tls=tls,
             will=self._will,
             received=received,
             lost=inbox.end,
         )
 
     async def _reach(self, connection: BusConnection) -> bool:
-        """Open and subscribe; say once that it does not succeed."""
+        """Open and subscribe; say once that it does not succeed, and why.
+
+        Raises:
+            BusError: the broker refuses us, and never did otherwise.
+        """
         try:
             await connection.open()
             await connection.subscribe_all([name for name, _ in self._subscriptions])
-        except aiomqtt.MqttError as error:
-            if not self._unreachable:
-                self._log.warning("bus_unreachable", at=repr(self._settings), reason=str(error))
-            self._unreachable = True
+        except (aiomqtt.MqttError, BusError) as error:
+            if isinstance(error, BusError) and not self._proved:
+                raise
+            reason = str(error)
+            if reason not in self._troubles:  # a broker that starts is away, and may then refuse
+                self._log.warning("bus_unreachable", at=repr(self._settings), reason=reason)
+            self._troubles.add(reason)
             return False
-        self._unreachable = False
+        self._proved = True
+        self._troubles.clear()
         self._log.info("bus_connected", at=repr(self._settings))
         return True
 
@@ -274,24 +298,6 @@ class Bus:
 def _takes(name: str, topic: str) -> bool:
     """Whether a subscription is meant. Most are no pattern, and to match one is dear."""
     return name == topic or (("+" in name or "#" in name) and topic_matches_sub(name, topic))
-
-
-def _tls(settings: BusSettings) -> ssl.SSLContext | None:
-    """Made for each connection, so that a renewed certificate is taken at the next one.
-
-    Raises:
-        BusError: a file of the settings cannot be used.
-    """
-    if settings.ca is None:
-        return None
-    try:
-        context = ssl.create_default_context(cafile=str(settings.ca))
-        if settings.cert is not None:
-            context.load_cert_chain(settings.cert, settings.key)
-    except OSError as error:  # ssl.SSLError is one
-        files = ", ".join(str(each) for each in (settings.ca, settings.cert, settings.key) if each)
-        raise BusError(f"TLS with {files}: {error.strerror or error}") from error
-    return context
 
 
 class _Inbox:

@@ -47,7 +47,7 @@ WINDOW_BYTES: Final = 32 * 1024 * 1024
 
 _QUALITY: Final = 1  # at least once: what both brokers keep their promises for
 _REFUSED: Final = 0x80  # in a SUBACK
-# In a CONNACK, by paho's names: none of these gets better by itself.
+# In a CONNACK, by paho's names: it is us whom the broker does not want, and not that it is busy.
 _FINAL_REFUSALS: Final = (
     "Bad user name or password",
     "Not authorized",

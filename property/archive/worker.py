@@ -44,11 +44,11 @@ async def run_worker(
     Raises:
         ArchiveError: the archive is newer than this build, or another writer moves its heads.
     """
-    pause, attempt = Pause(), 0
+    pause, attempt, tls = Pause(), 0, hub.tls()
     while not stop.is_set():
         try:
             await asyncio.to_thread(migrate, archive)
-            client = await connect(hub, attempt)
+            client = await connect(hub, attempt, tls)
             try:
                 await _session(archive, client, stop, probe, pause)
             finally:

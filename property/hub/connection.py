@@ -5,7 +5,6 @@ begins anew with a new connection.
 """
 
 import logging
-import ssl
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,8 @@ from msgspec import Struct
 from nats.aio.client import Client
 from nats.errors import Error
 
-from events.errors import BusError
+from events.errors import BusError, ConfigError
+from events.tls import ClientTls
 from property.hub.server_conf import inbox_of, login_of
 
 __all__ = ["HubSettings", "connect"]
@@ -52,32 +52,28 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     cert: Path | None = None
     key: Path | None = None
 
-    def tls(self) -> ssl.SSLContext | None:
-        """What a connection is secured by.
-
-        Raises:
-            OSError: a file cannot be read.
-            ssl.SSLError: ... or is not what it should be.
-        """
-        if self.ca is None:
-            return None
-        context = ssl.create_default_context(cafile=self.ca)
-        if self.cert is not None:
-            context.load_cert_chain(self.cert, self.key)
-        return context
+    def tls(self) -> ClientTls:
+        """What connections are secured by: one for all that follow one another."""
+        return ClientTls(self.ca, self.cert, self.key)
 
 
-async def connect(settings: HubSettings, attempt: int) -> Client:
+async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = None) -> Client:
     """One attempt at one of the servers.
 
     Args:
         settings: how the hub is reached.
         attempt: which it is: the servers take turns.
+        tls: of the settings, kept by whoever connects again: it goes on by what was good where a
+            renewed certificate and its key do not fit.
 
     Raises:
-        BusError: nobody there, or they refuse.
+        BusError: nobody there, or they refuse, or a file of the settings cannot be used.
     """
     server = settings.servers[attempt % len(settings.servers)]
+    try:
+        context = (tls or settings.tls()).context()
+    except ConfigError as error:
+        raise BusError(f"TLS to the hub: {error}") from error
     heard: list[Exception] = []
 
     async def hear(error: Exception) -> None:
@@ -91,7 +87,7 @@ async def connect(settings: HubSettings, attempt: int) -> Client:
             name=login_of(settings.who),
             user=login_of(settings.who),
             password=settings.password,
-            tls=settings.tls(),
+            tls=context,
             inbox_prefix=inbox_of(settings.who),
             allow_reconnect=False,
             # Else the library tries for two minutes before it says that nobody is there.

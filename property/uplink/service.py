@@ -112,6 +112,7 @@ class Feed:
 
     def __init__(self, table: UplinkLog, clock: Clock, batches: asyncio.Semaphore) -> None:
         self._hub, self._batches = table.hub, batches
+        self._tls = table.hub.tls()
         self._origin = table.hub.who
         self._source = LogSource(table.path, self._origin, clock)
         self._note = HeldNote(0, 0)
@@ -127,7 +128,7 @@ class Feed:
         attempt = 0
         while True:
             try:
-                connection = await connect(self._hub, attempt)
+                connection = await connect(self._hub, attempt, self._tls)
                 try:
                     await self._serve(TableHub(connection, self._origin))
                 finally:

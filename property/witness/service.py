@@ -22,6 +22,7 @@ from nats.js import JetStreamContext
 from events.clock import Clock
 from events.errors import InputError
 from events.proof.note import SigningKey, VerifierKey
+from events.tls import ClientTls
 from property.archive.stream_reader import HUB_ERRORS, FeedReader, Stored, reading
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import Carried, carried_of
@@ -186,10 +187,10 @@ async def run_witness(
     """
     witness = Witness(settings, book, clock)
     stopping = asyncio.ensure_future(stop.wait())
-    wait_s, attempt = _RETRY_S[0], 0
+    wait_s, attempt, tls = _RETRY_S[0], 0, hub.tls()
     try:
         while not stop.is_set():
-            serving = asyncio.ensure_future(_serve(witness, book, hub, attempt))
+            serving = asyncio.ensure_future(_serve(witness, book, hub, tls, attempt))
             attempt += 1
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
             serving.cancel()
@@ -213,9 +214,11 @@ def _away(error: BaseException, wait_s: float) -> float:
     return min(wait_s * 2, _RETRY_S[1])
 
 
-async def _serve(witness: Witness, book: WitnessBook, hub: HubSettings, attempt: int) -> None:
+async def _serve(
+    witness: Witness, book: WitnessBook, hub: HubSettings, tls: ClientTls, attempt: int
+) -> None:
     """Until the hub is another than the one that was read; raises where it is away."""
-    client = await connect(hub, attempt)
+    client = await connect(hub, attempt, tls)
     try:
         kick = asyncio.Event()
         kick.set()

@@ -204,6 +204,18 @@ def _no_folder(machine: Machine) -> None:
     machine.change("[checkpoints]", '[data]\njournal = "gone/journal"\n[checkpoints]')
 
 
+def _another_key(machine: Machine) -> None:
+    """As a renewal leaves it where the key was copied before."""
+    (machine.folder / "b7.key").write_bytes((machine.folder / "pki" / "b7.key").read_bytes())
+    machine.change('key = "pki/b7.key"', 'key = "b7.key"')
+    Pki(machine.folder / "pki", datetime.now(UTC)).renew("b7")
+
+
+def _another_screens_key(machine: Machine) -> None:
+    screens = '[displays]\ncert = "pki/b7.pem"\nkey = "pki/ca.key"\n[cage]\n'
+    machine.change("[cage]\n", screens)
+
+
 # The fault, the check that must name it, a word of what it says, a word of what to do.
 _FAULTS: Final[list[tuple[Callable[[Machine], None], str, str, str]]] = [
     (_config_fault, "configuration: site", "lower-case", "harbour"),
@@ -216,6 +228,8 @@ _FAULTS: Final[list[tuple[Callable[[Machine], None], str, str, str]]] = [
     (_unsigned, "signing key", "no checkpoint is signed", "keys new"),
     (_expired, "bus.cert", "has expired", "pki renew"),
     (_ends_soon, "bus.cert", "holds until", "pki renew"),
+    (_another_key, "broker", "b7.key is not the key of", "copied again"),
+    (_another_screens_key, "displays.key", "ca.key is not the key of", "made together"),
     (_newer_log, "log", "newer", "leave the file"),
     (_broken_chain, "log", "position 7", "restore a verified backup"),
     (_other_log, "log", "is the log of", "not harbour/b8"),

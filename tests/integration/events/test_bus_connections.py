@@ -241,6 +241,36 @@ async def test_a_refused_login_is_loud_and_keeps_the_password_to_itself(
         assert "not-right" not in f"{logs} {peer.bus._settings!r}"
 
 
+async def test_after_a_good_connection_a_refusal_is_told_once_and_asked_again() -> None:
+    """Of the login, the identifier and a subscription: the broker's trouble, and not ours."""
+    outcomes = ["lost", "login", "login", "identifier", "subscription"]
+
+    async def script(line: Line) -> None:
+        outcome = outcomes.pop(0) if outcomes else "good"
+        await line.expect(CONNECT)
+        if outcome in {"login", "identifier"}:
+            line.write(b"\x20\x02\x00" + (b"\x05" if outcome == "login" else b"\x02"))
+            await line.read()
+        line.write(CONNACK)
+        line.suback(await line.expect(SUBSCRIBE), 0x80 if outcome == "subscription" else 1)
+        if outcome == "good":
+            await line.read()
+
+    async with rude_broker(script) as port:
+        core = Peer(port, "core", EVENT)
+        with capture_logs() as logs:
+            async with at_work(core):
+                await until(lambda: core.connects == 2, "it comes back")
+                assert core.bus.connected
+    said = [entry["reason"] for entry in logs if entry["event"] == "bus_unreachable"]
+    assert said == [
+        "the broker refused the connection: Not authorized",
+        "the broker refused the connection: Client identifier not valid",
+        f"the broker refused the subscription to {EVENT}",
+    ]
+    assert core.disconnects == 2
+
+
 # Ends
 
 

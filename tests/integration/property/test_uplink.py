@@ -6,13 +6,16 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import Error as JetStreamError
 
+from baccarat.site.pki import Pki
 from events.clock import SystemClock
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.note import SigningKey
@@ -333,3 +336,24 @@ async def test_a_table_that_is_admitted_while_the_hub_runs_comes_in(
             logs.grow(B8, 2)
             await until_held(hub, B8, logs.paths[B8])
             assert others[B8].state.up
+
+
+async def test_a_renewed_certificate_beside_the_old_key_does_not_end_a_feed(
+    hub: Hub, tmp_path: Path
+) -> None:
+    pki = tmp_path / "pki"
+    shutil.copytree(hub.folder / "pki", pki)
+    settings = structs.replace(
+        hub.settings(B7, 0), cert=pki / "client.pem", key=tmp_path / "credential"
+    )
+    shutil.copy(pki / "client.key", tmp_path / "credential")
+    with TableLogs(tmp_path, [B7]) as logs:
+        async with feeding(logs, [settings]) as feeds:
+            await until(lambda: feeds[B7].state.up, "it is connected")
+            Pki(pki, datetime.now(UTC)).renew("client")
+            hub.stop(0)
+            await until(lambda: not feeds[B7].state.up, "the line is lost")
+            hub.start(0)
+            logs.grow(B7, 2)
+            await until(lambda: feeds[B7].state.up, "it is connected again")
+            await until_held(hub, B7, logs.paths[B7])

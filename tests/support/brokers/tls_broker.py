@@ -4,7 +4,7 @@ import os
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Self
@@ -50,6 +50,7 @@ class SecuredBroker:
 
     def __init__(self, folder: Path, kind: str, tables: tuple[str, ...]) -> None:
         self.folder, self.kind = folder, kind
+        self.child: Child | None = None
         self.port, self.websockets = free_port(), free_port()
         now = datetime.now(UTC)
         self.pki = Pki(folder / "pki", now)
@@ -77,9 +78,37 @@ class SecuredBroker:
         if self.kind == "nats":
             return [find_nats_server(), "-c", self.folder / "broker" / "nats-server.conf"]
         conf = self.folder / "broker" / "mosquitto.conf"
-        if os.geteuid() == 0:  # it would drop to a user that cannot read a temporary folder
+        if os.geteuid() == 0 and "user root\n" not in conf.read_text():
+            # It would drop to a user that cannot read a temporary folder.
             conf.write_text(conf.read_text() + "user root\n")
         return [find_mosquitto(), "-c", conf]
+
+    def start(self) -> None:
+        """Start it; not waited for."""
+        log = self.folder / "broker.log"
+        self.child = Child.start(self.command(), name="broker", output=log)
+
+    def stop(self) -> None:
+        """Stop it in order."""
+        if self.child is not None:
+            self.child.stop()
+
+    def restart(self) -> None:
+        """Stop it, and start it again."""
+        self.stop()
+        self.start()
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Restarted so that it lets nobody in: with no users, or users of other names."""
+        nats = self.kind == "nats"
+        path = self.folder / "broker" / ("nats-server.conf" if nats else "passwords")
+        whole = path.read_text()
+        path.write_text(whole.replace('{ user: "', '{ user: "not-') if nats else "")
+        self.restart()
+        yield
+        path.write_text(whole)
+        self.restart()
 
     def password(self, login: str) -> str:
         """Of a login."""
@@ -90,17 +119,19 @@ class SecuredBroker:
 def secured_broker(folder: Path, kind: str, tables: tuple[str, ...]) -> Iterator[SecuredBroker]:
     """Start one and stop it."""
     broker = SecuredBroker(folder, kind, tables)
-    with ExitStack() as stack:
-        log = folder / "broker.log"
-        child = stack.enter_context(Child.start(broker.command(), name="broker", output=log))
+    broker.start()
 
-        def up() -> bool:
-            assert child.code is None, log.read_text()
-            with Login(broker, broker.logins[0]) as login:
-                return login.connected
+    def up() -> bool:
+        assert broker.child is not None
+        assert broker.child.code is None, (folder / "broker.log").read_text()
+        with Login(broker, broker.logins[0]) as login:
+            return login.connected
 
+    try:
         until_blocking(up, "the broker answers")
         yield broker
+    finally:
+        broker.stop()
 
 
 class Login:
@@ -181,6 +212,10 @@ class Login:
         return self._client.socket() is not None
 
     def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Hang up, for ever; doing so twice does no harm."""
         self._client.disconnect()
         self._client.loop_stop()
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -27,9 +27,10 @@ table_maximum = 20000
 port = {port}
 ca = "pki/ca.pem"
 cert = "pki/b7-core.pem"
-key = "pki/b7-core.key"
+key = "{key}"
 username = "b7-core"
 password_file = "broker/secrets/b7-core"
+{more}
 """
 _SHOE: Final = """\
 url = "{url}"
@@ -41,12 +42,16 @@ password_file = "broker/secrets/b7-shoe"
 class SecuredTable:
     """The table under attack, and those who use it."""
 
-    def __init__(self, broker: SecuredBroker, port: ShoePort, folder: Path) -> None:
+    def __init__(
+        self, broker: SecuredBroker, port: ShoePort, folder: Path, key: str, more: str
+    ) -> None:
         self.broker, self.shoe, self.folder = broker, port, folder
-        whole = _WHOLE.format(table=CONFIG.format(table="b7"), port=broker.port)
+        table = CONFIG.format(table="b7")
+        whole = _WHOLE.format(table=table, port=broker.port, key=key, more=more)
         self.config = folder / "b7-whole.toml"
         self.config.write_text(whole.replace('url = "pty:/run/shoe"\n', _SHOE.format(url=port.url)))
         self.people: dict[str, Login] = {}
+        self.services: dict[str, Child] = {}
         self._sent = 0
 
     def ask(self, user: str, command: str, **fields: Any) -> dict[str, Any]:
@@ -89,15 +94,31 @@ class SecuredTable:
 
 
 @contextmanager
-def secured_table(broker: SecuredBroker, folder: Path) -> Iterator[SecuredTable]:
+def secured_table(
+    broker: SecuredBroker,
+    folder: Path,
+    *,
+    services: Sequence[str] = ("shoe", "table"),
+    key: str = "pki/b7-core.key",
+    more: str = "",
+) -> Iterator[SecuredTable]:
+    """Its services, as processes, at the broker; each says what it does in `<service>.log`.
+
+    Args:
+        broker: running.
+        folder: of the site.
+        services: which are started.
+        key: `bus.key` of the configuration.
+        more: more of it.
+    """
     _retain(broker)
     port = ShoePort(folder / "shoe")
-    found = SecuredTable(broker, port, folder)
+    found = SecuredTable(broker, port, folder, key, more)
     with ExitStack() as stack:
-        for service in ("shoe", "table"):
+        for service in services:
             command = service_command(found.config, service)
-            log = folder / f"{service}.log"
-            stack.enter_context(Child.start(command, name=service, output=log))
+            child = Child.start(command, name=service, output=folder / f"{service}.log")
+            found.services[service] = stack.enter_context(child)
         for user in ("dealer", "supervisor", "wagers", "display"):
             login = stack.enter_context(Login(broker, f"b7-{user}"))
             login.hear(f"{ROOT}/response/{user}")

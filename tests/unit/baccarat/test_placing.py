@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from baccarat.placing import put_in_place
+from baccarat.placing import Placed, put_in_place, put_together
 
 
 def mode_of(path: Path) -> int:
@@ -36,3 +36,14 @@ def test_what_a_broken_attempt_left_is_written_over_and_no_link_is_followed(tmp_
     put_in_place(tmp_path / "acl", b"topic\n", 0o600)
     assert elsewhere.read_bytes() == b"as it was"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["acl", "elsewhere"]
+
+
+def test_of_two_that_belong_together_neither_is_placed_where_one_cannot_be_written(
+    tmp_path: Path,
+) -> None:
+    first = tmp_path / "b7.pem"
+    first.write_bytes(b"old")
+    absent = tmp_path / "absent" / "b7.key"
+    with pytest.raises(FileNotFoundError):
+        put_together([Placed(first, b"new", 0o644), Placed(absent, b"new", 0o600)])
+    assert first.read_bytes() == b"old"

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from baccarat.config.faults import ConfigFaults
 from baccarat.config.table import load_config
@@ -31,7 +33,9 @@ def load(folder: Path, screens: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    certify(tmp_path)
+    pair = certify(tmp_path)
+    der = x509.load_pem_x509_certificate(pair.cert.read_bytes()).public_bytes(Encoding.DER)
+    (tmp_path / "b7.der").write_bytes(der)
     return tmp_path
 
 
@@ -71,6 +75,7 @@ def test_what_is_well(folder: Path, screens: str) -> None:
         ('[scoreboard]\ncert = "b7.pem"\n', "scoreboard.key", "both `cert` and `key`"),
         ('[displays]\nkey = "b7.key"\n', "displays.cert", "both `cert` and `key`"),
         ('[displays]\ncert = "b7.key"\nkey = "b7.key"\n', "displays.cert", "PEM"),
+        ('[displays]\ncert = "b7.der"\nkey = "b7.key"\n', "displays.cert", "PEM"),
         ('[displays]\ncert = "no.pem"\nkey = "b7.key"\n', "displays.cert", "cannot be read"),
         ('[displays]\ncert = "b7.pem"\nkey = "no.key"\n', "displays.key", "cannot be read"),
         (f"[scoreboard]\n{PEOPLE}", "scoreboard.users", "no such key"),

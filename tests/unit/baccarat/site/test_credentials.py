@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from baccarat.config.table import load_config
-from baccarat.site.credentials import with_sources
+from baccarat.site.credentials import outdated, with_sources
 from baccarat.site.doctor import examine
 from baccarat.site.pki import Pki
 from tests.unit.baccarat.config.test_table import written
@@ -76,3 +76,25 @@ def test_a_secret_that_nobody_has_copied_is_named(tmp_path: Path) -> None:
     assert found["cage.password_file"].verdict == "ok"
     assert found["signing key"].verdict == "fail"
     assert "metrics.password_file" not in found  # a credential of whose source no unit tells
+
+
+def test_a_service_that_runs_by_what_was_replaced_since_is_named(tmp_path: Path) -> None:
+    store, laid_out = tmp_path / "store", tmp_path / "run"
+    store.mkdir()
+    for name in ("core", "bus-key", "signing", "shoe", "screens-key"):
+        (store / f"baccarat-b7-{name}").write_text(name)
+    for service, credentials in (
+        ("table", {"broker": "core", "bus-key": "bus-key", "signing": "signing"}),
+        ("shoe", {"broker": "shoe", "bus-key": "bus-key"}),  # the others do not run
+    ):
+        folder = laid_out / f"baccarat-{service}@b7.service"
+        folder.mkdir(parents=True)
+        for name, data in credentials.items():
+            (folder / name).write_text(data)
+    assert list(outdated("b7", UNITS, store, laid_out)) == []
+    (store / "baccarat-b7-bus-key").write_text("renewed")
+    assert list(outdated("b7", UNITS, store, laid_out)) == [
+        ("baccarat-shoe@b7.service", "bus-key"),
+        ("baccarat-table@b7.service", "bus-key"),
+    ]
+    assert list(outdated("b8", UNITS, store, laid_out)) == []

@@ -121,3 +121,29 @@ def test_a_name_that_would_be_another_file_is_refused(folder: Path, name: str) -
     before = sorted(folder.iterdir())
     assert main(["pki", "issue", str(folder), name]) == 2
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_renewal_that_was_cut_off_between_its_two_files_is_done_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Pki(folder, NOW).issue("broker", ["b7.example"])
+    moved: list[str] = []
+
+    def cut_off(self: Path, target: Path) -> Path:
+        if moved:
+            raise KeyboardInterrupt
+        moved.append(target.name)
+        os.rename(self, target)  # noqa: PTH104 - what stands for it must not call itself
+        return target
+
+    with monkeypatch.context() as power:
+        power.setattr(Path, "replace", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            Pki(folder, NOW).renew("broker")
+    assert moved == ["broker.pem"]
+    Pki(folder, NOW).renew("broker")
+    assert believed(folder, "broker", "b7.example")
+    certificate = Pki(folder, NOW).certificate("broker")
+    form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    assert certificate.public_key().public_bytes(*form) == key_of(folder / "broker.key")
+    assert not list(folder.glob(".*"))

@@ -1,0 +1,195 @@
+"""TLS by files that are renewed while we run: a certificate and its key together, or not at all.
+
+Whoever renews puts one file in its place after the other, and a service manager's credential is a
+copy of the moment in which the service was started: until that is started again, a new certificate
+may lie beside an old key. So a pair is read into memory, tried there, and used only where it fits;
+while the files do not fit, what was used before is used on.
+"""
+
+import asyncio
+import os
+import ssl
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import structlog
+
+from events.errors import ConfigError
+
+__all__ = ["ClientTls", "Pair", "read_first_pair", "read_pair"]
+
+# Between the two renames of `baccarat pki renew` there is nothing that waits for a disk.
+_FIRST_READS: Final = 4
+_READ_AGAIN_S: Final = 0.05
+# What OpenSSL says of two that do not belong together: of one kind, or of two.
+_MISFITS: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
+
+_log: Final = structlog.get_logger()
+
+
+class Pair(NamedTuple):
+    """A certificate chain and its key that fit, as PEM; `exposed` where anybody may read the key.
+
+    From memory, so that what was tried is what is used, whatever happens to the files meanwhile.
+    """
+
+    cert: bytes
+    key: bytes
+    exposed: bool
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        """Make a context show it."""
+        _load(context, self.cert, self.key)
+
+
+def read_pair(cert: Path, key: Path, section: str = "") -> Pair:
+    """Read a pair as it stands now.
+
+    Args:
+        cert: PEM file of the certificate chain, one's own first.
+        key: PEM file of its private key, without a passphrase.
+        section: of the configuration that names them, for what is said.
+
+    Raises:
+        ConfigError: one of them cannot be used, or they do not fit: which, why, and what would be
+            right.
+    """
+    prefix = f"{section}." if section else ""
+    chain, _ = _read(cert, f"{prefix}cert", 'cert = "b7.pem"')
+    private, mode = _read(key, f"{prefix}key", 'key = "b7.key"')
+    name = f"{prefix}key: {key}"
+    try:
+        with _in_memory(chain) as path:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except ssl.SSLError as error:
+        raise ConfigError(
+            f"{prefix}cert: {cert} holds no certificate; give the PEM file that begins with "
+            "-----BEGIN CERTIFICATE-----"
+        ) from error
+    try:
+        _load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), chain, private)
+    except _LockedError as error:
+        raise ConfigError(
+            f"{name} has a passphrase, which nobody is there to type; "
+            f"take it off with `openssl pkey -in {key.name} -out plain.key`"
+        ) from error
+    except ssl.SSLError as error:
+        if error.reason in _MISFITS:
+            raise ConfigError(
+                f"{name} is not the key of {cert}: give the pair that was made together"
+            ) from error
+        raise ConfigError(
+            f"{name} holds no private key; give the PEM file that begins with "
+            "-----BEGIN PRIVATE KEY-----"
+        ) from error
+    return Pair(chain, private, exposed=bool(mode & stat.S_IROTH))
+
+
+def read_first_pair(cert: Path, key: Path, section: str = "") -> Pair:
+    """The same for one who has none yet: a pair that is just being renewed is read again. Blocks.
+
+    Raises:
+        ConfigError: as `read_pair`, of a pair that stays as it is.
+    """
+    for _ in range(_FIRST_READS - 1):
+        try:
+            return read_pair(cert, key, section)
+        except ConfigError:
+            time.sleep(_READ_AGAIN_S)
+    return read_pair(cert, key, section)
+
+
+class ClientTls:
+    """How a client secures its connections, by files that may be renewed between two of them.
+
+    Args:
+        ca: PEM file of the CA that the server's certificate must come from; None for no TLS.
+        cert: PEM file of a certificate of one's own, or None.
+        key: PEM file of its key; None where it is in `cert`.
+    """
+
+    def __init__(self, ca: Path | None, cert: Path | None = None, key: Path | None = None) -> None:
+        self._ca, self._cert, self._key = ca, cert, key or cert
+        self._good: ssl.SSLContext | None = None
+        self._pair: Pair | None = None
+        self._trouble = ""
+
+    def context(self) -> ssl.SSLContext | None:
+        """For the next connection: by the files as they are, or as they last were good.
+
+        Raises:
+            ConfigError: a file cannot be used, and never could: which, why, what would be right.
+        """
+        if self._ca is None:
+            return None
+        try:
+            made, pair = self._made(self._ca)
+        except ConfigError as error:
+            if self._good is None:
+                raise
+            if str(error) != self._trouble:
+                _log.warning("certificate.refused", reason=str(error), used="the one before")
+            self._trouble = str(error)
+            return self._good
+        if self._good is not None and (self._trouble or pair != self._pair):
+            _log.info("certificate.renewed")
+        self._good, self._pair, self._trouble = made, pair, ""
+        return made
+
+    async def settled(self) -> ssl.SSLContext | None:
+        """The same for one whom a refusal ends: what is just being renewed is read again.
+
+        Raises:
+            ConfigError: as `context`, of files that stay as they are.
+        """
+        for _ in range(_FIRST_READS - 1):
+            with suppress(ConfigError):
+                return self.context()
+            await asyncio.sleep(_READ_AGAIN_S)
+        return self.context()
+
+    def _made(self, ca: Path) -> tuple[ssl.SSLContext, Pair | None]:
+        try:
+            context = ssl.create_default_context(cafile=str(ca))
+        except OSError as error:  # ssl.SSLError is one
+            raise ConfigError(f"ca: {ca}: {error.strerror or error}") from error
+        if self._cert is None or self._key is None:
+            return context, None
+        pair = read_pair(self._cert, self._key)
+        pair.load_into(context)
+        return context, pair
+
+
+class _LockedError(Exception):
+    """The key has a passphrase."""
+
+
+def _load(context: ssl.SSLContext, cert: bytes, key: bytes) -> None:
+    with _in_memory(cert) as chain, _in_memory(key) as private:
+        context.load_cert_chain(chain, private, password=_no_passphrase)
+
+
+def _no_passphrase() -> str:
+    """Else OpenSSL asks for one at the terminal, and the service waits for ever."""
+    raise _LockedError
+
+
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[str]:
+    """The path of a file that is on no disk: the library takes PEM from files alone."""
+    with os.fdopen(os.memfd_create("pem"), "wb") as file:
+        file.write(data)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"
+
+
+def _read(path: Path, key: str, example: str) -> tuple[bytes, int]:
+    try:
+        with path.open("rb") as file:
+            return file.read(), os.fstat(file.fileno()).st_mode
+    except OSError as error:
+        raise ConfigError(f"{key}: {path}: {error.strerror}; give a file, as {example}") from error
