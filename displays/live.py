@@ -1,12 +1,13 @@
 """The newest state of the table, and whether it may be shown as live. No I/O; told by the bus.
 
 **Truth when broken.** What a screen shows is the table's state only while three things hold: the
-broker is connected, the table's heartbeat came in time, and a state came over this connection. The
-age of a live heartbeat is measured by this machine's own clock from its arrival, so that two
-machines may disagree about the hour; its stamp counts only for what the broker had kept.
+broker is connected, the table's heartbeat came in time (`events.mqtt.presence` says how that is
+told), and a state came over this connection, of this run of the table. Where two tables speak in
+turn, neither is the table.
 
 **Order.** nats-server may deliver a kept message after a live and newer one. A kept state that came
-behind a live one is dropped, and so is a lower position from the same run of the table.
+behind a live one is dropped, and so is a lower position from the same run of the table: one that
+goes offline, or speaks with another session number, may come back with another log.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from msgspec import Struct
 
 from displays.scoreboard.public_view import PublicState, encode_public, read_public
 from events.clock import Clock
-from events.mqtt.presence import Presence, read_status
+from events.mqtt.presence import Presence, Status, read_status
 
 __all__ = [
     "BEAT_SECONDS",
@@ -90,10 +91,8 @@ class Live:
         self._betting_s = betting_s
         self._presence = Presence()
         self._connected = False
-        self._beat_us: int | None = None  # when the table's last live heartbeat came
-        self._state_came = False  # over this connection
+        self._state_came = False  # over this connection, from this run of the table
         self._live_state_came = False
-        self._session = 0  # of the table, when the newest document came
         self._betting: tuple[str, int] | None = None  # coup, and when its betting opened
         self._newest: PublicState | None = None
         self._changed: set[Callable[[], None]] = set()
@@ -108,7 +107,7 @@ class Live:
 
     def connected(self) -> None:
         """The broker is there; nothing it had kept is known to be true yet."""
-        self._connected, self._beat_us = True, None
+        self._connected = True
         self._state_came = self._live_state_came = False
         self._presence = Presence()
         self.look()
@@ -123,15 +122,13 @@ class Live:
         status = read_status(payload)
         if status is None:
             return
-        self._presence = self._presence.heard(status)
-        fresh = self._presence.online(self._clock.utc_ns())
-        if status.session == self._at_session and (not retain or fresh):
-            self._beat_us = self._clock.mono_us()
+        before = self._presence.status
+        self._presence = self._presence.heard(
+            status, retained=retain, utc_ns=self._clock.utc_ns(), mono_us=self._clock.mono_us()
+        )
+        if before and _another_run(before, self._presence.status or before):
+            self._state_came = False
         self.look()
-
-    @property
-    def _at_session(self) -> int:
-        return self._presence.status.session if self._presence.status else 0
 
     def hear_state(self, payload: bytes, *, retain: bool) -> None:
         """A `state` document: kept when it is newer."""
@@ -139,12 +136,12 @@ class Live:
         if state is None or (retain and self._live_state_came):
             return
         older = self._newest is not None and state.position < self._newest.position
-        if older and self._at_session == self._session and self._state_came:
+        if older and self._state_came:
             return
         self._mind_betting(state, retain=retain)
         self._state_came = True
         self._live_state_came = self._live_state_came or not retain
-        self._session, self._newest = self._at_session, state
+        self._newest = state
         serial = self.document.serial + 1 if self.document else 1
         self.document = Document(
             serial=serial, position=state.position, public=encode_public(state), full=payload
@@ -173,11 +170,8 @@ class Live:
     def _reason(self) -> Reason:
         if not self._connected:
             return "bus"
-        status = self._presence.status
-        silent = self._beat_us is None or (
-            self._clock.mono_us() - self._beat_us > SILENCE_SECONDS * _US
-        )
-        if status is None or status.state == "offline" or silent:
+        now = self._clock.mono_us()
+        if not self._presence.online(now, SILENCE_SECONDS) or self._presence.doubled(now):
             return "table"
         return "" if self._state_came else "state"
 
@@ -211,6 +205,11 @@ class Live:
         while True:
             self.look()
             await asyncio.sleep(every)
+
+
+def _another_run(before: Status, now: Status) -> bool:
+    """Whether the run of the table that a state may have come from is over."""
+    return before.session != now.session or "offline" in {before.state, now.state}
 
 
 def encode_health(health: Health) -> bytes:

@@ -46,7 +46,7 @@ class Channel(Struct, frozen=True, kw_only=True):
 CHANNELS: Final[dict[str, Channel]] = {
     "status": Channel(
         topic="status/{service}",
-        what="Online or offline, said again every 3 s; older than 10 s it is not believed.",
+        what="Online or offline, said again every second; older than 10 s it is not believed.",
         sender="each service, and its Will",
         receivers="everybody",
         messages=("status",),

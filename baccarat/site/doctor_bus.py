@@ -18,9 +18,10 @@ from msgspec import Struct
 from baccarat.config.form import TableConfig
 from baccarat.site.documents import read_document
 from baccarat.site.findings import Finding, fails, passes, warns
+from events.clock import SystemClock
 from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import read_status
+from events.mqtt.presence import Presence, read_status
 from events.tls import ClientTls
 
 __all__ = ["examine_broker"]
@@ -31,6 +32,7 @@ _HEAR_S: Final = 8.0
 # A table that is just starting hears no request yet, and a broker keeps none for it.
 _ASK_AGAIN_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
+_CLOCK: Final = SystemClock()
 
 
 class _Login(Struct, kw_only=True):
@@ -43,6 +45,7 @@ class _Login(Struct, kw_only=True):
         awaits: another one, which it hears when the driver runs; empty where there is none.
         user: by whose name it may ask; None where it may not.
         heard: what it heard, the newest of each topic.
+        services: what it knows by that of each service, by its topic.
         trouble: why it was not let in.
         answered: its question was.
         connected: it was let in.
@@ -54,6 +57,7 @@ class _Login(Struct, kw_only=True):
     awaits: str = ""
     user: str | None = None
     heard: dict[str, bytes] = {}
+    services: dict[str, Presence] = {}
     trouble: str = ""
     answered: bool = False
     connected: bool = False
@@ -77,16 +81,26 @@ async def examine_broker(config: TableConfig) -> tuple[list[Finding], bool]:
         return [*found, fails("logins", text, remedy)], False
     await asyncio.gather(*(_try(config, login) for login in logins))
     heard: dict[str, bytes] = {}
+    services: dict[str, Presence] = {}
     for login in logins:
         heard |= login.heard
-    found += [_of_login(config, login, heard) for login in logins]
-    found += _of_services(config, heard)
+        services |= login.services
+    found += [_of_login(config, login, services) for login in logins]
+    found += _of_services(config, services)
     link = read_document(heard.get(config.topics.link_shoe, b""))
     if link:
         found.append(_of_link(link))
     found += _of_state(read_document(heard.get(config.topics.state, b"")))
-    driver = read_status(heard.get(config.topics.status("shoe"), b""))
-    return found, driver is not None and driver.state == "online"
+    return found, _online(services.get(config.topics.status("shoe"), Presence()))
+
+
+def _online(service: Presence) -> bool:
+    return service.online(_CLOCK.mono_us())
+
+
+def _sure(service: Presence) -> bool:
+    """Of one that is online, and old by its stamp, a live heartbeat may still come."""
+    return _online(service) or (service.status is not None and service.status.state == "offline")
 
 
 def _reached(config: TableConfig) -> Finding | None:
@@ -150,11 +164,16 @@ async def _try(config: TableConfig, login: _Login) -> None:
 
     def look() -> None:
         all_heard = {login.hears, login.awaits or login.hears} <= login.heard.keys()
-        if all_heard and (login.user is None or login.answered):
+        if (
+            all_heard
+            and all(map(_sure, login.services.values()))
+            and (login.user is None or login.answered)
+        ):
             content.set()
 
     async def on_message(message: Message) -> None:
         login.heard[message.topic] = message.payload
+        _note(login.services, message)
         look()
 
     async def on_answer(message: Message) -> None:
@@ -183,6 +202,14 @@ async def _try(config: TableConfig, login: _Login) -> None:
     login.trouble = await _until(content, bus, ask)
 
 
+def _note(services: dict[str, Presence], message: Message) -> None:
+    """What a message says of the service that sent it, where that is its status."""
+    if status := read_status(message.payload):
+        services[message.topic] = services.get(message.topic, Presence()).heard(
+            status, retained=message.retain, utc_ns=_CLOCK.utc_ns(), mono_us=_CLOCK.mono_us()
+        )
+
+
 async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> str:
     """Hold the connection until all has come or the time is over; why it was not let in."""
     running = asyncio.ensure_future(bus.run())
@@ -203,7 +230,7 @@ async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> s
     return str(ended) if isinstance(ended, BusError) else ""
 
 
-def _of_login(config: TableConfig, login: _Login, heard: dict[str, bytes]) -> Finding:
+def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence]) -> Finding:
     name = login.settings.username or "anonymous"
     check = f"login of {login.section}"
     rules = f"write the broker's rules anew: `baccarat config broker`; {name} is to hear it"
@@ -212,8 +239,7 @@ def _of_login(config: TableConfig, login: _Login, heard: dict[str, bytes]) -> Fi
         return fails(check, f"{name}: {login.trouble}", remedy)
     if not login.connected:
         return fails(check, f"{name} gets no answer to its login", "look at the broker's log")
-    there = read_status(heard.get(config.topics.status("table"), b""))
-    if there is None or there.state != "online":
+    if not _online(services.get(config.topics.status("table"), Presence())):
         return passes(check, f"{name} is let in; the table is not there to tell it more")
     if login.hears not in login.heard:
         return fails(check, f"{name} does not hear {login.hears}", rules)
@@ -223,18 +249,19 @@ def _of_login(config: TableConfig, login: _Login, heard: dict[str, bytes]) -> Fi
     return passes(check, f"{name} is let in, and hears what it must")
 
 
-def _of_services(config: TableConfig, heard: dict[str, bytes]) -> Iterator[Finding]:
+def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator[Finding]:
     wanted = ["table", "shoe"]
     wanted += ["cage"] if config.cage else []
     if config.displays:
         wanted.append("console" if config.displays.users else "display")
     for service in wanted:
-        status = read_status(heard.get(config.topics.status(service), b""))
+        known = services.get(config.topics.status(service), Presence())
         check = f"service {service}"
-        if status is None:
+        if known.status is None:
             yield fails(check, "was never heard", f"start it: `baccarat run ... --only {service}`")
-        elif status.state != "online":
-            yield fails(check, f"is gone since {status.ts[:19]}Z", "look at its log; start it")
+        elif not _online(known):
+            since = f"is gone since {known.status.ts[:19]}Z"
+            yield fails(check, since, "look at its log; start it")
         else:
             yield passes(check, "is there")
 

@@ -27,7 +27,7 @@ from baccarat.site.documents import read_document
 from events.clock import Clock
 from events.errors import ConfigError
 from events.mqtt.bus import Bus, BusSettings, Handler, Message
-from events.mqtt.presence import read_status
+from events.mqtt.presence import Presence, read_status
 from events.mqtt.topics import Topics
 
 __all__ = ["Health", "serve"]
@@ -56,7 +56,7 @@ class Health(Struct):
     link: dict[str, Any] = {}
     link_at: float | None = None
     ack: dict[str, Any] = {}
-    beats: dict[str, tuple[bool, float]] = {}
+    services: dict[str, Presence] = {}
     delays: Delays | None = None
 
     def __post_init__(self) -> None:
@@ -86,7 +86,12 @@ class Health(Struct):
         """A service's birth, beat or Will."""
         if found := read_status(message.payload):
             service = message.topic.rpartition("/")[2]
-            self.beats[service] = (found.state == "online", self._now())
+            self.services[service] = self.services.get(service, Presence()).heard(
+                found,
+                retained=message.retain,
+                utc_ns=self.clock.utc_ns(),
+                mono_us=self.clock.mono_us(),
+            )
 
     async def on_connect(self) -> None:
         """The broker is there."""
@@ -95,6 +100,8 @@ class Health(Struct):
     def on_disconnect(self) -> None:
         """It is not."""
         self.connected = False
+        for service, known in self.services.items():
+            self.services[service] = known.disconnected()
 
     def _now(self) -> float:
         return self.clock.mono_us() / _US
@@ -103,7 +110,7 @@ class Health(Struct):
         """All of it, as it stands."""
         now = self._now()
         yield _gauge("baccarat_bus_connected", "The broker is there.", self.table, self.connected)
-        yield from self._of_services(now)
+        yield from self._of_services(self.clock.mono_us())
         if self.state_at is not None:
             age = now - self.state_at
             yield _gauge("baccarat_state_age_seconds", "Since the last state.", self.table, age)
@@ -115,16 +122,19 @@ class Health(Struct):
             yield from self.delays.metrics()
         yield from self._of_disks()
 
-    def _of_services(self, now: float) -> Iterator[Metric]:
+    def _of_services(self, now_us: int) -> Iterator[Metric]:
         online = GaugeMetricFamily(
-            "baccarat_service_online", "The service says it is there.", labels=["table", "service"]
+            "baccarat_service_online",
+            "The service is there, once.",
+            labels=["table", "service"],
         )
         age = GaugeMetricFamily(
             "baccarat_service_beat_age_seconds", "Since its beat.", labels=["table", "service"]
         )
-        for service, (there, at) in sorted(self.beats.items()):
+        for service, known in sorted(self.services.items()):
+            there = known.online(now_us) and not known.doubled(now_us)
             online.add_metric([self.table, service], there)
-            age.add_metric([self.table, service], now - at)
+            age.add_metric([self.table, service], (now_us - known.beat_us) / _US)
         yield online
         yield age
 

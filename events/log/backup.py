@@ -30,9 +30,9 @@ Inspect = Callable[[Path], str | None]
 
 _PART_SUFFIX: Final = ".part"
 _REPLACED: Final = ".replaced-"
-# A log that was put back may be older than what consumers have seen of it, and what an older
-# session says is ignored. So its sessions go on far beyond any that there were; below 2^53 there
-# is room for nine million restores.
+# On the bus a session number stands for one run of the table, and a Will is held against it. A log
+# that was put back would give numbers again that were given since its backup. So its sessions go on
+# far beyond any that there were; below 2^53 there is room for nine million restores.
 _SESSIONS_ON: Final = 1_000_000_000
 
 

@@ -1,9 +1,10 @@
 """Who is there: retained birth, heartbeat and Will of a service, and how a reader understands them.
 
 A retained "online" outlives a service that dies together with its broker, so a reader believes it
-only while its heartbeat is fresh. A Will may come late, after the service has started again, so the
-session number decides between the two. And a service that reads of itself that it is offline while
-it is connected says again that it is not.
+only while its heartbeat is fresh. A Will may come late, after the service has started again, so it
+counts against the session that it names, and no other. A session number says which run of a service
+speaks, never which is newer: it is kept on a disk that may be lost, restored or copied. And a
+service that reads of itself that it is offline while it is connected says again that it is not.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from events.clock import Clock, rfc3339
 from events.mqtt.bus import Bus, Publication
@@ -29,7 +31,8 @@ __all__ = [
 
 # A screen that has lost the table says so within 3 s, and one beat may be lost on the way.
 HEARTBEAT_SECONDS: Final = 1.0
-# For readers that compare the stamp with their own clock: what two machines' clocks may differ by.
+# Of a heartbeat: so old, it is not believed. Where the broker had kept it its age is told by its
+# stamp, so this is also what two machines' clocks may differ by.
 STALE_SECONDS: Final = 10.0
 
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -42,7 +45,7 @@ class Status(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Args:
         state: whether it is there.
-        session: rises at every start of the service; below 2^53.
+        session: rises at every start of the service, as long as its disk lives; below 2^53.
         ts: when this was written, RFC 3339 in UTC with nine decimals.
     """
 
@@ -79,33 +82,101 @@ def _written_us(ts: str) -> int | None:
         return None
 
 
-class Presence(Struct, frozen=True):
-    """What a reader knows of one service: the fold of its status messages.
+class Presence(Struct, frozen=True, kw_only=True):
+    """What a reader knows of one service: the fold of its status messages. Pure.
+
+    **What is live is newest.** A broker keeps the order within a topic. So a live "online" is
+    believed whatever its session number: who has lost the disk on which it counts begins at 1.
+    Its age is counted from its arrival, so that nobody's clock matters.
+
+    **An "offline" is of one session.** Of another than the one that is believed it is a late Will.
+
+    **What the broker had kept is history**, and nats-server may hand it over after what is live.
+    It counts before the first live message of a connection alone, not where its session is below
+    the one known, and as of its stamp.
+
+    **Two at once** (a copy of a controller, say) are believed in turn, and it shows: `doubled`.
 
     Args:
         status: the newest that counts, or None before the first.
+        beat_us: of the session believed, the last heartbeat, in microseconds of this machine's
+            monotonic clock.
+        before: the session that was believed before, or 0.
+        before_us: its last heartbeat.
+        doubled_us: when one last spoke that another had followed; None where none did.
+        live: something live was heard over this connection.
     """
 
     status: Status | None = None
+    beat_us: int = 0
+    before: int = 0
+    before_us: int = 0
+    doubled_us: int | None = None
+    live: bool = False
 
-    def heard(self, status: Status) -> "Presence":
-        """With one more message. What an older session says is ignored: it is a late Will."""
-        if self.status is not None and status.session < self.status.session:
+    def heard(self, status: Status, *, retained: bool, utc_ns: int, mono_us: int) -> "Presence":
+        """With one more message.
+
+        Args:
+            status: what it says.
+            retained: whether the broker had kept it.
+            utc_ns: now, nanoseconds since 1970 UTC.
+            mono_us: now, monotonic.
+        """
+        if retained:
+            return self._with_kept(status, utc_ns, mono_us)
+        known = self.status
+        if known is not None and status.session != known.session:
+            return self._with_another(status, known.session, mono_us)
+        ended = known is not None and status.state == "offline"
+        beat_us = self.beat_us if ended else mono_us
+        return replace(self, status=status, beat_us=beat_us, live=True)
+
+    def _with_kept(self, status: Status, utc_ns: int, mono_us: int) -> "Presence":
+        known = self.status
+        if self.live or (known is not None and status.session < known.session):
             return self
-        return Presence(status)
+        # A stamp from the future is as bad as an old one: a clock was set, or two differ.
+        age_us = abs(utc_ns // 1_000 - (_written_us(status.ts) or 0))
+        beat_us = mono_us - age_us
+        if known is not None and status.session == known.session:
+            beat_us = max(beat_us, self.beat_us)
+        return replace(self, status=status, beat_us=beat_us)
 
-    def online(self, utc_ns: int, stale_after: float = STALE_SECONDS) -> bool:
+    def _with_another(self, status: Status, known: int, mono_us: int) -> "Presence":
+        if status.state == "offline":
+            return replace(self, live=True)
+        again = status.session == self.before and _within(STALE_SECONDS, mono_us - self.before_us)
+        return Presence(
+            status=status,
+            beat_us=mono_us,
+            before=known,
+            before_us=self.beat_us,
+            doubled_us=mono_us if again else self.doubled_us,
+            live=True,
+        )
+
+    def disconnected(self) -> "Presence":
+        """With the broker gone: what the next connection finds kept may be newer."""
+        return replace(self, live=False)
+
+    def online(self, mono_us: int, stale_after: float = STALE_SECONDS) -> bool:
         """Whether the service is there.
 
         Args:
-            utc_ns: now, nanoseconds since 1970 UTC.
-            stale_after: the age in seconds at which a heartbeat no longer counts. One from the
-                future is as bad: a clock was set, and its heartbeat would stay fresh for as long.
+            mono_us: now, monotonic.
+            stale_after: the age in seconds beyond which a heartbeat no longer counts.
         """
-        if self.status is None or self.status.state == "offline":
-            return False
-        written = _written_us(self.status.ts)
-        return written is not None and abs(utc_ns // 1_000 - written) < stale_after * 1e6
+        online = self.status is not None and self.status.state == "online"
+        return online and _within(stale_after, mono_us - self.beat_us)
+
+    def doubled(self, mono_us: int) -> bool:
+        """Whether two of the service are there at once, or were until `STALE_SECONDS` ago."""
+        return self.doubled_us is not None and _within(STALE_SECONDS, mono_us - self.doubled_us)
+
+
+def _within(seconds: float, age_us: int) -> bool:
+    return age_us <= seconds * 1e6
 
 
 class Herald:
@@ -148,9 +219,12 @@ class Herald:
         return await bus.publish(self.topic, self._payload("offline"), retain=True)
 
     def contradicted_by(self, payload: bytes) -> bool:
-        """Whether a message on our own topic says that we are gone: then announce again."""
+        """Whether a message on our own topic says that we are gone: then announce again.
+
+        Of whatever session: it stands where readers look for us, and we are there.
+        """
         status = read_status(payload)
-        return status is not None and status.state == "offline" and status.session <= self._session
+        return status is not None and status.state == "offline"
 
     def _payload(self, state: Literal["online", "offline"]) -> bytes:
         ts = rfc3339(self._clock.utc_ns())

@@ -87,6 +87,10 @@ class JournalFolder:
         found = [p for p in self.path.glob(f"*{SUFFIX}") if _NAME.fullmatch(p.stem)]
         return sorted(found, key=_order)
 
+    def knows(self, journal: str) -> bool:
+        """Whether it was ever written here: its files may be gone, the note of it stays."""
+        return any(path.name.startswith(f"{journal}.") for path in self.path.iterdir())
+
     @property
     def on_hold(self) -> bool:
         """Whether a person has said that nothing may be dropped."""

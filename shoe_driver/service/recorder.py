@@ -194,6 +194,12 @@ class Recorder:
 
     def remember(self, journal: str, seq: int) -> None:
         """The core stands in an older journal. Of what is missing there it would never hear."""
+        if journal and not self._folder.knows(journal):
+            _log.error("journal.unknown", journal=journal, core=seq)
+            self._say(
+                f"the core has {seq} events of journal {journal}, which is not in this folder: "
+                "what it had not heard is lost. Compare cards and screen before you settle"
+            )
         acked = self._folder.acked(journal)
         if acked > seq:
             _log.error("journal.core_has_less", journal=journal, acked=acked, core=seq)

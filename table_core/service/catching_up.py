@@ -8,7 +8,8 @@ The driver answers the core's first acknowledgement with a live one, and only th
 from msgspec import Struct
 from msgspec.structs import replace
 
-from events.types.shoe_reports import LinkStatus, ShoeAck
+from events.types.shoe_reports import LinkStatus
+from table_core.state.table import LinkView
 
 __all__ = ["DriverHead"]
 
@@ -39,10 +40,10 @@ class DriverHead(Struct, frozen=True, kw_only=True):
             return self
         return replace(self, head=max(self.head, seq))
 
-    def reached_by(self, ack: ShoeAck) -> bool:
-        """Whether an appended position covers all the driver is known to have."""
+    def reached_by(self, link: LinkView) -> bool:
+        """Whether what has been appended covers all the driver is known to have."""
         if not self.journal:
             return False
         if self.head == 0:
             return True
-        return ack.journal == self.journal and ack.seq >= self.head
+        return link.journal == self.journal and link.seq >= self.head

@@ -16,21 +16,20 @@ from events.clock import Clock
 from events.errors import LogUnwritable
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald, Presence, read_status
+from events.mqtt.presence import Herald, read_status
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeEvent
 from table_core.projections.table import encode_view, view
 from table_core.service.alarm_publisher import AlarmBell
-from table_core.service.catching_up import DriverHead
 from table_core.service.checkpoints import Checkpoints
 from table_core.service.consumer_health import FeedHealth
 from table_core.service.consumer_requests import Consumers
-from table_core.service.driver_journal import DriverJournal
 from table_core.service.event_replays import Replays
 from table_core.service.history_client import LookingBack, Reader
 from table_core.service.publishers import CursorPublisher, LatestPublisher
 from table_core.service.requests import Requests, Told
 from table_core.service.table_writer import Heard, Table, no_probe
+from table_core.shell.known_driver import KnownDriver
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 
@@ -91,10 +90,7 @@ class TableService:
         self._topics = topics
         self._clock = clock
         self._probe = probe
-        self._driver = DriverHead()
-        self._driver_journal = DriverJournal()
-        self._driver_presence = Presence()
-        self._shown_away = False
+        self._driver = KnownDriver()
         self._complete_since: int | None = None
         self._shown_caught_up = False
         self._unwritable: str | None = None
@@ -151,7 +147,7 @@ class TableService:
     @property
     def caught_up(self) -> bool:
         """Whether everything the driver is known to have numbered has been appended."""
-        return self._bus.connected and self._driver.reached_by(self._table.shoe_ack)
+        return self._bus.connected and self._driver.reached_by(self._table.state.link)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set. Whatever fails ends the service: it fails closed."""
@@ -187,7 +183,7 @@ class TableService:
             self._checkpoints.kick(again=True)
 
     def _on_disconnect(self) -> None:
-        self._driver = DriverHead()
+        self._driver.disconnected()
 
     async def _on_own_status(self, message: Message) -> None:
         if self._herald.contradicted_by(message.payload):
@@ -197,20 +193,21 @@ class TableService:
         status = read_status(message.payload)
         if status is None:
             return
-        self._driver_presence = self._driver_presence.heard(status)
+        self._driver.said(
+            status,
+            retained=message.retain,
+            utc_ns=self._clock.utc_ns(),
+            mono_us=self._clock.mono_us(),
+        )
         self._mind_driver()
 
     def _mind_driver(self) -> None:
-        """A driver that is away may hold cards: nothing of it is known until it speaks again."""
-        away = self._driver_away
-        if away is not self._shown_away:
-            self._shown_away = away
+        """Whether it is there, and to be trusted, is on every display as soon as it changes."""
+        doubt = self._driver.doubt
+        if self._driver.look(self._clock.mono_us()):
             self._state.kick()
-        if not away:
-            return
-        if self._driver != DriverHead():
-            self._driver = DriverHead()
-            self._state.kick()
+        if self._driver.doubt != doubt:
+            _log.error("shoe_driver.doubted", reason=self._driver.doubt or "over")
 
     async def _on_shoe_event(self, message: Message) -> None:
         if len(message.payload) > _SHOE_EVENT_BYTES:
@@ -221,13 +218,15 @@ class TableService:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             _log.error("shoe_event.unreadable", topic=message.topic, reason=str(error))
             return
+        if self._driver.names(event.journal, self._table.state.link):
+            self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
         try:
             heard = self._table.hear(event)
         except LogUnwritable as error:
             self._disk_refuses(error)
             return
         self._disk_takes()
-        self._driver = self._driver.heard(event.journal, event.seq)
+        self._driver.numbered(event.journal, event.seq)
         if heard is Heard.GAP:
             _log.warning("shoe_event.gap", journal=event.journal, seq=event.seq)
         self._acks.kick()
@@ -241,21 +240,16 @@ class TableService:
             _log.error("link.unreadable", topic=message.topic, reason=str(error))
             return
         before = self.caught_up
-        self._driver = self._driver.told(status, retained=message.retain)
-        if not message.retain:
-            self._mind_journal(status)
+        lost = self._driver.lost
+        link, now = self._table.state.link, self._clock.mono_us()
+        if self._driver.linked(status, link, retained=message.retain, mono_us=now):
+            self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
+        if self._driver.lost != lost:
+            _log.error("shoe_journal.lost", reason=self._driver.lost or "over")
+            self._state.kick()
         # A head that runs ahead has its events right behind it, and they are not to wait for a
         # state that they outdate; when they do not come, the watch notices.
         if self.caught_up and not before:
-            self._state.kick()
-
-    def _mind_journal(self, status: LinkStatus) -> None:
-        """The driver's disk may have lost what the table has: it is told, and so are people."""
-        before, now = self._driver_journal.lost, self._clock.mono_us()
-        if self._driver_journal.told(status, self._table.shoe_ack, now):
-            self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
-        if self._driver_journal.lost != before:
-            _log.error("shoe_journal.lost", reason=self._driver_journal.lost or "over")
             self._state.kick()
 
     async def _on_request(self, message: Message) -> None:
@@ -281,7 +275,7 @@ class TableService:
 
     def _ack(self, *, hello: bool = False) -> bytes:
         """All that was appended, in one number: what comes in a burst is acknowledged once."""
-        settled = self._driver_journal.settled(self._table.state)
+        settled = self._driver.settled(self._table.state)
         ack = msgspec.structs.replace(self._table.shoe_ack, hello=hello, settled=settled)
         return msgspec.json.encode(ack)
 
@@ -329,18 +323,8 @@ class TableService:
         if self._table.fault:
             text = f"{self._table.fault}; betting is stopped: keep the log, restore a backup"
             yield Alarm(name="log_unsound", text=text)
-        if self._driver_journal.lost:
-            yield Alarm(name="shoe_journal_lost", text=self._driver_journal.lost)
-        if self._driver_away:
-            text = "the shoe driver is away: what the shoe says now is not heard"
-            yield Alarm(name="driver_offline", text=text)
+        yield from self._driver.alarms()
         yield from self._feed.alarms()
-
-    @property
-    def _driver_away(self) -> bool:
-        """The driver has said, or let be said, that it is gone; not heard of yet is not gone."""
-        presence = self._driver_presence
-        return presence.status is not None and not presence.online(self._clock.utc_ns())
 
     async def _inspect(self) -> None:
         """What the opening of the log took on trust is looked at while the table is in play."""

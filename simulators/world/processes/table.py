@@ -15,7 +15,7 @@ from events.clock import rfc3339
 from events.errors import LogUnwritable, OurBug
 from events.log.store import Stored
 from events.mqtt.bus import Message, Publication
-from events.mqtt.presence import Presence, Status, encode_status, read_status
+from events.mqtt.presence import Status, encode_status, read_status
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import LinkStatus, ShoeEvent
@@ -27,15 +27,14 @@ from simulators.world.processes.effects import CursorPublisher, QueuedReplays
 from table_core.projections.table import encode_view, view
 from table_core.rules.rulebook import Rulebook
 from table_core.service.alarm_publisher import AlarmBell
-from table_core.service.catching_up import DriverHead
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.consumer_health import FeedHealth
 from table_core.service.consumer_requests import Consumers
-from table_core.service.driver_journal import DriverJournal
 from table_core.service.history_client import LookingBack
 from table_core.service.requests import Requests, Told
 from table_core.service.service import RESULT_OVERDUE_S
 from table_core.service.table_writer import Heard, Table
+from table_core.shell.known_driver import KnownDriver
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 
@@ -105,8 +104,7 @@ class TableProcess:
             (*self._hearers, topics.requests),
             Publication(self._status, self._presence("offline"), retain=True),
         )
-        self._driver, self._driver_journal = DriverHead(), DriverJournal()
-        self._driver_presence = Presence()
+        self._driver = KnownDriver()
         self._feed = FeedHealth(self._log, clock, [f"{CAGE}/{CONSUMER}"])
         self._settlements = self._publisher("settlement", topics.settlement, self._feed.settled)
         self._events = self._publisher("event", topics.event, lambda _: True)
@@ -145,7 +143,7 @@ class TableProcess:
     @property
     def caught_up(self) -> bool:
         """Whether everything the driver is known to have numbered has been appended."""
-        return self.client.connected and self._driver.reached_by(self.table.shoe_ack)
+        return self.client.connected and self._driver.reached_by(self.table.state.link)
 
     @property
     def wakes_us(self) -> int:
@@ -197,7 +195,7 @@ class TableProcess:
 
     def disconnected(self) -> None:
         """The broker is gone, and what it had."""
-        self._driver = DriverHead()
+        self._driver.disconnected()
         self._replays.stop()
 
     def die(self) -> None:
@@ -212,38 +210,39 @@ class TableProcess:
 
     def _on_shoe_event(self, message: Message) -> None:
         event = msgspec.json.decode(message.payload, type=ShoeEvent)
+        if self._driver.names(event.journal, self.table.state.link):
+            self.client.post(self._topics.shoe_ack, self._ack(hello=True))
         try:
             heard = self.table.hear(event)
         except LogUnwritable as error:
             self._disk_refuses(error)
             return
         self._disk_takes()
-        self._driver = self._driver.heard(event.journal, event.seq)
+        self._driver.numbered(event.journal, event.seq)
         self._ack_due = True
         if heard is Heard.APPENDED:
             self._changed()
 
     def _on_link(self, message: Message) -> None:
         status = msgspec.json.decode(message.payload, type=LinkStatus)
-        self._driver = self._driver.told(status, retained=message.retain)
-        if not message.retain and self._driver_journal.told(
-            status, self.table.shoe_ack, self._clock.mono_us()
-        ):
+        link, now = self.table.state.link, self._clock.mono_us()
+        if self._driver.linked(status, link, retained=message.retain, mono_us=now):
             self.client.post(self._topics.shoe_ack, self._ack(hello=True))
         self._kick_state()
 
     def _on_driver_status(self, message: Message) -> None:
         status = read_status(message.payload)
         if status is not None:
-            self._driver_presence = self._driver_presence.heard(status)
+            self._driver.said(
+                status,
+                retained=message.retain,
+                utc_ns=self._clock.utc_ns(),
+                mono_us=self._clock.mono_us(),
+            )
             self._mind_driver()
 
     def _mind_driver(self) -> None:
-        """A driver that is away may hold cards: nothing of it is known until it speaks again."""
-        presence = self._driver_presence
-        away = presence.status is not None and not presence.online(self._clock.utc_ns())
-        if away and self._driver != DriverHead():
-            self._driver = DriverHead()
+        if self._driver.look(self._clock.mono_us()):
             self._kick_state()
 
     def _on_request(self, message: Message) -> None:
@@ -307,12 +306,11 @@ class TableProcess:
             yield Alarm(name="log_unwritable", text=self._unwritable)
         if self.table.fault:
             yield Alarm(name="log_unsound", text=self.table.fault)
-        if self._driver_journal.lost:
-            yield Alarm(name="shoe_journal_lost", text=self._driver_journal.lost)
+        yield from self._driver.alarms()
         yield from self._feed.alarms()
 
     def _ack(self, *, hello: bool = False) -> bytes:
-        settled = self._driver_journal.settled(self.table.state)
+        settled = self._driver.settled(self.table.state)
         ack = msgspec.structs.replace(self.table.shoe_ack, hello=hello, settled=settled)
         return msgspec.json.encode(ack)
 

@@ -14,7 +14,7 @@ from tests.support.machine.waiting import until
 from tests.support.service.table_service import TOPICS, Table1, connected, play, service
 from tests.support.shoe.ref_bytes import POWER_UP, READY, ref_frame
 from tests.support.shoe.shoe_bytes import stream
-from tests.support.shoe.shoe_line import SEED, ShoePort, running
+from tests.support.shoe.shoe_line import SEED, ShoePort, running, until_another_second, written
 
 
 async def test_what_a_coup_in_progress_may_need_is_not_settled(
@@ -124,3 +124,59 @@ async def test_betting_stays_shut_while_reports_wait_for_a_missing_one(
         shoe.say(ref_frame(READY, 1))
         await until(lambda: not table.states[-1].catching_up, "all of it is told")
         assert (await table.ask("dealer", OpenBetting(transaction="o2"))).code is None
+
+
+async def test_a_folder_that_was_put_back_is_an_alarm_until_its_old_journal_is_gone(
+    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """The table takes nothing of a journal that another has followed, and says why nobody bets."""
+    old, copy = journals, tmp_path / "copy"
+
+    def wrong(table: Table1) -> list[str]:
+        return [each.text for each in table.states[-1].alarms if each.name == "driver_not_trusted"]
+
+    async with connected(mosquitto.port) as table, service(mosquitto.port, tmp_path):
+        async with running(driver(mosquitto.port, shoe, old)):
+            await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+            first = written(old)
+        old.rename(copy)
+        await until_another_second(first)
+        async with running(driver(mosquitto.port, shoe, journals)):
+            await until(lambda: table.acks[-1].journal not in {"", first}, "a new journal")
+        second = written(journals)
+        async with running(driver(mosquitto.port, shoe, copy)):
+            await until(lambda: wrong(table), "people are told")
+            assert f"writes journal {first}, which {second} had followed" in wrong(table)[0]
+            await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
+            assert (await table.ask("dealer", OpenBetting(transaction="o"))).code == "catching_up"
+        for each in list(copy.glob("*.journal")):
+            each.rename(each.with_suffix(".kept"))
+        async with running(driver(mosquitto.port, shoe, copy)):
+            await until(lambda: not wrong(table) and not table.states[-1].catching_up, "it is over")
+            assert (await table.ask("dealer", OpenBetting(transaction="p"))).result == "accepted"
+
+
+async def test_two_drivers_at_once_are_an_alarm_and_nobody_bets(
+    broker: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+) -> None:
+    """A controller's copy has its client id as well: each throws the other out of the broker."""
+    other, copy = ShoePort(tmp_path / "other"), tmp_path / "copy"
+    copy.mkdir()
+    (copy / "session").write_text("4\n")
+
+    def wrong(table: Table1) -> bool:
+        alarms = {each.name for each in table.states[-1].alarms} if table.states else set()
+        return "driver_not_trusted" in alarms
+
+    async with (
+        connected(broker.port) as table,
+        service(broker.port, tmp_path),
+        running(driver(broker.port, shoe, journals)),
+    ):
+        await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
+        await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
+        async with running(driver(broker.port, other, copy)):
+            await until(lambda: wrong(table), "people are told")
+            refused = await table.ask("dealer", OpenBetting(transaction="o"))
+            assert refused.code == "catching_up"
+    other.unplug()

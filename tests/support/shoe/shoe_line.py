@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import re
 import tty
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from baccarat.local_brokers.nats import LOOPBACK
-from events.clock import SystemClock
+from events.clock import SystemClock, rfc3339
 from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
@@ -178,3 +179,18 @@ def stored(journals: Path) -> list[ShoeEvent]:
     path = only_journal(journals)
     decoder = Decoder(PROFILE, path.stem)
     return [event for record in read_records(path) for event in decoder.feed(record)]
+
+
+def written(journals: Path) -> str:
+    """The one journal of a folder."""
+    [path] = journals.glob("*.journal")
+    return path.stem
+
+
+async def until_another_second(journal: str) -> None:
+    """A journal is named by its second: the first one of another folder is to have another name."""
+    clock = SystemClock()
+    begun = journal[1:16]
+    await until(
+        lambda: re.sub(r"[-:]", "", rfc3339(clock.utc_ns())[:19]).lower() != begun, "a second later"
+    )

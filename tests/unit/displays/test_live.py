@@ -89,6 +89,7 @@ def test_another_machines_clock_may_be_wrong(told: Told) -> None:
 
 def test_a_late_will_of_an_older_run_is_ignored(told: Told) -> None:
     told.beat(session=2)
+    told.live.hear_state(state(6), retain=False)
     will = Status(state="offline", session=1, ts=rfc3339(told.clock.utc_ns()))
     told.live.hear_status(encode_status(will), retain=False)
     assert told.reason == ""
@@ -107,6 +108,59 @@ def test_an_older_state_never_replaces_a_newer_one(told: Told) -> None:
     told.live.hear_state(state(3), retain=False)
     assert told.live.document is not None
     assert told.live.document.position == 3
+
+
+def ended(told: Told, session: int) -> None:
+    will = Status(state="offline", session=session, ts=rfc3339(told.clock.utc_ns()))
+    told.live.hear_status(encode_status(will), retain=False)
+
+
+@pytest.mark.parametrize("before", [7, 1])
+@pytest.mark.parametrize("will", [True, False])
+def test_a_table_on_a_fresh_log_is_live_with_its_own_first_state(
+    *, before: int, will: bool
+) -> None:
+    """Its log counts sessions and positions from 1 again."""
+    told = Told()
+    told.live.connected()
+    told.beat(session=before)
+    told.live.hear_state(state(500), retain=True)
+    if will or before == 1:
+        ended(told, before)
+    told.beat(session=1)
+    assert told.reason == "state", "what the old log said is not the table as it is now"
+    told.live.hear_state(state(3), retain=False)
+    assert told.reason == ""
+    assert told.live.document is not None
+    assert told.live.document.position == 3
+    if before != 1:
+        ended(told, before)  # late
+        assert told.reason == ""
+
+
+def test_a_table_that_was_off_when_we_came_may_begin_another_log(told: Told) -> None:
+    told.live.connected()
+    told.live.hear_status(
+        encode_status(Status(state="offline", session=7, ts=rfc3339(told.clock.utc_ns()))),
+        retain=True,
+    )
+    told.live.hear_state(state(500), retain=True)
+    told.beat(session=1)
+    told.live.hear_state(state(3), retain=False)
+    assert told.live.document is not None
+    assert (told.live.document.position, told.reason) == (3, "")
+
+
+def test_two_tables_at_once_are_none(told: Told) -> None:
+    for session in (2, 1, 2, 1):
+        told.clock.now_us += 500_000
+        told.beat(session=session)
+        told.live.hear_state(state(6), retain=False)
+    assert told.reason == "table"
+    for _ in range(11):
+        told.clock.now_us += 1_000_000
+        told.beat(session=1)
+    assert told.reason == "", "the other has been stopped"
 
 
 def test_the_countdown_starts_with_what_was_seen_to_open(told: Told) -> None:

@@ -11,6 +11,7 @@ import pytest
 from baccarat.site.identities import identities_of
 from baccarat.site.metrics import Health
 from events.clock import SystemClock
+from events.mqtt.presence import Presence
 from events.mqtt.topics import Topics
 from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
 
@@ -26,7 +27,7 @@ def metrics() -> set[str]:
     health = Health("b7", {"log": Path()}, SystemClock())
     health.state, health.state_at = dict(STATE), 0.0
     health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
-    health.beats["table"] = (True, 0.0)
+    health.services["table"] = Presence()
     ends = {"counter": "_total", "histogram": "_bucket"}
     return {family.name + ends.get(family.type, "") for family in health.metrics()}
 

@@ -1,6 +1,7 @@
 """A table's metrics: from what its services say, in the form that Prometheus collects."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from baccarat.site.metrics import Health
+from events.clock import rfc3339
 from events.mqtt.bus import Message
 from events.mqtt.presence import Status, encode_status
 
@@ -45,6 +47,12 @@ LINK = {
 ACK = {"journal": "j2", "seq": 7}
 
 
+def said(state: Literal["online", "offline"], session: int, ns: int, *, retain: bool) -> Message:
+    """The table's status."""
+    status = Status(state=state, session=session, ts=rfc3339(ns))
+    return Message("bac/v1/a/b7/status/table", encode_status(status), retain=retain)
+
+
 def collected(health: Health) -> dict[str, float]:
     """Every sample, as a collector reads it."""
     registry = CollectorRegistry(auto_describe=False)
@@ -77,8 +85,7 @@ async def test_what_services_say_is_told(health: Health) -> None:
     await health.on_connect()
     health.on_state(msgspec.json.encode(STATE))
     health.on_link(msgspec.json.encode(LINK))
-    status = Status(state="online", session=1, ts="2026-11-28T05:00:00.000000000Z")
-    await health.on_status(Message("bac/v1/a/b7/status/table", encode_status(status), retain=True))
+    await health.on_status(said("online", 1, health.clock.utc_ns(), retain=True))
     Clock.now_us = 8_000_000
     found = collected(health)
     table = "[('table', 'b7')]"
@@ -97,6 +104,27 @@ async def test_what_services_say_is_told(health: Health) -> None:
     service = "[('service', 'table'), ('table', 'b7')]"
     assert found["baccarat_service_online" + service] == 1
     assert found["baccarat_service_beat_age_seconds" + service] == 3
+
+
+async def test_a_service_is_there_by_its_own_words_and_not_by_those_of_another_run(
+    health: Health,
+) -> None:
+    def found() -> tuple[float, float]:
+        every, service = collected(health), "[('service', 'table'), ('table', 'b7')]"
+        return (
+            every["baccarat_service_online" + service],
+            every["baccarat_service_beat_age_seconds" + service],
+        )
+
+    now = health.clock.utc_ns()
+    await health.on_status(said("online", 7, now - 600 * 10**9, retain=True))
+    assert found() == (0, 600), "it died with its broker ten minutes ago"
+    await health.on_status(said("online", 1, now, retain=False))
+    assert found() == (1, 0)
+    await health.on_status(said("offline", 7, now, retain=False))
+    assert found() == (1, 0), "a late Will"
+    await health.on_status(said("offline", 1, now, retain=False))
+    assert found() == (0, 0)
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xff", b"[1]", b"{", b"[" * 100_000])

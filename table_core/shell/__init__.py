@@ -1,0 +1,3 @@
+"""The thin shell around the pure core: log, bus, clock."""
+
+__all__: list[str] = []
