@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from events.errors import ConfigError
+from events.free_text import unfit_in
 from events.toml_form import read_tree
 
 __all__ = ["ConfigFaults", "Fault", "read_toml"]
@@ -58,10 +59,14 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
     Raises:
         ConfigError: it is missing or no TOML.
+        ConfigFaults: a text in it holds what none may, paths and names among them.
     """
     try:
-        return read_tree(path.read_bytes())
+        tree = read_tree(path.read_bytes())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; give {what} TOML file") from error
     except ValueError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
+    if faults := [Fault(key=key, reason=what) for key, what in unfit_in(tree)]:
+        raise ConfigFaults(str(path), faults)
+    return tree

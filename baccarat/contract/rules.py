@@ -8,13 +8,18 @@ new field is forgotten.
 
 from typing import Any, Final
 
-__all__ = ["FREE_TEXT", "MOST", "RULES", "SEGMENT", "Schema"]
+from events.free_text import UNFIT
+
+__all__ = ["FREE_TEXT", "MOST", "ONE_LINE", "RULES", "SEGMENT", "Schema"]
 
 Schema = dict[str, Any]
 """A JSON Schema."""
 
 MOST: Final = 2**53 - 1  # what every JSON reader holds exactly
 SEGMENT: Final = "^[a-z0-9_-]+$"  # as events.topics.SEGMENT
+
+# What no request may hold in a text (`invalid_text`); events of before may.
+ONE_LINE: Final = f"^[^{UNFIT}]*$"
 
 _SHOE: Final = "[0-9]{8}-[0-9]{2}"
 _COUP: Final = f"{_SHOE}/[1-9][0-9]{{0,5}}"

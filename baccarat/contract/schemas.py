@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from baccarat.contract.rules import FREE_TEXT, MOST, RULES, Schema
+from baccarat.contract.rules import FREE_TEXT, MOST, ONE_LINE, RULES, Schema
 from baccarat.history.proof import CoupProved
-from events.commands.play import Answer
+from events.commands.play import Answer, WagerRequest
 from events.commands.registry import COMMANDS
 from events.mqtt.presence import Status
 from events.types.envelope import Envelope
@@ -149,6 +149,9 @@ def definitions() -> dict[str, Schema]:
     )
     names = {kind: _target(ref) for kind, ref in zip(types, references, strict=True)}
     found = {name: _finished(name, schema) for name, schema in made.items()}
+    for name in (*(names[kind] for kind in COMMANDS.values()), WagerRequest.__name__):
+        its = found[name]["properties"]
+        its.update({field: _one_line(schema) for field, schema in its.items()})
     found |= _events(found.pop(names[Envelope]), names)
     found |= {
         message: {"$ref": f"{REF}{names[kind]}"}
@@ -295,6 +298,18 @@ def _placed(schema: Mapping[str, Any], rule: Schema) -> Schema:
         return done | deepcopy(rule)
     if done.get("type") == "integer":
         return {"minimum": 0, "maximum": MOST} | done
+    return done
+
+
+def _one_line(schema: Schema) -> Schema:
+    """What a person or a program asks: each text in it that has no pattern yet is one line."""
+    if schema.get("type") == "string":
+        return schema if schema.keys() & {"enum", "pattern"} else schema | {"pattern": ONE_LINE}
+    done = dict(schema)
+    if isinstance(its := done.get("items"), dict):
+        done["items"] = _one_line(its)
+    if isinstance(its := done.get("anyOf"), list):
+        done["anyOf"] = [_one_line(each) for each in its]
     return done
 
 

@@ -105,6 +105,7 @@ def _unshowable(book: Rulebook) -> Iterator[str]:
         ("id", book.id, _LONGEST_ID),
         ("title", book.title, _LONGEST_LINE),
         ("sign.game", book.sign.game, _LONGEST_LINE),
+        ("sign.pay_scale", book.sign.pay_scale or "", _LONGEST_LINE),
         *(("sign.lines", line, _LONGEST_LINE) for line in book.sign.lines),
     ):
         if len(text) > most or not text.isprintable():

@@ -4,8 +4,10 @@ Nothing of SQLAlchemy's or a driver's own exceptions leaves this room: what they
 an error of ours, without a password in it.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,12 +27,22 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from events.errors import InputError, LedgerError, LedgerUnavailable
+from events.schema_rows import SchemaRow, odd_rows, rows_of
 
-__all__ = ["engine_of", "explained", "migrate", "parse_ledger_url", "require_current", "shown"]
+__all__ = [
+    "engine_of",
+    "explained",
+    "migrate",
+    "parse_ledger_url",
+    "require_current",
+    "schema_fault",
+    "shown",
+]
 
 _MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 # Migrations of two services that start at once follow one another. "bacledgr" in ASCII.
 _MIGRATING: Final = 0x6261636C65646772
+_TO_READ_BY: Final = re.compile(r"create (table|view|index|unique index) ", re.IGNORECASE)
 _BUSY_MS: Final = 10_000
 # A server that is gone must be noticed before its consumers are: seconds, and milliseconds.
 _POSTGRES: Final = {
@@ -145,13 +157,19 @@ def migrate(connection: Connection, url: URL) -> None:
     """Bring the schema up to this build's, in the connection's transaction.
 
     Raises:
-        LedgerError: a newer build has been here.
+        LedgerError: a newer build has been here, or somebody has changed the schema.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
     config = _config()
     script = ScriptDirectory.from_config(config)
-    if _revision(connection, script, url) == script.get_current_head():
+    found = _revision(connection, script, url)
+    if (fault := schema_fault(connection)) is not None:
+        raise LedgerError(
+            f"{shown(url)}: {fault}; `baccarat cage reconcile` tells what else was changed; "
+            "keep the file as it is and put a backup of it back"
+        )
+    if found == script.get_current_head():
         return
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
@@ -172,6 +190,39 @@ def require_current(connection: Connection, url: URL) -> None:
             f"{shown(url)} is at version {found}, and this build reads "
             f"{script.get_current_head()}; `baccarat cage run` brings it up"
         )
+
+
+def schema_fault(connection: Connection) -> str | None:
+    """What of a SQLite file's schema is not as this build's steps make it, every row of it.
+
+    What a site puts beside them to read by (tables, views, indexes) is its own affair: none of it
+    changes what is booked. Anything else would be run at a write.
+    """
+    revision = MigrationContext.configure(connection).get_current_revision()
+    if connection.dialect.name != "sqlite" or revision is None:
+        return None
+    many, missing = odd_rows(_rows_of(connection), _rows_at(revision))
+    foreign = [row for row in many if row.sql is not None and not _TO_READ_BY.match(str(row.sql))]
+    odd = sorted({str(row.name) for row in (*foreign, *missing)})
+    return f"its schema is not as version {revision} makes it: {', '.join(odd)}" if odd else None
+
+
+@cache
+def _rows_at(revision: str) -> tuple[SchemaRow, ...]:
+    engine = create_engine("sqlite://", poolclass=NullPool)
+    with engine.connect() as connection:
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        return _rows_of(connection)
+
+
+def _rows_of(connection: Connection) -> tuple[SchemaRow, ...]:
+    """The schema's rows, without the white space that a newer SQLAlchemy may set differently."""
+    return tuple(
+        row if row.sql is None else row._replace(sql=" ".join(str(row.sql).split()))
+        for row in rows_of(connection.exec_driver_sql)
+    )
 
 
 def _config() -> Config:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
 
-from cage.ledger.database import engine_of, explained, require_current
+from cage.ledger.database import engine_of, explained, require_current, schema_fault
 from cage.ledger.entries import Posting
 from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
 
@@ -136,6 +136,10 @@ class Ledger:
         columns = (POSTING.c[name] for name in Posting.__struct_fields__)
         rows = _joined(*columns).where(*here).order_by(POSTING.c.line)
         return position, tuple(Posting(*row) for row in self.connection.execute(rows))
+
+    def schema_fault(self) -> str | None:
+        """What somebody has changed in the schema of the ledger's file; None where nothing is."""
+        return schema_fault(self.connection)
 
     def unbalanced(self) -> list[tuple[str, int, int]]:
         """(table, position, sum) of entries that do not sum to zero: none, ever."""

@@ -20,11 +20,31 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     and_,
 )
+from sqlalchemy.engine import Dialect
+
+from events.free_text import original, visible
 
 __all__ = ["BOOK", "ENTRY", "METADATA", "OF_ENTRY", "POSTING"]
+
+
+class _FreeText(TypeDecorator[str]):
+    """A text that people wrote, as the log has it; PostgreSQL keeps it in its visible form."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """The text as the database keeps it."""
+        return value if value is None or dialect.name != "postgresql" else visible(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        """The text as the log has it."""
+        return value if value is None or dialect.name != "postgresql" else original(value)
+
 
 METADATA: Final = MetaData(
     naming_convention={
@@ -78,7 +98,7 @@ POSTING: Final = Table(
     Column("bet", Text, nullable=False),
     Column("result", Text, nullable=False),
     Column("amount", BigInteger, nullable=False),
-    Column("patron", Text, nullable=False, server_default=""),
+    Column("patron", _FreeText, nullable=False, server_default=""),
 )
 
 OF_ENTRY: Final = and_(

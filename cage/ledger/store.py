@@ -24,6 +24,7 @@ from cage.ledger.facts import Fact, check_follows
 from cage.ledger.posting import Recall, post
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING
 from events.errors import LedgerError, LogRefused
+from events.free_text import visible
 from events.log.lock import WriterLock
 from events.proof.chain import origin_hash
 from events.types.table import TableEvent
@@ -187,7 +188,7 @@ class Store:
         assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the one driver we name in URLs
         with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
             for row in rows:
-                copy.write_row(row)
+                copy.write_row((*row[:-1], visible(row[-1])))  # the patron, as the column keeps it
 
 
 class _Batch:

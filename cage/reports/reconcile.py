@@ -2,7 +2,8 @@
 
 Three ways, so that one error cannot hide in another: each entry against what the event posts; each
 settlement against the sums of its own lines or its `difference`, seat by seat, which know nothing
-of postings; and the ledger's place against the log's chain.
+of postings; and the ledger's place against the log's chain. What agrees in a file whose schema
+somebody has changed agrees for now.
 
 Both are read as streams, so that a ledger of any length takes the same memory. What a settlement
 that is taken back had posted is asked of the ledger again: there it was found right before.
@@ -221,7 +222,8 @@ class _Run:
             (coup, seat), amount = left[0]
             text = f"seat {seat}: commission of the settlements, less the ledger's, is {amount}"
             return Difference(position=0, coup=coup, text=text)
-        return None
+        fault = self._ledger.schema_fault()
+        return Difference(position=0, coup="", text=fault) if fault else None
 
 
 def _entries_differ(

@@ -16,6 +16,7 @@ from typing import Final, Self
 from events.errors import LogRefused, LogUnwritable
 from events.log.disk import remove_database
 from events.log.segments import ClosedFile, open_closed
+from events.schema_rows import odd_rows, rows_made_by, rows_of
 
 __all__ = ["RequestIndex", "index_of"]
 
@@ -140,8 +141,7 @@ def _opened(path: Path, position: int, head: bytes) -> sqlite3.Connection | None
     except sqlite3.DatabaseError:
         return None  # damaged: it is made again
     try:
-        rows = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-        made = {row[0] for row in rows} == set(_TABLES)
+        made = odd_rows(rows_of(db.execute), rows_made_by(_TABLES)) == ([], [])
         if made and db.execute("SELECT * FROM until").fetchall() == [(position, head)]:
             return db
     except (sqlite3.DatabaseError, UnicodeDecodeError):

@@ -21,6 +21,7 @@ from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import Tree
+from events.schema_rows import odd_rows, rows_made_by, rows_of
 from events.types.envelope import Envelope, decode_data, decode_envelope
 
 __all__ = ["Tail", "check"]
@@ -135,16 +136,12 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> int:
             f"{path}: format {version} was written by a newer build; this one knows "
             f"{SCHEMA_VERSION}: run that build"
         )
-    rows = db.execute(
-        "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    )
-    found = dict(rows.fetchall())
     schema = SCHEMAS.get(version)
     if schema is None:
         raise _refusal(path, f"format {version} is older than this build reads")
-    if found != schema:
-        odd = sorted(name for name, _ in found.items() ^ schema.items())
-        raise _refusal(path, f"format {version} is not as this build makes it: {sorted(set(odd))}")
+    many, missing = odd_rows(rows_of(db.execute), rows_made_by(schema.values()))
+    if odd := sorted({str(row.name) for row in (*many, *missing)}):
+        raise _refusal(path, f"format {version} is not as this build makes it: {odd}")
     meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
     if meta.get("origin") != origin:
         of = repr(meta.get("origin"))

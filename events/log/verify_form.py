@@ -7,6 +7,7 @@ from typing import Final
 from events.errors import InputError
 from events.log.schema import APPLICATION_ID, ORIGIN, SCHEMA_VERSION, SCHEMAS
 from events.log.wal import wal_damage, wal_of
+from events.schema_rows import odd_rows, rows_made_by, rows_of
 
 __all__ = [
     "BadFile",
@@ -99,19 +100,16 @@ def _odd_triggers(db: sqlite3.Connection, version: int) -> str | None:
     Raises:
         BadFile: anything else in the schema is odd: then nothing in the file means anything.
     """
-    expected, odd = dict(SCHEMAS[version]), None
-    rows = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    for kind, name, sql in db.execute(rows):
-        if name.startswith("sqlite_") or expected.pop(name, None) == sql:
-            continue
-        odd = f"{name} in the file's schema is not as format {version} has it"
-        if kind != "trigger":
-            raise BadFile(odd)
-    if expected:
-        odd = f"missing in the file's schema: {', '.join(expected)}"
-        if any(not sql.startswith("CREATE TRIGGER") for sql in expected.values()):
-            raise BadFile(odd)
-    return odd
+    many, missing = odd_rows(rows_of(db.execute), rows_made_by(SCHEMAS[version].values()))
+    told = None
+    if many:
+        names = ", ".join(sorted({str(row.name) for row in many}))
+        told = f"{names} in the file's schema is not as format {version} has it"
+    elif missing:
+        told = f"missing in the file's schema: {', '.join(str(row.name) for row in missing)}"
+    if told is not None and any(row.type != "trigger" for row in (*many, *missing)):
+        raise BadFile(told)
+    return told
 
 
 def verify_size(copy: Path, db: sqlite3.Connection) -> None:

@@ -4,11 +4,13 @@ Tables stand beside one another: what is wrong with one of them ends its part of
 nothing of another's. Of a table whose feed is stopped nothing is taken.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from events.errors import UnreadableEvent
+from events.free_text import visible
 from events.types.envelope import Envelope, decode_envelope
 from property.hub.replicated_event import Carried, Head, Verdict, follows
 from property.hub.subjects import split_origin
@@ -33,9 +35,9 @@ _TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z"
 # is not of this century's years goes to one part of its own.
 _MONTH: Final = re.compile(r"20[2-9]\d-\d\d")
 _NO_MONTH: Final = "1970-01-01"
-# What PostgreSQL cannot hold in text; the bytes keep it.
-_NUL: Final = "\\u0000"
-_NO_NUL: Final = "\\ufffd"
+# A string of JSON, and how one may look that `visible` changes; such are rare.
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CHANGED: Final = re.compile(r"\\u00(00|5c)", re.IGNORECASE)
 
 
 class Row(NamedTuple):
@@ -186,12 +188,21 @@ def _row(carried: Carried, envelope: Envelope) -> Row:
         site,
         table,
         carried.position,
-        envelope.type,
+        visible(envelope.type),
         envelope.v,
         envelope.at,
-        envelope.actor,
+        visible(envelope.actor),
         carried.stored,
-        bytes(envelope.data).decode().replace(_NUL, _NO_NUL),
+        _visible_data(bytes(envelope.data).decode()),
         carried.hash,
         f"{month[0]}-01" if month else _NO_MONTH,
+    )
+
+
+def _visible_data(data: str) -> str:
+    """The same JSON with each of its texts as PostgreSQL can hold it; the bytes keep the text."""
+    if not _CHANGED.search(data):
+        return data
+    return _STRING.sub(
+        lambda text: json.dumps(visible(json.loads(text[0])), ensure_ascii=False), data
     )

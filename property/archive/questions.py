@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from events.cards import parse_card
 from events.errors import InputError
+from events.free_text import visible
 from property.hub.subjects import split_origin
 
 __all__ = ["QUESTIONS", "Option", "Question", "given_of"]
@@ -211,6 +212,7 @@ _READERS: Final[dict[_Kind, Callable[[str], Any]]] = {
     "number": _number,
     "result": _result,
     "table": split_origin,
-    "text": str,
+    # As the archive shows it; and a NUL, which only a browser can bring, is none to PostgreSQL.
+    "text": lambda text: visible(text) if "\0" in text else text,
     "time": _time,
 }

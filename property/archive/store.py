@@ -13,6 +13,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import tuple_row
 
 from events.errors import ArchiveError
+from events.free_text import visible
 from property.archive.batch import Fault, Intake, Row, take
 from property.archive.database import explained
 from property.hub.replicated_event import Carried, Head
@@ -358,7 +359,8 @@ async def _record(cursor: AsyncCursor[Any], faults: Iterable[Fault]) -> None:
             beginning = Head.beginning(fault.origin).hash
             state = "stopped" if fault.stops else "gap"
             await cursor.execute(_STATE, (site, table, beginning, state))
-        await cursor.execute(_ALARM, (site, table, fault.kind, fault.position, fault.reason))
+        reason = visible(fault.reason)
+        await cursor.execute(_ALARM, (site, table, fault.kind, fault.position, reason))
 
 
 def _origin(row: Row) -> str:

@@ -16,6 +16,7 @@ from events.log.lock import WriterLock
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.merkle import Tree
 from events.proof.note import VerifierKey, parse_verifier_key
+from events.schema_rows import odd_rows, rows_made_by, rows_of
 from property.witness.observed_log import Announced, Memory, Refused, Watched
 
 __all__ = ["Kept", "Refusal", "WitnessBook", "read_book"]
@@ -290,3 +291,7 @@ def _require_ours(path: Path, db: sqlite3.Connection) -> None:
         raise LogRefused(f"{path}: no SQLite file: {error}") from error
     if found != _APPLICATION_ID:
         raise LogRefused(f"{path}: not a witness's file; name another, or none that is there")
+    many, missing = odd_rows(rows_of(db.execute), rows_made_by([_SCHEMA]))
+    if odd := sorted({str(row.name) for row in (*many, *missing)}):
+        told = f"{path}: its schema is not as this build makes it: {odd}"
+        raise LogRefused(f"{told}; keep the file as it is and put a backup of it back")

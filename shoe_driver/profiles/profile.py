@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from events.errors import ConfigError
+from events.free_text import unfit_in
 from events.toml_form import read_table, read_tree
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import Codes, CodeTable
@@ -225,6 +226,8 @@ def _complaints(profile: Profile) -> Iterator[str]:
     yield from _wrong_names(profile)
     yield from _wrong_numbers(profile)
     yield from _wrong_sections(profile)
+    for key, what in unfit_in(profile.codes, "codes"):
+        yield f"{key}: {what}"
     try:
         _TRIED[type(profile.codes)](profile.codes)
     except ConfigError as error:

@@ -9,6 +9,7 @@ import structlog
 from events.commands.play import ANSWER_REFUSED, Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogRefused, LogUnwritable
+from events.free_text import may_be_unfit, unfit_in
 from events.mqtt.bus import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import MAX_EVENT_BYTES
@@ -98,10 +99,22 @@ class Requests:
             self._refuse(user, name, refused(command.transaction, "retained_request", text))
         elif isinstance(command, Answer):
             self._refuse(user, name, command)
+        elif (unfit := self._unfit(user, command, message.payload)) is not None:
+            self._refuse(user, name, unfit)
         elif self._back.needs(user, command):
             spawn(self._later(user, command, spawn))
         else:
             self._say(user, self._act(user, command, spawn, None))
+
+    def _unfit(self, user: str, command: Command, body: bytes) -> Answer | None:
+        """The refusal of a text that no log is to hold; None where there is none.
+
+        What was accepted before such texts were refused was done: its sender hears `exists`.
+        """
+        fault = next(unfit_in(command), None) if may_be_unfit(body.decode()) else None
+        if fault is None or self._table.knows(user, command.transaction):
+            return None
+        return refused(command.transaction, "invalid_text", ": ".join(fault))
 
     def _refuse(self, user: str, name: str, answer: Answer) -> None:
         _log.info("command.refused", user=user, command=name[:_NAME_MOST], code=answer.code)

@@ -24,7 +24,7 @@ from events.commands.play import (
     VoidCoup,
 )
 from events.commands.registry import COMMANDS
-from events.errors import InputError
+from events.errors import InputError, LogRefused
 from events.log.store import EventLog, Pending, Stored
 from events.mqtt.topics import Topics
 from events.types.envelope import encode_envelope
@@ -180,6 +180,13 @@ class Table:
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
+
+    def knows(self, user: str, transaction: str) -> bool:
+        """Whether the log holds, or should hold, what the user asked under this transaction."""
+        try:
+            return self._log.recorded(f"{user}/{transaction}") is not None
+        except LogRefused:  # a closed file that is missing or is not what it was: `ask` says so
+            return True
 
     def foresee(
         self, user: str, command: Command, recalled: Recalled | None = None

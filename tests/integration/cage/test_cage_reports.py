@@ -5,6 +5,7 @@ from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import text
@@ -286,3 +287,32 @@ def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
     named = {each.patron for each in found.patrons}
     assert "" in named
     assert len(named) > 1
+
+
+# Of the hand-worked day: whose wagers, and what the cage and the pit have written beside.
+OF_BEFORE = {"p-17": "p\0-17", "p-4": r"p\u0000-17", "R-7": "R\0", "change of shift": "a\nb\0"}
+
+
+def test_a_log_that_holds_a_nul_is_booked_as_it_is(ledger: str, tmp_path: Path) -> None:
+    """No table takes such a text any more; what one has taken stays in its log for ever."""
+    log, day = tmp_path / "table.sqlite", chip_day()
+    booked(ledger, log, [_with_texts_of_before(event) for event in day], every_s=60)
+    with reading(parse_ledger_url(ledger)) as opened:
+        patrons = {each.patron for entry in opened.entries(Filter()) for each in entry.postings}
+    assert patrons == {"p\0-17", r"p\u0000-17", ""}
+    (found,) = by_day(ledger)
+    assert {
+        patron.patron: (patron.coups, patron.turnover, patron.win) for patron in found.patrons
+    } == {
+        # 1,000 Banker, 2,000 and 4,000 Player; 500 and 3,000 Player, and what was void.
+        r"p\u0000-17": (3, 7_000_00, 1_000_00),
+        r"p\u005cu0000-17": (2, 3_500_00, 3_500_00),
+        "": (1, 100_00, 100_00),
+    }
+
+
+def _with_texts_of_before(event: TableEvent) -> TableEvent:
+    document = msgspec.json.encode(event)
+    for was, before in OF_BEFORE.items():
+        document = document.replace(msgspec.json.encode(was), msgspec.json.encode(before))
+    return msgspec.json.decode(document, type=type(event))

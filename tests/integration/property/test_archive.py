@@ -18,7 +18,7 @@ from events.proof.chain import next_hash
 from events.types.table import TableEvent
 from property.archive.database import connected
 from property.archive.store import release
-from property.hub.replicated_event import Carried, headers_of
+from property.hub.replicated_event import HASH, POSITION, Carried, headers_of
 from property.hub.streams import clear_feed, give_up
 from property.hub.subjects import (
     CHECKPOINTS,
@@ -334,35 +334,44 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     )
 
 
-def _odd(events: list[Carried], data: bytes, at: bytes = b"2026") -> list[Carried]:
+def _odd(
+    events: list[Carried], data: bytes, at: bytes = b"2026", actor: bytes = b"shoe"
+) -> list[Carried]:
     """With one more event, of which the envelope is in order."""
     position = b'"position":%d' % len(events)
     stored = events[-1].stored.partition(b'"data":')[0] + b'"data":' + data + b"}"
     stored = stored.replace(position, b'"position":%d' % (len(events) + 1))
     stored = re.sub(rb'"type":"[a-z_]+"', b'"type":"coup_settled"', stored, count=1)
+    stored = stored.replace(b'"actor":"shoe"', b'"actor":"%b"' % actor)
     return [*events, _tail(events, stored.replace(b'"at":"2026', b'"at":"' + at))]
 
 
 async def test_what_a_database_cannot_hold_stops_one_table_alone(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
-    ages, long, nul, sound = (carried_in(log)[:30] for log in logs[:4])
+    ages, long, nul, sound, named = (carried_in(log)[:30] for log in logs[:5])
     name = "".join(random.Random(7).choices(string.ascii_letters, k=9000))  # nothing to compress
     odd = [
         _odd(ages, b"{}", at=b"0000"),
         _odd(long, b'{"coup":"%b"}' % name.encode()),
     ]
-    nul = _odd(nul, b'{"x":"\\u0000"}')
+    nul = _odd(nul, b'{"x":"\\u0000"}', actor=b"a\\u0000")
     site.worker()
-    for each in (*odd, nul, sound):
+    for each in (*odd, nul, sound, named):
         await site.say(each)
+    # No event, honestly hashed; what is said of it holds the NUL.
+    odd.append(_odd(named, b'{},"a\\u0000":1'))
+    last = {POSITION: str(odd[-1][-1].position), HASH: odd[-1][-1].hash.hex()}
+    await site.say_raw(event_subject(*split_origin(named[0].origin)), odd[-1][-1].stored, last)
     subject = event_subject(*split_origin(sound[0].origin))
     await site.say_raw(subject, b"?", {**headers_of(sound[0]), "Bac-Position": "first"})
     await site.say(carried_in(logs[3])[30:])
     await site.until_archived(logs[3])
-    asked = "SELECT data FROM property.event WHERE hash = %s"
+    asked = "SELECT data, actor, bytes FROM property.event WHERE hash = %s"
     await until_true(lambda: site.ask(asked, nul[-1].hash), "what has a NUL")
-    assert site.ask(asked, nul[-1].hash) == [{"data": {"x": "\ufffd"}}]
+    (row,) = site.ask(asked, nul[-1].hash)
+    assert (row["data"], row["actor"]) == ({"x": r"\u0000"}, r"a\u0000")
+    assert bytes(row["bytes"]) == nul[-1].stored
     for each in odd:
         alarm = await site.until_alarm(each[0].origin, "unreadable")
         assert alarm["reason"]
@@ -370,6 +379,7 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
         head, rows = archived(site.url, each[0].origin)
         assert len(rows) == head.position <= 30
         assert [row.stored for row in rows] == [e.stored for e in each[: head.position]]
+    assert r"\u0000" in (await site.until_alarm(named[0].origin, "unreadable"))["reason"]
     assert (await site.until_alarm(sound[0].origin, "nonsense"))["position"] == 0
 
 

@@ -1,5 +1,6 @@
 """What a batch of the hub is to the archive, against a reader that takes one event at a time."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from events.free_text import original, visible
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope
 from events.types.table import AlarmCleared
@@ -132,11 +134,27 @@ def test_a_clock_that_is_wrong_makes_no_months_of_its_own(at: str, month: str) -
     assert (row.at, row.month) == (at, month)
 
 
-def test_a_nul_is_kept_in_the_bytes_alone() -> None:
-    (event,) = _chain("harbour/b1", [_stored("harbour/b1", 1, alarm="a\0b")])
+@pytest.mark.parametrize(
+    "alarm",
+    [
+        "a\0b",
+        r"a\u0000b",
+        "\\\0",
+        r"\\u0000",
+        r"\u005c",
+        '"\0"\n\u5e84\u95f2',
+        r"C:\users",
+        "plain",
+    ],
+)
+def test_the_bytes_keep_a_nul_and_the_database_its_visible_form(alarm: str) -> None:
+    (event,) = _chain("harbour/b1", [_stored("harbour/b1", 1, alarm=alarm)])
     (row,) = take({}, [event]).rows
-    assert b"\\u0000" in row.stored
-    assert row.data == '{"alarm":"a\\ufffdb"}'
+    assert row.stored == event.stored
+    kept = json.loads(row.data)
+    assert kept == {"alarm": visible(alarm)}
+    assert "\0" not in kept["alarm"]
+    assert original(kept["alarm"]) == alarm
 
 
 def test_a_gap_and_nonsense_stop_nothing() -> None:

@@ -33,6 +33,11 @@ def test_values_are_read_by_their_kinds() -> None:
     assert given_of(QUESTIONS["win"], {"day": "2026-11-27"})["day"] == date(2026, 11, 27)
 
 
+def test_a_text_is_asked_for_as_the_archive_shows_it() -> None:
+    for given, asked in (("p-17\0", r"p-17\u0000"), (r"p-17\u0000", r"p-17\u0000"), ("莊", "莊")):
+        assert given_of(QUESTIONS["coups"], {"patron": given})["patron"] == asked
+
+
 def test_a_time_without_a_zone_is_utc() -> None:
     found = given_of(QUESTIONS["runs"], {"since": "2026-11-27T21:40"})
     assert found["since"] == datetime(2026, 11, 27, 21, 40, tzinfo=UTC)

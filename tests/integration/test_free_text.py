@@ -1,0 +1,132 @@
+"""Texts that no log is to hold: refused at the table's door, whatever command brings them."""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from baccarat.contract.samples import samples
+from baccarat.contract.schemas import definitions
+from events.clock import SystemClock
+from events.commands.play import AssignDealer, LoadShoe
+from events.commands.registry import COMMANDS
+from events.log.store import EventLog
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table_writer import Table, parse_command
+from tests.support.service.table_service import ROLES, TOPICS, Table1, service
+from tests.support.table.coups import SHOE
+
+SAMPLES = samples(definitions())
+
+
+def texts_in(tree: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
+    """Where texts stand in a body."""
+    if isinstance(tree, str):
+        yield path
+    elif isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from texts_in(value, *path, key)
+
+
+def spoilt(body: dict[str, Any], path: tuple[str | int, ...], more: str) -> dict[str, Any]:
+    """The body with more in one of its texts."""
+    made = deepcopy(body)
+    at: Any = made
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] += more
+    return made
+
+
+def bodies() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(command, field, body): each free text of each command, with a NUL in it."""
+    for name in COMMANDS:
+        (body,) = SAMPLES[f"request.{name}"]
+        for path in texts_in(body):
+            made = spoilt(body, path, "\0")
+            if isinstance(parse_command(name, msgspec.json.encode(made)), COMMANDS[name]):
+                yield name, ".".join(map(str, path)), made
+
+
+def test_every_command_has_a_free_text() -> None:
+    found = [(name, field) for name, field, _ in bodies()]
+    assert {name for name, _ in found} == set(COMMANDS)
+    for each in (
+        ("place_wager", "wagers.0.patron"),
+        ("correct_wager", "to.patron"),
+        ("void_coup", "reason"),
+        ("fill", "slip"),
+        ("fill", "reference"),
+        ("count_drop", "signed.0"),
+        ("assign_dealer", "dealer"),
+        ("assign_dealer", "supervisor"),
+        ("open_betting", "transaction"),
+        ("close_betting", "actor"),
+        ("preview", "body.reason"),
+        ("load_shoe", "shoe"),
+        ("ack", "consumer"),
+        ("set_limits", "bets.0.bet"),
+    ):
+        assert each in found
+
+
+async def test_a_nul_in_any_text_of_any_command_is_refused(table: Table1, tmp_path: Path) -> None:
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        position = table.states[-1].position
+        for number, (name, field, body) in enumerate(bodies()):
+            transaction = body["transaction"] = f"{number}" + "\0" * (field == "transaction")
+            topic = TOPICS.request("supervisor", name)
+            answer = await table.send("supervisor", topic, msgspec.json.encode(body), transaction)
+            assert (answer.code, answer.result) == ("invalid_text", "refused"), (name, field)
+            assert "holds U+0000; use one line of text without controls" in str(answer.text)
+        assert table.states[-1].position == position
+
+
+REFERENCES = [
+    ("d-1\n", "invalid_text"),
+    ("d-1\t", "invalid_text"),
+    ("d-1\x7f", "invalid_text"),
+    ("d-1\x85", "invalid_text"),
+    ("d-1\u2028", "invalid_text"),
+    ("d-1\u202e7", "invalid_text"),
+    ("d-1\u2066", "invalid_text"),
+    ("d-1\ud800", "invalid_request"),  # is no JSON
+    ("发牌员一", None),
+]
+
+
+async def test_what_a_dealers_reference_may_be(table: Table1, tmp_path: Path) -> None:
+    topic = TOPICS.request("supervisor", "assign_dealer")
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        for number, (text, code) in enumerate(REFERENCES):
+            body = json.dumps({"transaction": f"a-{number}", "dealer": text})
+            transaction = "" if code == "invalid_request" else f"a-{number}"
+            answer = await table.send("supervisor", topic, body.encode(), transaction)
+            assert answer.code == code, text.encode("unicode_escape")
+
+
+async def test_what_was_accepted_before_such_texts_were_refused_is_still_known(
+    table: Table1, tmp_path: Path
+) -> None:
+    """By a table of before: its door took anything, and so its log holds it."""
+    command = AssignDealer(transaction="a-1", dealer="d-1\0")
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
+        rulebook = load_rulebook("au-commission")
+        before = Table(log, TOPICS, rulebook, SystemClock(), roles=ROLES)
+        accepted = before.ask("supervisor", command, caught_up=True)
+    assert accepted.result == "accepted"
+    async with service(table.port, tmp_path):
+        await table.driver_comes()
+        again = await table.ask("supervisor", command)
+        assert (again.result, again.position) == ("exists", accepted.position)
+        other = AssignDealer(transaction="a-2", dealer="d-1\0")
+        assert (await table.ask("supervisor", other)).code == "invalid_text"
+        known = await table.ask("supervisor", AssignDealer(transaction="a-1", dealer="d-2"))
+        assert known.code == "exists_with_different_dealer"
+        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
+        assert loaded.result == "accepted"

@@ -1,0 +1,131 @@
+"""What no text may hold, against Unicode's own tables; and a text that PostgreSQL can hold."""
+
+import json
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baccarat.cli.main import main
+from baccarat.config.table import load_config
+from baccarat.rulebooks.library import site_rulebook
+from events.commands.play import Preview
+from events.errors import ConfigError
+from events.free_text import may_be_unfit, original, unfit_in, visible
+from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.profiles.profile import profile_complaints
+from table_core.rulebooks.shipped import shipped_source
+
+# Unicode 15.1, PropList.txt: Bidi_Control.
+BIDI_CONTROL = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+LEGIBLE = [
+    "a patron fell ill",
+    "闲家的牌読み違え, 賭け金を返す",
+    "\U00020bb7野家",  # beyond the 16 bits of a surrogate
+    "לקוח عميل खिलाड़ी ผู้เล่น",
+    "crème brûlée, 5 € \u2014 \u201cno\u201d; a\u200db",  # with a joiner, which Indic scripts need
+    "C:\\u0000 \\ / ' \" % <b>&amp;</b>",
+    "",
+]
+
+
+def test_refused_are_the_controls_the_separators_and_what_turns_the_reading() -> None:
+    refused = {code for code in range(sys.maxunicode + 1) if any(unfit_in(chr(code)))}
+    assert refused == BIDI_CONTROL | {
+        code
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in {"Cc", "Zl", "Zp"}
+    }
+
+
+@pytest.mark.parametrize("text", LEGIBLE)
+def test_what_people_write_is_taken(text: str) -> None:
+    assert list(unfit_in({"reason": text, "signed": [text]})) == []
+
+
+def test_each_place_is_named() -> None:
+    tree = {"wagers": [{"patron": "p"}, {"patron": "p\0"}], "reason": "a\nb", "seat": 3}
+    what = "use one line of text without controls"
+    assert list(unfit_in(tree)) == [
+        ("wagers[1].patron", f"holds U+0000; {what}"),
+        ("reason", f"holds U+000A; {what}"),
+    ]
+
+
+def test_however_deep_a_text_is_it_is_found() -> None:
+    tree: Any = "a\0"
+    for _ in range(100_000):
+        tree = [tree]
+    ((key, _),) = unfit_in(Preview(transaction="t", command="void_coup", body={"x": tree}))
+    assert key == "body.x" + "[0]" * 100_000
+
+
+@given(st.text(), st.booleans(), st.sampled_from([None, 2]))
+def test_a_quick_look_overlooks_nothing(text: str, plain: bool, indent: int | None) -> None:
+    document = json.dumps({"reason": text}, ensure_ascii=plain, indent=indent)
+    assert may_be_unfit(document) or not any(unfit_in(text))
+
+
+def test_a_quick_look_is_enough_for_what_programs_send() -> None:
+    for text in LEGIBLE:
+        assert may_be_unfit(json.dumps({"reason": text}, ensure_ascii=False)) == ("\\u" in text)
+
+
+near = st.text(alphabet="\0\\u05cC1a", max_size=14) | st.text()
+
+
+@given(near)
+def test_a_text_in_its_visible_form_has_no_nul_and_can_be_had_again(text: str) -> None:
+    assert "\0" not in visible(text)
+    assert original(visible(text)) == text
+
+
+@given(st.text().filter(lambda text: "\0" not in text and "\\u00" not in text))
+def test_a_text_without_a_nul_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_the_visible_form_of_a_nul_is_that_of_json() -> None:
+    assert visible("p\0-17") == r"p\u0000-17"
+    assert visible(r"p\u0000-17") == r"p\u005cu0000-17"
+
+
+def test_a_configuration_names_each_text_that_no_text_may_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "b7.toml"
+    assert main(["config", "init", str(path)]) == 0
+    capsys.readouterr()
+    text = path.read_text(encoding="utf-8")
+    assert '"table.sqlite"' in text
+    path.write_text(text.replace('"table.sqlite"', '"table\\u0000.sqlite"'), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"data\.log: holds U\+0000; use one line"):
+        load_config(path)
+    assert main(["config", "check", str(path)]) == 2
+    assert "data.log: holds U+0000" in capsys.readouterr().err
+
+
+def test_a_profiles_words_are_lines() -> None:
+    text = profile_text("enq-bcc").decode()
+    assert profile_complaints(text.encode()) == ()
+    wrong = text.replace("[codes.errors]", '[codes.errors]\n77 = "jam\\u0007"')
+    assert wrong != text
+    assert profile_complaints(wrong.encode()) == (
+        "codes.errors.77: holds U+0007; use one line of text without controls",
+    )
+
+
+def test_a_rulebooks_scale_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "house.toml"
+    text = shipped_source("nz-scale-one").decode()
+    assert 'pay_scale = "one"' in text
+    path.write_text(
+        text.replace('"nz-scale-one"', '"house"').replace('"one"', '"one\\u202E"'),
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError, match=r"sign\.pay_scale: at most 400 characters"):
+        site_rulebook(str(path))
