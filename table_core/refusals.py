@@ -3,7 +3,7 @@
 from events.commands.play import Refusal
 from events.types.table import TableEvent
 
-__all__ = ["Decision", "first_of", "refuse"]
+__all__ = ["Decision", "another_coup", "first_of", "refuse"]
 
 Decision = tuple[TableEvent, ...] | Refusal
 """What a command comes to: events (none when it holds already), or a refusal."""
@@ -12,6 +12,11 @@ Decision = tuple[TableEvent, ...] | Refusal
 def refuse(code: str, text: str) -> Refusal:
     """A refusal with this code and this line."""
     return Refusal(code=code, text=text)
+
+
+def another_coup(meant: str | None, present: str) -> Refusal:
+    """The refusal of a command that was meant for a coup which is not the present one."""
+    return refuse("another_coup", f"this was meant for coup {meant}; the table is at {present}")
 
 
 def first_of(*reasons: tuple[bool, str, str]) -> Refusal | None:

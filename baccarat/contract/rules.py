@@ -88,6 +88,7 @@ RULES: Final[dict[str, Schema]] = {
     "RulebookCorrected.was": _said("nz-scale-one"),
     "RulebookView.id": _said("nz-scale-one"),
     "transaction": _said("w-901", most=128),
+    "ShowRequest.request": _said("w-901", most=128),
     "consumer": _text("[a-z0-9_-]{1,64}", "cage"),
     "ConsumerView.name": _text("[a-z0-9_-]+/[a-z0-9_-]{1,64}", "cage/main"),
     "RulebookName.id": _said("nz-scale-one"),

@@ -24,7 +24,7 @@ from events.types.table import CoupSettled, TableEvent
 from table_core.history.queries import CoupsFound
 from table_core.projections.table import StateView
 from table_core.service.alarm_publisher import AlarmNotice
-from table_core.service.previews import CoupOnRecord
+from table_core.service.previews import CoupOnRecord, RequestOnRecord
 from table_core.service.publishers import SEALED
 
 __all__ = [
@@ -56,7 +56,7 @@ _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "alarm": AlarmNotice,
     "answer": Answer,
 }
-_SHOWN: Final = (CoupOnRecord, CoupsFound, CoupProved)
+_SHOWN: Final = (CoupOnRecord, RequestOnRecord, CoupsFound, CoupProved)
 # Of what is told of a coup, the form is that of `baccarat replay --json`, for people to read.
 _TOLD: Final[tuple[Schema, ...]] = (
     {

@@ -2,17 +2,28 @@
 
 Every command goes out as `request/console/<command>` with the person as `actor`; whether that
 person may is the table's to decide. No answer in time is not a refusal: the page sends the same
-transaction again and gets the first answer.
+transaction again and gets the first answer. A page that gives up asks for the command's fate: by
+asking it closes the transaction, so that what is still on its way in the browser or in its network
+is not carried out when it arrives (docs/adr/0058).
 """
 
 import asyncio
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
-from events.commands.play import Ack, Answer, Replay
+from events.commands.play import (
+    ANSWER_ACCEPTED,
+    ANSWER_REFUSED,
+    Ack,
+    Answer,
+    Command,
+    Replay,
+    ShowRequest,
+)
 from events.commands.registry import COMMANDS
 from events.mqtt.topics import Topics
 
@@ -22,6 +33,8 @@ USER: Final = "console"
 ANSWER_SECONDS: Final = 3.0
 # Of all people at all screens of a table.
 _WAITING_MOST: Final = 64
+# Of which a late command could still come: a connection that is this far behind is cut off before.
+_GIVEN_UP_MOST: Final = 4096
 _TRANSACTION: Final = re.compile(r"[A-Za-z0-9-]{8,64}\Z")
 
 
@@ -45,6 +58,7 @@ class Desk:
         self._topics = topics
         self._post = post
         self._waiting: dict[str, set[asyncio.Future[Answer]]] = {}
+        self._given_up: dict[str, None] = {}  # in the order in which they were
 
     async def ask(self, actor: str, name: str, fields: Mapping[str, object]) -> Answer:
         """What the table answers.
@@ -59,21 +73,55 @@ class Desk:
             NoAnswer: nobody knows.
         """
         kind = COMMANDS.get(name)
-        if kind is None or kind in {Ack, Replay}:
+        if kind is None or kind in {Ack, Replay, ShowRequest}:
             raise MalformedCommand(f"there is no command {name[:40]!r} here")
         own = fields.get("transaction")
-        if not isinstance(own, str) or not _TRANSACTION.match(own):
-            raise MalformedCommand("transaction: 8 to 64 letters, digits and -")
-        # Two people may choose the same transaction; the delegate's are one user's own.
-        transaction = f"{actor}.{own}"
+        transaction = _of(actor, own)
         try:
             command = msgspec.convert({**fields, "transaction": transaction, "actor": actor}, kind)
         except msgspec.ValidationError as error:
             raise MalformedCommand(str(error)) from error
-        answer = await self._exchange(name, transaction, msgspec.json.encode(command))
-        return msgspec.structs.replace(answer, transaction=own)
+        if transaction in self._given_up:
+            text = "this came when its page had given it up"
+            answer = Answer(transaction="", result=ANSWER_REFUSED, code="given_up", text=text)
+        else:
+            answer = await self._exchange(name, command)
+        return msgspec.structs.replace(answer, transaction=str(own))
 
-    async def _exchange(self, name: str, transaction: str, body: bytes) -> Answer:
+    async def fate(self, actor: str, own: str) -> Answer:
+        """What became of a command whose page has given it up: from here on it is not sent.
+
+        What was sent before is decided before the question, since both go the same way.
+
+        Args:
+            actor: the person.
+            own: the page's own `transaction` of that command.
+
+        Returns:
+            `accepted` where it was carried out; else `refused` with the code `not_done`.
+
+        Raises:
+            MalformedCommand: no such transaction.
+            NoAnswer: nobody knows yet.
+        """
+        transaction = _of(actor, own)
+        self._given_up[transaction] = None
+        if len(self._given_up) > _GIVEN_UP_MOST:
+            del self._given_up[next(iter(self._given_up))]
+        question = ShowRequest(
+            transaction=_of(actor, secrets.token_hex(16)), actor=actor, request=transaction
+        )
+        said = await self._exchange("show_request", question)
+        if said.result != ANSWER_ACCEPTED:
+            raise NoAnswer(said.text or "the table does not say")
+        position = said.shown["carried_out"]
+        if position is None:
+            text = "it was given up: it was not done, and will not be"
+            return Answer(transaction=own, result=ANSWER_REFUSED, code="not_done", text=text)
+        return Answer(transaction=own, result=ANSWER_ACCEPTED, position=position)
+
+    async def _exchange(self, name: str, command: Command) -> Answer:
+        transaction, body = command.transaction, msgspec.json.encode(command)
         if sum(map(len, self._waiting.values())) >= _WAITING_MOST:
             raise NoAnswer("too many commands wait for the table")
         waiting = self._waiting.setdefault(transaction, set())
@@ -100,3 +148,14 @@ class Desk:
         for waiting in self._waiting.get(answer.transaction, ()):
             if not waiting.done():
                 waiting.set_result(answer)
+
+
+def _of(actor: str, own: object) -> str:
+    """The delegate's transaction: two people may choose the same, and the delegate is one user.
+
+    Raises:
+        MalformedCommand: the page's own is none.
+    """
+    if not isinstance(own, str) or not _TRANSACTION.match(own):
+        raise MalformedCommand("transaction: 8 to 64 letters, digits and -")
+    return f"{actor}.{own}"

@@ -6,7 +6,7 @@ table's to say. Pages are listed in `CONSOLE_PAGES`, each with the roles that ma
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -27,6 +27,7 @@ from displays.http.security import read_form, read_json, same_origin
 from displays.http.stream import StateStream, known_id
 from displays.live import Live
 from events.clock import Clock
+from events.commands.play import Answer
 
 __all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
 
@@ -128,6 +129,7 @@ class Consoles:
             Route("/console", self._home, methods=["GET"]),
             Route("/console/events", self._events, methods=["GET"]),
             Route("/command/{name}", self._command, methods=["POST"]),
+            Route("/fate/{transaction}", self._fate, methods=["POST"]),
             Route("/replay/evidence/{shoe}/{number}", self._evidence, methods=["GET"]),
             *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
         ]
@@ -270,6 +272,24 @@ class Consoles:
         return await evidence_file(self._desk, person.name, coup)
 
     async def _command(self, request: Request) -> Response:
+        async def ask(person: Person) -> Answer:
+            fields = await read_json(request)
+            return await self._desk.ask(person.name, str(request.path_params["name"]), fields)
+
+        return await self._answered(request, ask)
+
+    async def _fate(self, request: Request) -> Response:
+        """What became of a command that its page has given up."""
+
+        async def ask(person: Person) -> Answer:
+            return await self._desk.fate(person.name, str(request.path_params["transaction"]))
+
+        return await self._answered(request, ask)
+
+    async def _answered(
+        self, request: Request, ask: Callable[[Person], Awaitable[Answer]]
+    ) -> Response:
+        """What the table answers, where our own page asks and a person is logged in."""
         person = self._person(request)
         if person is None:
             return line("log in", 401)
@@ -277,10 +297,8 @@ class Consoles:
             return line("this was not sent by our own page", 403)
         if not self._commands.allows(person.name):
             return line("too many commands", 429)
-        fields = await read_json(request)
-        name = str(request.path_params["name"])
         try:
-            answer = await self._desk.ask(person.name, name, fields)
+            answer = await ask(person)
         except MalformedCommand as error:
             return line(str(error), 400)
         except NoAnswer as error:

@@ -50,6 +50,7 @@ __all__ = [
     "ResolveIrregularity",
     "SetLimits",
     "ShowCoup",
+    "ShowRequest",
     "VoidCoup",
     "WagerRequest",
     "WithdrawWager",
@@ -113,7 +114,13 @@ class OpenBetting(Command, frozen=True, kw_only=True):
 
 
 class CloseBetting(Command, frozen=True, kw_only=True):
-    """No more wagers. Answers `exists` when the first card has already closed it."""
+    """No more wagers. Answers `exists` when the first card has already closed it.
+
+    Args:
+        coup: of this coup alone; None for whichever is in progress.
+    """
+
+    coup: str | None = None
 
 
 class WagerRequest(
@@ -137,9 +144,15 @@ class WagerRequest(
 
 
 class PlaceWager(Command, frozen=True, kw_only=True):
-    """Place these wagers: all of them, or none."""
+    """Place these wagers: all of them, or none.
+
+    Args:
+        wagers: in order.
+        coup: in this coup alone; None for whichever takes wagers when the command comes.
+    """
 
     wagers: tuple[WagerRequest, ...]
+    coup: str | None = None
 
 
 class SetLimits(Command, frozen=True, kw_only=True):
@@ -345,6 +358,16 @@ class ShowCoup(Command, frozen=True, kw_only=True):
     """A coup of any shoe as it stands on record, wagers and settlements; changes nothing."""
 
     coup: str
+
+
+class ShowRequest(Command, frozen=True, kw_only=True):
+    """What became of a request of one's own; changes nothing.
+
+    Args:
+        request: its transaction.
+    """
+
+    request: str
 
 
 class Preview(Command, frozen=True, kw_only=True):

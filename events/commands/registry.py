@@ -42,6 +42,7 @@ from events.commands.play import (
     ResolveIrregularity,
     SetLimits,
     ShowCoup,
+    ShowRequest,
     VoidCoup,
     WithdrawWager,
 )
@@ -87,6 +88,7 @@ COMMANDS: Final[dict[str, type[Command]]] = {
     "replay": Replay,
     "ack": Ack,
     "show_coup": ShowCoup,
+    "show_request": ShowRequest,
     "preview": Preview,
     "find_coups": FindCoups,
     "tell_coup": TellCoup,

@@ -43,6 +43,7 @@ from events.commands.play import (
     ResolveIrregularity,
     SetLimits,
     ShowCoup,
+    ShowRequest,
     VoidCoup,
     WithdrawWager,
 )
@@ -99,6 +100,7 @@ MAY: Final[dict[type[Command], frozenset[str]]] = {
     Replay: ROLES,
     Ack: frozenset({"cage"}),
     ShowCoup: _PIT,
+    ShowRequest: ROLES,
     Preview: _SUPERVISOR,
     FindCoups: _PAST,
     TellCoup: _PAST,

@@ -90,7 +90,7 @@ from table_core.decide.shoe import (
 )
 from table_core.decide.wager_corrections import correct_wager
 from table_core.decide.wagers import place_wager, set_limits, withdraw_wager
-from table_core.refusals import Decision, first_of, refuse
+from table_core.refusals import Decision, another_coup, first_of, refuse
 from table_core.rules.rulebook import LAST_PHASE, CommissionTiming, Rulebook
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.shoe_procedure import BURN_ALARM
@@ -209,9 +209,11 @@ def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -
     )
 
 
-def _close_betting(state: TableState, _: CloseBetting, context: Context) -> Decision:
+def _close_betting(state: TableState, command: CloseBetting, context: Context) -> Decision:
     if state.coup is None or state.phase in OVER:
         return refuse("betting_not_open", "no coup is in progress")
+    if command.coup not in {None, state.coup.id}:
+        return another_coup(command.coup, state.coup.id)
     if state.phase is not Phase.BETTING:
         return ()
     draft = Draft(state)

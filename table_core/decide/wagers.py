@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from events.commands.play import PlaceWager, SetLimits, WithdrawWager
+from events.commands.play import PlaceWager, Refusal, SetLimits, WithdrawWager
 from events.types.table import Wager, WagersPlaced, WagersWithdrawn
 from events.types.wagers import LimitsSet
 from table_core.decide.decision import Context
-from table_core.refusals import Decision, refuse
+from table_core.refusals import Decision, another_coup, refuse
 from table_core.rules.bounds import bounds_refusal
 from table_core.rules.limits import limit_faults, with_limits
 from table_core.rules.placement import (
@@ -31,6 +31,8 @@ def place_wager(state: TableState, command: PlaceWager, context: Context) -> Dec
         return refuse("catching_up", "the table is still reading what the shoe has said")
     if state.coup is None or state.phase is not Phase.BETTING:
         return refuse("betting_closed", f"no wager in phase {state.phase.value}")
+    if command.coup not in {None, state.coup.id}:
+        return another_coup(command.coup, state.coup.id)
     if not command.wagers:
         return refuse("no_wagers", "the list of wagers is empty")
     asked = tuple(
@@ -44,17 +46,21 @@ def place_wager(state: TableState, command: PlaceWager, context: Context) -> Dec
         )
         for index, wager in enumerate(command.wagers)
     )
+    rulebook = with_limits(context.rulebook, state.limits)
+    refusal = _wager_refusal(rulebook, state.coup.standing, asked)
+    return refusal or (WagersPlaced(coup=state.coup.id, wagers=asked),)
+
+
+def _wager_refusal(
+    rulebook: Rulebook, standing: Standing, asked: Sequence[Wager]
+) -> Refusal | None:
+    """Why wagers cannot stand beside those that do; None where they can."""
     for wager in asked:
         if not MIN_SEAT <= wager.seat <= MAX_SEAT:
             return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
     # A side bet may come before the wager it needs: that is judged at the close of betting.
-    rulebook = with_limits(context.rulebook, state.limits)
-    standing = state.coup.standing
     refusals = [refusal for refusal in check_more(rulebook, standing, asked) if refusal]
-    refusal = refusals[0] if refusals else bounds_refusal(standing, asked)
-    if refusal:
-        return refusal
-    return (WagersPlaced(coup=state.coup.id, wagers=asked),)
+    return refusals[0] if refusals else bounds_refusal(standing, asked)
 
 
 def set_limits(state: TableState, command: SetLimits, context: Context) -> Decision:

@@ -3,7 +3,16 @@
 import re
 from typing import Final
 
-from events.commands.play import ANSWER_ACCEPTED, Ack, Answer, Preview, Refusal, Replay, ShowCoup
+from events.commands.play import (
+    ANSWER_ACCEPTED,
+    Ack,
+    Answer,
+    Preview,
+    Refusal,
+    Replay,
+    ShowCoup,
+    ShowRequest,
+)
 from events.commands.queries import Query
 from table_core.decide.authority import authorise
 from table_core.service.consumer_health import FeedHealth
@@ -15,7 +24,7 @@ from table_core.service.table_writer import Table
 
 __all__ = ["Ask", "Consumers"]
 
-Ask = Replay | Ack | ShowCoup | Preview | Query
+Ask = Replay | Ack | ShowCoup | ShowRequest | Preview | Query
 """Commands that append nothing."""
 
 _NO_READER: Final = Refusal(code="past_unavailable", text="the past is not read at this table")
@@ -49,7 +58,7 @@ class Consumers:
             of_actor = frozenset() if command.actor is None else self._table.roles(command.actor)
             refusal = authorise(self._table.roles(user), command, of_actor)
             return refused(command.transaction, refusal or _NO_READER)
-        if isinstance(command, ShowCoup | Preview):
+        if isinstance(command, ShowCoup | ShowRequest | Preview):
             return look(self._table, user, command, recalled)
         refusal = authorise(self._table.roles(user), command)
         if refusal is not None:

@@ -71,7 +71,7 @@ class LookingBack:
     def __init__(self, table: Table, reader: Reader | None) -> None:
         self._table = table
         self._reader = reader
-        self._out: set[tuple[str, bytes]] = set()
+        self._out: set[tuple[str, str, bytes]] = set()
 
     async def run(self) -> None:
         """Keep the reader going until cancelled."""
@@ -88,12 +88,17 @@ class LookingBack:
             return False
         return isinstance(command, Query) or self._missing(command) is not None
 
+    def is_out(self, user: str, transaction: str) -> bool:
+        """Whether a user's command still waits for the reader: nobody knows what becomes of it."""
+        return any(key[:2] == (user, transaction) for key in self._out)
+
     async def answer(self, user: str, command: Command, act: Act) -> Answer | None:
         """The answer for a command that `needs` the past; None where the same one is out already.
 
         A client that was not answered in time sends the same again: it is not read twice.
         """
-        key = user, msgspec.json.encode([COMMAND_NAMES[type(command)], command])
+        encoded = msgspec.json.encode([COMMAND_NAMES[type(command)], command])
+        key = user, command.transaction, encoded
         if key in self._out:
             return None
         self._out.add(key)

@@ -1,8 +1,9 @@
-"""What people only ask to see: a coup on record, and what a correction would do. Nothing changes.
+"""What is only asked to be seen: a coup on record, what a correction would do, a request's fate.
 
-A preview is the decision itself, made by the same `decide` on the same state and not appended. It
-is given for commands that put a coup right, and for no others: what they are about, everybody at
-the table has seen. A preview of how an excess card is resolved, for example, could show its face.
+Nothing changes. A preview is the decision itself, made by the same `decide` on the same state and
+not appended. It is given for commands that put a coup right, and for no others: what they are
+about, everybody at the table has seen. A preview of how an excess card is resolved, for example,
+could show its face.
 """
 
 from typing import Final
@@ -19,6 +20,7 @@ from events.commands.play import (
     CorrectWager,
     Preview,
     ShowCoup,
+    ShowRequest,
     VoidCoup,
 )
 from events.types.table import Settlement, TableEvent
@@ -29,7 +31,7 @@ from table_core.service.publishers import SEALED
 from table_core.service.repeated_requests import refused
 from table_core.service.table_writer import Table, parse_command
 
-__all__ = ["PREVIEWED", "CoupOnRecord", "look"]
+__all__ = ["PREVIEWED", "CoupOnRecord", "RequestOnRecord", "look"]
 
 PREVIEWED: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 """The commands of which a preview is given."""
@@ -51,8 +53,21 @@ class CoupOnRecord(Struct, frozen=True, kw_only=True):
     settlements: tuple[Settlement, ...]
 
 
+class RequestOnRecord(Struct, frozen=True, kw_only=True):
+    """What became of a request.
+
+    Args:
+        carried_out: the last event that it caused; null where it changed nothing, or never came.
+    """
+
+    carried_out: int | None
+
+
 def look(
-    table: Table, user: str, command: ShowCoup | Preview, recalled: Recalled | None = None
+    table: Table,
+    user: str,
+    command: ShowCoup | ShowRequest | Preview,
+    recalled: Recalled | None = None,
 ) -> Answer:
     """The answer for `user`, with what was asked for in `shown`.
 
@@ -68,6 +83,9 @@ def look(
         return refused(command.transaction, refusal)
     if isinstance(command, Preview):
         return _preview(table, user, command, recalled)
+    if isinstance(command, ShowRequest):
+        record_of = RequestOnRecord(carried_out=table.became_of(user, command.request))
+        return _shown(table, command.transaction, record_of)
     coup = table.coup_on_record(command.coup, recalled)
     if coup is None:
         text = f"no coup {command.coup!r} was played at this table"

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 
-from events.commands.play import ANSWER_REFUSED, Answer, Command
+from events.commands.play import ANSWER_REFUSED, Answer, Command, ShowRequest
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogRefused, LogUnwritable
 from events.free_text import may_be_unfit, unfit_in
@@ -101,6 +101,9 @@ class Requests:
             self._refuse(user, name, command)
         elif (unfit := self._unfit(user, command, message.payload)) is not None:
             self._refuse(user, name, unfit)
+        elif isinstance(command, ShowRequest) and self._back.is_out(user, command.request):
+            text = "that request is still being decided; ask again"
+            self._refuse(user, name, refused(command.transaction, "busy", text))
         elif self._back.needs(user, command):
             spawn(self._later(user, command, spawn))
         else:

@@ -181,10 +181,19 @@ class Table:
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
 
+    def became_of(self, user: str, transaction: str) -> int | None:
+        """Up to which position a user's request was carried out; None for one that was not.
+
+        Raises:
+            LogRefused: a closed file or its index cannot be read.
+        """
+        known = self._log.recorded(f"{user}/{transaction}")
+        return None if known is None else known.position
+
     def knows(self, user: str, transaction: str) -> bool:
         """Whether the log holds, or should hold, what the user asked under this transaction."""
         try:
-            return self._log.recorded(f"{user}/{transaction}") is not None
+            return self.became_of(user, transaction) is not None
         except LogRefused:  # a closed file that is missing or is not what it was: `ask` says so
             return True
 

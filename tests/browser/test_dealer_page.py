@@ -12,6 +12,7 @@ from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.screens import LOST_MS, Screen, chromium, screen
 
+NOTHING = "\N{EN DASH}"
 SILENT_MOST_S = 60  # longer than anybody looks
 
 
@@ -80,7 +81,10 @@ def test_a_coup_by_mouse(dealer: Screen, table: ConsoleTable) -> None:
     dealer.phase("settled")
     row = page.locator("#standing tr[data-seat='3']")
     expect(row).to_have_attribute("data-result", "win")
-    expect(row.locator("td").last).to_have_text("48.75")
+    # The stake is the patron's own; what was won is paid less its commission.
+    cells = {"take": NOTHING, "pay": "23.75", "back": "25.00", "commission": "1.25"}
+    for column, text in cells.items():
+        expect(row.locator(f"td.{column}")).to_have_text(text)
     assert table.events("coup_settled") == 1
     assert table.events("wagers_withdrawn") == 1
 
@@ -107,7 +111,7 @@ def test_a_coup_by_keyboard_only(dealer: Screen, table: ConsoleTable) -> None:
     dealer.phase("closed")
     table.say("D P1 9S, D B1 7D, D P2 KH, D B2 KC, G player")
     dealer.phase("settled")
-    expect(page.locator("#standing tr[data-seat='7'] td").last).to_have_text("250.00")
+    expect(page.locator("#standing tr[data-seat='7'] td.pay")).to_have_text("125.00")
 
 
 def test_what_is_pressed_twice_is_sent_once(dealer: Screen, table: ConsoleTable) -> None:
@@ -178,8 +182,13 @@ def test_a_refusal_says_its_code_in_plain_words(dealer: Screen) -> None:
         dealer.answered("place_wager", result)
     said = page.locator("#said li").first
     expect(said).to_contain_text("Player and Banker by the same patron (opposite_sides)")
-    # The chips are in the hand again.
-    expect(page.locator("#laying")).to_contain_text("5.00")
+    # Its chips stay in sight at their own spot, to be taken in hand again.
+    refused = page.locator("#pressed li[data-bet=banker][data-standing=not]")
+    expect(refused).to_contain_text("opposite_sides")
+    expect(page.locator("#laying")).to_contain_text("0.00")
+    refused.get_by_role("button", name="Take in hand").click()
+    expect(page.locator("#laying")).to_have_text("Seat 1 · Banker · 5.00")
+    expect(page.locator("#pressed li")).to_have_count(0)
 
 
 def test_a_lost_table_stops_everything(idle: Screen, bare: ConsoleTable) -> None:

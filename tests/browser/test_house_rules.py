@@ -46,9 +46,10 @@ def banker_wins(both: Screen, suit: str) -> None:
     both.phase("closed")
     both.table.say(f"D P1 6{suit}, D B1 7{suit}, D P2 K{suit}, D B2 Q{suit}, G banker")
     both.phase("settled")
-    # It is paid in full and 5.00 is marked: the settlement's own 195.00 would take that twice.
+    # The winnings are paid in full and 5.00 is marked: 95.00 would take that twice.
     row = both.page.locator("#standing tr[data-seat='3']")
-    expect(row.locator("td").last).to_have_text("200.00")
+    expect(row.locator("td.pay")).to_have_text("100.00")
+    expect(row.locator("td.back")).to_have_text("100.00")
     expect(both.page.locator("#standing th", has_text="Mark commission")).to_be_visible()
     expect(both.page.locator("#commission")).to_contain_text("Seat 3 5.00")
 
@@ -119,7 +120,7 @@ def test_wagers_come_while_cards_lie_face_down_and_the_first_face_ends_it(
         expect(dealer.page.locator("#place")).to_be_disabled()
         table.say("I P2 KD, I B1 5C, I B2 2H, G player")
         dealer.phase("settled")
-        expect(dealer.page.locator("#standing tr td").last).to_have_text("50.00")
+        expect(dealer.page.locator("#standing tbody td.pay")).to_have_text("25.00")
         assert table.events("betting_closed") == 1
         dealer.is_clean()
         board.is_clean()

@@ -187,7 +187,7 @@ def test_a_wager_is_corrected_after_the_settlement(pit: Screen, table: ConsoleTa
     # Twice the stake wins twice as much: 23.75 more.
     expect(page.locator("dialog .preview tr[data-seat='1']")).to_have_attribute("data-paid", "2375")
     pit.go("correct_wager")
-    expect(page.locator("#on-record tr[data-seat='1']")).to_contain_text("97.50")
+    expect(page.locator("#on-record tr[data-seat='1'] td.pay")).to_have_text("47.50")
     assert table.events("wager_corrected") == 1
 
 
@@ -225,7 +225,7 @@ def test_a_coup_is_judged_again_by_another_rulebook_after_its_preview(
     assert table.events("rulebook_corrected") == 0
     pit.go("correct_rulebook")
     expect(page.locator("#on-record h3")).to_contain_text("au-even-money")
-    expect(page.locator("#on-record tr[data-seat='1']")).to_contain_text("37.50")
+    expect(page.locator("#on-record tr[data-seat='1'] td.pay")).to_have_text("12.50")
     assert table.events("rulebook_corrected") == 1
 
 

@@ -14,8 +14,7 @@ from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.screens import Screen, chromium, screen
 
 ASK = """async () => {
-  const { ask } = await import("/static/js/action.js");
-  const { newTransaction } = await import("/static/js/intent.js");
+  const { ask, newTransaction } = await import("/static/js/action.js");
   return ask("find_coups", { transaction: newTransaction() });
 }"""
 MINUS = "\N{MINUS SIGN}"

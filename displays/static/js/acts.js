@@ -49,7 +49,12 @@ function face(station, command) {
   askFor(station, { command, fields, build: placed });
 }
 
-const SIMPLE = new Set(["open_betting", "close_betting", "free_hand"]);
+/** Commands of one press, and their fields. */
+const SIMPLE = new Map([
+  ["open_betting", () => ({})],
+  ["close_betting", (station) => ({ coup: station.state.coup?.id ?? null })],
+  ["free_hand", () => ({})],
+]);
 
 /** What each command asks for. */
 const FORMS = {
@@ -133,7 +138,7 @@ export function actButton(station, command, { key, roles, form = command, label,
   );
   const press = () => {
     if (act) act(button);
-    else if (SIMPLE.has(command)) station.send(button, command, {});
+    else if (SIMPLE.has(command)) station.send(button, command, SIMPLE.get(command)(station));
     else FORMS[form](station);
   };
   return station.bind(button, { command: form === "record" ? "" : command, roles, act: press });

@@ -5,6 +5,8 @@ import { watch } from "./live.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { beadPlate, bigRoad, newest } from "./roads/grid.js";
 
+// Far above what the archive takes for an answer.
+const GIVE_UP_MS = 60_000;
 const BEADS = 9;
 const BIG = 18;
 const SVG = "http://www.w3.org/2000/svg";
@@ -122,7 +124,7 @@ byId("ask").addEventListener("submit", async (event) => {
   const given = [...new FormData(event.target)].filter(([, value]) => value);
   byId("said").textContent = "Asking";
   const url = `/ask/${byId("question").value}?${new URLSearchParams(given)}`;
-  const answer = await fetch(url).catch(() => null);
+  const answer = await fetch(url, { signal: AbortSignal.timeout(GIVE_UP_MS) }).catch(() => null);
   if (!answer?.ok) {
     byId("said").textContent = answer ? await answer.text() : "the server does not answer";
     byId("answer").replaceChildren();

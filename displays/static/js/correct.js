@@ -35,7 +35,7 @@ export class Record {
     const answer = await station.look("show_coup", { coup });
     if (answer.result !== "accepted") {
       this.found = null;
-      fill(byId("on-record"), el("p.said", {}, station.explain(answer)));
+      fill(byId("on-record"), el("p.said", {}, station.told(answer)));
       return;
     }
     this.found = answer.shown;
@@ -50,6 +50,7 @@ export class Record {
   #draw() {
     const { word } = this.station;
     const { coup, settlements, rulebook, rulebook_hash } = this.found;
+    const over = settlements.length || coup.phase === "voided";
     const { currency } = this.station.state.rulebook;
     const lines = new Set(settlements.flatMap((each) => each.lines.map((line) => line.wager)));
     const unsettled = coup.wagers.filter((wager) => !lines.has(wager.id));
@@ -58,8 +59,8 @@ export class Record {
       el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook} (${rulebook_hash.slice(0, 12)})`),
       el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
       coup.reason ? el("p", {}, coup.reason) : null,
-      settlements.length ? settlementTable(settlements, currency, word, this.#timing()) : null,
-      ...unsettled.map((wager) => el("p", {}, this.#wagerText(wager))),
+      over ? settlementTable(this.found, currency, word, this.#timing()) : null,
+      ...(coup.phase === "voided" ? [] : unsettled).map((wager) => el("p", {}, this.#wagerText(wager))),
       el(
         "div.grid.small",
         {},

@@ -9,6 +9,7 @@ import { drawHands, drawNext, drawStrip } from "./table_strip.js";
 import { commissionTiming, drawStanding, Laying, settlementTable } from "./wagers.js";
 
 const SUPERVISOR = ["supervisor"];
+const OVER = ["settled", "voided"];
 const ACTS = [
   ["open_betting", { key: "O" }],
   ["close_betting", { key: "C" }],
@@ -30,20 +31,33 @@ const laying = new Laying(station);
 let shown = ""; // which coup's settlement stands on the page
 
 byId("acts").append(...ACTS.map(([command, how]) => actButton(station, command, how)));
-listenForShortcuts((event) => laying.key(event));
+listenForShortcuts(
+  (event) => laying.key(event),
+  (button) => station.shut(button),
+);
 
 function render(state) {
   drawStrip(state, word);
   drawHands(state, word);
   drawNext(state, word);
   laying.offer(state.rulebook);
+  laying.drawPressed();
   drawOwed(state);
-  if (state.coup?.phase === "settled") {
+  const over = OVER.includes(state.coup?.phase);
+  putPressed(over ? "after" : "before");
+  if (over) {
     showPayments(state);
     return;
   }
   shown = "";
   drawStanding(station, state);
+}
+
+/** What was pressed and does not stand is told first while wagers come, and last when they are paid. */
+function putPressed(where) {
+  const [standing, pressed] = [byId("standing"), byId("pressed")];
+  const there = where === "before" ? standing.previousElementSibling : standing.nextElementSibling;
+  if (there !== pressed) standing[where](pressed);
 }
 
 /** Commission that seats owe, each with its own button. */
@@ -66,7 +80,7 @@ function drawOwed({ commission, rulebook }) {
   );
 }
 
-/** What to pay and take, once the coup is settled: as the table has it on record. */
+/** What to take, pay and give back, once the coup is over: as the table has it on record. */
 async function showPayments({ coup, rulebook, totals }) {
   const mark = JSON.stringify([coup.id, totals]);
   if (mark === shown) return;
@@ -78,7 +92,7 @@ async function showPayments({ coup, rulebook, totals }) {
     return;
   }
   const timing = commissionTiming(station.state, answer.shown.rulebook_hash);
-  fill(byId("standing"), settlementTable(answer.shown.settlements, rulebook.currency, word, timing));
+  fill(byId("standing"), settlementTable(answer.shown, rulebook.currency, word, timing));
 }
 
 station.watch(render);

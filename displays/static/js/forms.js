@@ -58,7 +58,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
       body: { ...asked, transaction: "preview" },
     });
     const ok = answer.result === "accepted";
-    said.textContent = ok ? "" : station.explain(answer);
+    said.textContent = ok ? "" : station.told(answer);
     shown.replaceChildren(ok ? preview(answer.shown) : "");
     (ok ? shown : said).scrollIntoView({ block: "end" });
     previewed = ok ? JSON.stringify(asked) : null;
@@ -75,7 +75,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
           dialog.close();
           onDone?.(answer);
         } else {
-          said.textContent = station.explain(answer);
+          said.textContent = station.told(answer);
         }
       });
     },

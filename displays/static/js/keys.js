@@ -6,8 +6,9 @@ const TYPING = "input, select, textarea, dialog, [role=group].pad";
  * Press what has `data-shortcut` with the key that was pressed.
  *
  * @param {(event: KeyboardEvent) => boolean} [others] tried first; true where it took the key.
+ * @param {(button: HTMLButtonElement) => void} [shut] told of a button that cannot be pressed now.
  */
-export function listenForShortcuts(others = () => false) {
+export function listenForShortcuts(others = () => false, shut = () => {}) {
   document.addEventListener("keydown", (event) => {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
@@ -18,10 +19,13 @@ export function listenForShortcuts(others = () => false) {
     if (event.shiftKey || event.key.length !== 1) return;
     const wanted = CSS.escape(event.key.toUpperCase());
     const button = document.querySelector(`[data-shortcut="${wanted}"]`);
-    if (button && !button.disabled) {
-      event.preventDefault();
-      button.focus();
-      button.click();
+    if (!button) return;
+    event.preventDefault();
+    if (button.disabled) {
+      shut(button);
+      return;
     }
+    button.focus();
+    button.click();
   });
 }

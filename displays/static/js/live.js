@@ -1,4 +1,5 @@
-// A page's line to the server: the newest state, and whether it may be shown as live. No DOM.
+// A page's line to the server: the newest state, and whether it may be shown as live. Of the DOM it
+// asks whether anybody sees the page.
 //
 // The server beats once a second. Silence is told as a loss after SILENCE_MS, by our own watchdog,
 // because a half-open connection says nothing. Then a line is opened every AGAIN_MS until one says
@@ -7,6 +8,9 @@
 //
 // A page that was frozen, or a machine that slept, finds on its return what was sent to it before.
 // That is old and would be read as new, so it is thrown away with its line.
+//
+// A browser has six connections to one server for all its pages, and a line takes one for itself: a
+// page that nobody sees has none.
 
 export const SILENCE_MS = 2500;
 const LOOK_MS = 200;
@@ -24,6 +28,8 @@ const LOG_IN = 401;
  *     with every beat, and when the watchdog fires (`reason` "server").
  * @param {(build: string) => void} [to.onBuild] the build of the server's files.
  * @param {() => void} [to.onBye] the server ended the stream on purpose: not welcome any more.
+ * @returns {() => () => void} closes the line for a moment, so that there is a connection for
+ *     something else; what that returns opens it again.
  */
 export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }) {
   let lines = []; // those that may speak, the newest last; one once it has
@@ -32,6 +38,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
   let tried = 0;
   let silent = false;
   let known = "";
+  let makingRoom = false;
 
   const open = () => {
     tried = performance.now();
@@ -76,19 +83,21 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
     if (gap <= SILENCE_MS) return false;
     lose();
     keep(null);
-    open();
+    onSeen();
     return true;
   };
 
   const end = () => {
     clearInterval(looking);
+    document.removeEventListener("visibilitychange", onSeen);
     keep(null);
     onBye();
   };
 
   /** A server that answers, but with no stream: because nobody is logged in here any more? */
   const ask = async () => {
-    const answer = await fetch(url, { method: "HEAD" }).catch(() => null);
+    const signal = AbortSignal.timeout(SILENCE_MS);
+    const answer = await fetch(url, { method: "HEAD", signal }).catch(() => null);
     if (answer?.status === LOG_IN) end();
   };
 
@@ -96,11 +105,25 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
     const now = performance.now();
     if (woke() || now - heard <= SILENCE_MS) return;
     lose();
-    if (now - tried <= AGAIN_MS) return;
-    if (lines.at(-1).readyState === EventSource.CLOSED) ask();
+    if (makingRoom || document.hidden || now - tried <= AGAIN_MS) return;
+    if (lines.at(-1)?.readyState === EventSource.CLOSED) ask();
     open();
   };
 
-  open();
+  const onSeen = () => {
+    if (document.hidden) keep(null);
+    else if (!lines.length) open();
+  };
+
+  onSeen();
+  document.addEventListener("visibilitychange", onSeen);
   const looking = setInterval(look, LOOK_MS);
+  return () => {
+    makingRoom = true;
+    keep(null);
+    return () => {
+      makingRoom = false;
+      onSeen();
+    };
+  };
 }

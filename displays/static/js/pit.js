@@ -54,7 +54,7 @@ byId("more").append(
   ),
 );
 byId("chips").append(...CHIPS.map((command) => actButton(station, command)));
-listenForShortcuts();
+listenForShortcuts(undefined, (button) => station.shut(button));
 station.onHealth((now) => {
   health = now;
   if (station.state) drawHealth(station.state);

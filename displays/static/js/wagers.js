@@ -1,28 +1,37 @@
-// The wagers of the coup, by seat and spot: laying chips, and taking wagers back.
+// The wagers of the coup, by seat and spot: laying chips, placing them one after the other, and
+// taking wagers back.
 
 import { byId, el, fill } from "./dom.js";
 import { chipsFor, money } from "./money.js";
 
 const SEATS = 9;
 const LETTERS = { player: "P", banker: "B", tie: "T" };
+const MARKS = { waits: "…", sent: "…", asked: "?", done: "✓", not: "✗" };
 
-/** What is being laid, until it is placed. */
+/**
+ * What is being laid, until it is placed; and each wager that was pressed, until it stands.
+ *
+ * A press of Place takes the chips off the hand, whatever comes of it. A wager that does not stand
+ * stays in sight with its own chips, at its own seat: they never join those of the next one.
+ */
 export class Laying {
   constructor(station) {
     this.station = station;
     this.seat = 1;
     this.bet = "player";
     this.stake = 0;
+    this.pressed = []; // the wagers that were pressed and do not stand yet, or will not
     const { word } = station;
     byId("clear").append(word("dealer.clear"), el("kbd", {}, "⌫"));
     byId("place").append(word("command.place_wager"), el("kbd", {}, "W"));
-    byId("place").dataset.shortcut = "W";
+    Object.assign(byId("place").dataset, { shortcut: "W", command: "place_wager" });
     byId("clear").addEventListener("click", () => this.set({ stake: 0 }));
     station.bind(byId("place"), {
       command: "place_wager",
       roles: ["dealer"],
       also: () => (this.stake ? "" : word("dealer.no_chips")),
       act: () => this.#place(),
+      shut: (why) => this.#press({ standing: "not", why }),
     });
     byId("seats").append(
       ...Array.from({ length: SEATS }, (_, index) =>
@@ -106,14 +115,71 @@ export class Laying {
     });
   }
 
-  #place() {
+  /** The chips are off the hand; what was pressed is in sight until it stands. */
+  #press(how) {
     const { seat, bet, stake } = this;
-    const put = (answer) => {
-      // The chips are off the hand once they lie there; refused, they are in it again.
-      if (answer.result !== "accepted" && answer.result !== "exists" && !this.stake) this.set({ stake });
-    };
-    this.station.send(byId("place"), "place_wager", { wagers: [{ seat, bet, stake }] }, put);
+    const pressed = { seat, bet, stake, coup: this.station.openCoup(), ...how };
+    this.pressed.push(pressed);
     this.set({ stake: 0 });
+    this.drawPressed();
+    return pressed;
+  }
+
+  #place() {
+    const { station } = this;
+    if (!station.openCoup()) {
+      this.#press({ standing: "not", why: station.explain({ code: "betting_closed" }) });
+      return;
+    }
+    const pressed = this.#press({ standing: "waits" });
+    const { seat, bet, stake, coup } = pressed;
+    station.press("place_wager", { wagers: [{ seat, bet, stake }], coup }, (standing, answer) => {
+      const done = answer?.result === "accepted" || answer?.result === "exists";
+      pressed.standing = standing !== "over" ? standing : done ? "done" : "not";
+      pressed.position = answer?.position;
+      if (answer && !done) pressed.why = answer.code ? station.explain(answer) : station.told(answer);
+      this.drawPressed();
+    });
+  }
+
+  /** What was pressed: what stands by now is drawn with the others, and what did not by its coup. */
+  drawPressed() {
+    const { word, state } = this.station;
+    const next = this.station.openCoup();
+    const gone = ({ standing, position, coup }) =>
+      standing === "done" ? state.position >= position : standing === "not" && next !== null && coup !== next;
+    this.pressed = this.pressed.filter((each) => !gone(each));
+    for (const each of this.pressed) each.coup ??= next; // pressed before it opened
+    const sign = JSON.stringify(this.pressed);
+    if (this.drawn === sign) return; // a button that is just being pressed stays the same one
+    this.drawn = sign;
+    fill(byId("pressed"), ...this.pressed.map((each) => this.#row(each, word)));
+  }
+
+  #row(pressed, word) {
+    const { seat, bet, stake, standing, why = "" } = pressed;
+    const text = word("dealer.laying", { seat, bet: betName(bet, word), stake: money(stake, this.currency) });
+    const away = () => {
+      this.pressed = this.pressed.filter((each) => each !== pressed);
+      this.drawPressed();
+    };
+    const pickUp = el("button", { type: "button", aria: { label: `${word("dealer.pick_up")}: ${text}` } }, word("dealer.pick_up"));
+    this.station.bind(pickUp, {
+      command: "",
+      also: () => (this.stake ? word("dealer.hand_full") : ""),
+      act: () => {
+        away();
+        this.set({ seat, bet, stake });
+      },
+    });
+    const clear = { type: "button", aria: { label: `${word("dealer.clear")}: ${text}` }, on: { click: away } };
+    return el(
+      "li",
+      { data: { seat, bet, stake, standing } },
+      el("b", {}, `${MARKS[standing]} ${text}`),
+      el("span", {}, standing === "not" ? `${word("pressed.not")}: ${why}` : word(`pressed.${standing}`)),
+      ...(standing === "not" ? [pickUp, el("button", clear, "✕")] : []),
+    );
   }
 }
 
@@ -121,8 +187,7 @@ export class Laying {
 export function drawStanding(station, state) {
   const { word } = station;
   const { currency } = state.rulebook;
-  const over = ["settled", "voided"].includes(state.coup?.phase);
-  const wagers = over ? [] : (state.coup?.wagers ?? []);
+  const wagers = state.coup?.wagers ?? [];
   const seats = [...new Set(wagers.map((wager) => wager.seat))].sort((a, b) => a - b);
   fill(
     byId("standing"),
@@ -134,7 +199,7 @@ export function drawStanding(station, state) {
         ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, currency)),
       ),
     ),
-    seats.length || over ? null : el("p", {}, word("dealer.no_wagers")),
+    seats.length ? null : el("p", {}, word("dealer.no_wagers")),
   );
 }
 
@@ -173,23 +238,52 @@ export function commissionTiming({ rulebook, library }, hash) {
 
 /** The chips that a seat gets: what it is paid is net of commission, which is not always held back. */
 export function chipsOf({ paid, commission }, timing) {
-  return timing === "deduct" || timing === null ? paid : paid + commission;
+  return heldBack(timing) ? paid : paid + commission;
+}
+
+const heldBack = (timing) => timing === "deduct" || timing === null;
+
+/**
+ * What a dealer does for a wager that is settled, in chips.
+ *
+ * @param {object} line of a settlement: paid = stake returned + winnings - commission.
+ * @param {?string} timing when commission is taken.
+ * @returns {{take: number, pay: number, back: number}} the part of the stake that the house takes
+ *     from the layout; what is won, less the commission that is held back from it; and the part of
+ *     the stake that stays its owner's or is given back.
+ */
+export function handled({ stake, winnings, commission, paid }, timing) {
+  const back = paid - winnings + commission;
+  return { take: stake - back, pay: winnings - (heldBack(timing) ? commission : 0), back };
+}
+
+/** The wagers of a void coup that no settlement tells of: their stakes go back. */
+function voided({ coup, settlements }) {
+  if (coup.phase !== "voided") return [];
+  const told = new Set(settlements.flatMap(({ lines }) => lines.map(({ wager }) => wager)));
+  return coup.wagers
+    .filter(({ id }) => !told.has(id))
+    .map(({ seat, bet, stake }) => ({ seat, bet, stake, result: "void", winnings: 0, commission: 0, paid: stake }));
 }
 
 const COMMISSION = { prepaid: "commission_take", per_coup: "commission_mark", per_shoe: "commission_mark" };
+const HANDLED = ["take", "pay", "back"];
 
-/** What a coup came to, a line a wager: what the dealer pays and takes, in chips. */
-export function settlementTable(settlements, currency, word, timing) {
-  const lines = settlements.flatMap((settlement) => settlement.lines);
-  if (!lines.length) return el("p", {}, word("settled.none"));
-  const heads = ["seat", "bet", "result"].map((name) => ["th", name]);
-  const owed = COMMISSION[timing] ?? "commission";
-  heads.push(...["stake", owed, "paid"].map((name) => ["th.amount", name]));
+/** What a coup came to, a line a wager: what the dealer takes, pays and gives back, in chips. */
+export function settlementTable(found, currency, word, timing) {
+  const settled = [...found.settlements.flatMap(({ lines }) => lines), ...voided(found)];
+  if (!settled.length) return el("p", {}, word("settled.none"));
+  const lines = settled.map((line) => ({ ...line, ...handled(line, timing) }));
+  const columns = timing === null ? HANDLED : [...HANDLED, "commission"];
+  const heads = { commission: COMMISSION[timing] ?? "commission" };
+  const head = (tag, name) => el(tag, { scope: "col" }, word(`field.${heads[name] ?? name}`));
+  const amounts = (of) => columns.map((name) => el(`td.amount.${name}`, {}, of(name) ? money(of(name), currency) : "–"));
+  const sum = (name) => lines.reduce((total, line) => total + line[name], 0);
   return el(
     "table.settled",
     {},
     el("caption", {}, word("settled.caption")),
-    el("thead", {}, el("tr", {}, ...heads.map(([tag, head]) => el(tag, { scope: "col" }, word(`field.${head}`))))),
+    el("thead", {}, el("tr", {}, ...["seat", "bet", "result"].map((name) => head("th", name)), ...columns.map((name) => head(`th.amount.${name}`, name)))),
     el(
       "tbody",
       {},
@@ -200,9 +294,10 @@ export function settlementTable(settlements, currency, word, timing) {
           el("td", {}, String(line.seat)),
           el("td", {}, betName(line.bet, word)),
           el("td", {}, word(`outcome.${line.result}`)),
-          ...[line.stake, line.commission, chipsOf(line, timing)].map((amount) => el("td.amount", {}, money(amount, currency))),
+          ...amounts((name) => line[name]),
         ),
       ),
     ),
+    el("tfoot", {}, el("tr", {}, el("th", { scope: "row", colSpan: 3 }, word("settled.total")), ...amounts(sum))),
   );
 }

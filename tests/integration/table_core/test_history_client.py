@@ -23,6 +23,7 @@ from events.commands.play import (
     OpenBetting,
     Preview,
     ShowCoup,
+    ShowRequest,
     VoidCoup,
 )
 from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup
@@ -30,7 +31,7 @@ from events.log.store import EventLog
 from table_core.service.history_process import WAITING_MOST, Question, ReaderProcess
 from tests.support.brokers.brokers import Broker
 from tests.support.log.logs import keep_alarms
-from tests.support.machine.waiting import until
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.service.table_service import Table1, connected, play, service
 from tests.support.table.coups import SHOE, cards
 
@@ -194,6 +195,25 @@ async def test_a_reader_that_hangs_delays_nobody_but_who_asks(one: Table1, tmp_p
         codes = [(await each).code for each in asked]
         assert set(codes) == {"past_slow", "busy"}
         assert codes.count("busy") >= 4
+
+
+async def test_the_fate_of_what_still_waits_for_the_reader_is_not_told_yet(
+    one: Table1, tmp_path: Path
+) -> None:
+    hanging = ReaderProcess(["sleep", "1000"], patience_s=PATIENCE_SECONDS)
+    async with service(one.port, tmp_path, past=hanging):
+        await one.driver_comes()
+        await play(one)
+        asked = asyncio.ensure_future(one.ask("supervisor", FindCoups(transaction="f")))
+        for number in range(1000):
+            question = ShowRequest(transaction=f"s{number}", request="f")
+            fate = await one.ask("supervisor", question)
+            if fate.code == "busy":
+                break
+        assert fate.code == "busy"
+        other = await must(one, "dealer", ShowRequest(transaction="s", request="f"))
+        assert other.shown == {"carried_out": None}
+        asked.cancel()
 
 
 async def test_a_reader_holds_nothing_open_and_ends_with_the_table(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class Site:
         )
         self.sent: list[tuple[str, dict[str, object]]] = []
         self.answers = True
+        self.carried_out: int | None = None  # what it says of any request
         self.desk = Desk(Topics("site", "t1"), self._post)
         self.live = Live(self.clock)
         self.app = make_app(
@@ -73,6 +74,8 @@ class Site:
         body = json.loads(payload)
         self.sent.append((topic, body))
         answer = {"transaction": body["transaction"], "result": "accepted", "position": 7}
+        if topic.endswith("/show_request"):
+            answer["shown"] = {"carried_out": self.carried_out}
         if self.answers:
             # The bus answers a moment later, from the loop.
             asyncio.get_running_loop().call_soon(self.desk.heard, json.dumps(answer).encode())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import httpx
 import msgspec
@@ -29,6 +29,8 @@ from displays.auth.passwords import hash_password
 from events.clock import SystemClock
 from events.log.store import EventLog
 from events.proof.keys import make_signing_key
+from events.types.envelope import decode_data, decode_envelope
+from events.types.table import WagersPlaced
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.service.service import TableService
@@ -39,7 +41,7 @@ from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.shoe_bytes import frames
 from tests.support.shoe.shoe_line import ShoePort
 
-__all__ = ["PASSWORD", "ConsoleTable", "console_table"]
+__all__ = ["PASSWORD", "ConsoleTable", "Placed", "console_table"]
 
 PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
 _COPIES: Final = 3
@@ -70,6 +72,15 @@ betting_s = 20
 [checkpoints]
 key = "b7.key"
 """
+
+
+class Placed(NamedTuple):
+    """A wager as the log has it, and who placed it."""
+
+    actor: str
+    seat: int
+    bet: str
+    stake: int
 
 
 class ConsoleTable(Struct, kw_only=True):
@@ -128,6 +139,22 @@ class ConsoleTable(Struct, kw_only=True):
         """The log's newest position."""
         with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:
             return int(connection.execute("SELECT max(position) FROM event").fetchone()[0])
+
+    def placed(self) -> list[Placed]:
+        """The wagers of the log in its order, since it was marked."""
+        query = (
+            "SELECT bytes FROM event WHERE type = 'wagers_placed' AND position > ? "
+            "ORDER BY position"
+        )
+        with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:
+            rows = connection.execute(query, (self._after,)).fetchall()
+        found = []
+        for (stored,) in rows:
+            envelope = decode_envelope(stored)
+            event = decode_data(envelope)
+            assert isinstance(event, WagersPlaced)
+            found += [Placed(envelope.actor, w.seat, w.bet, w.stake) for w in event.wagers]
+        return found
 
     def _ask(self, query: str, kind: str) -> int:
         with closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as connection:

@@ -102,7 +102,7 @@ class Screen:
         body = {"transaction": secrets.token_hex(16), **fields}
         answer = self.page.evaluate(_ASK, [command, body])
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while answer.get("code") == "catching_up" and time.monotonic() < deadline:
+        while not _came(answer) and time.monotonic() < deadline:
             time.sleep(_ASK_AGAIN_S)  # as a page does: the table reads what the shoe said
             answer = self.page.evaluate(_ASK, [command, body])
         # An answer that came late was asked for again, by the same transaction.
@@ -139,6 +139,11 @@ class Screen:
         """Nothing was said by the browser, and nothing left the machine."""
         assert self.said == []
         assert [url for url in self.asked if not url.startswith(self.table.address)] == []
+
+
+def _came(answer: dict[str, Any]) -> bool:
+    """Whether an answer is one, and not that the table is busy or the machine starved."""
+    return answer["result"] != "unknown" and answer.get("code") != "catching_up"
 
 
 @contextmanager

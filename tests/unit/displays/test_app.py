@@ -101,6 +101,35 @@ async def test_no_answer_is_not_a_refusal(site: Site) -> None:
     assert answer.status_code == 503
 
 
+async def test_a_command_that_its_page_has_given_up_is_not_sent_when_it_comes(site: Site) -> None:
+    async with site.browser() as client:
+        await log_in(client, "dora")
+        headers = {"x-csrf-token": await secret_of(client)}
+        fate = await client.post("/fate/transaction-1", headers=headers)
+        late = await client.post("/command/open_betting", json=ASK, headers=headers)
+        other = {"transaction": "transaction-2"}
+        await client.post("/command/open_betting", json=other, headers=headers)
+    assert (fate.json()["result"], fate.json()["code"]) == ("refused", "not_done")
+    assert (late.status_code, late.json()["code"]) == (200, "given_up")
+    asked, sent = site.sent
+    assert asked[0] == "bac/v1/site/t1/request/console/show_request"
+    assert asked[1]["request"] == "dora.transaction-1"
+    assert asked[1]["actor"] == "dora"
+    assert sent[1]["transaction"] == "dora.transaction-2"
+
+
+async def test_the_fate_of_a_command_that_was_carried_out_is_its_position(site: Site) -> None:
+    site.carried_out = 5
+    async with site.browser() as client:
+        await log_in(client, "dora")
+        headers = {"x-csrf-token": await secret_of(client)}
+        fate = await client.post("/fate/transaction-1", headers=headers)
+        assert fate.json() == {"transaction": "transaction-1", "result": "accepted", "position": 5}
+        site.answers = False
+        assert (await client.post("/fate/transaction-1", headers=headers)).status_code == 503
+        assert (await client.post("/fate/short", headers=headers)).status_code == 400
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -164,7 +193,7 @@ async def test_a_body_without_a_length_is_cut_off_too(site: Site) -> None:
     assert answer.status_code == 413
 
 
-@pytest.mark.parametrize("name", ["no_such", "replay", "ack", "../login", "%00"])
+@pytest.mark.parametrize("name", ["no_such", "replay", "ack", "show_request", "../login", "%00"])
 async def test_what_is_no_command_of_people_is_refused(site: Site, name: str) -> None:
     async with site.browser() as client:
         await log_in(client, "sam")

@@ -50,6 +50,9 @@ ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
     "/command/open_betting": {
         "POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}
     },
+    "/fate/transaction-1": {
+        "POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}
+    },
 }
 STREAMS = {"/events", "/console/events"}
 

@@ -19,7 +19,7 @@ WORDS = {
     for language in LANGUAGES
 }
 # Given by programs, never by a person at a screen.
-SILENT = {"ack", "replay", "preview", "show_coup"}
+SILENT = {"ack", "replay", "preview", "show_coup", "show_request"}
 SILENT |= {name for name, kind in COMMANDS.items() if issubclass(kind, Query)}
 # Rows of the bus's page on refusals that people do not come upon at a screen.
 _PROGRAMS = {"the request", "consumers", "the past"}

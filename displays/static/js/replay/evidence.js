@@ -1,6 +1,8 @@
 // The evidence for a coup, saved as the very file that the server gave.
 
 const AGAIN_MS = 700;
+// The server waits for the table for 3 s; the file of a coup comes at once.
+const GIVE_UP_MS = 15_000;
 const TRIES = 30;
 const PASSING = ["past_loading", "past_slow", "past_unavailable", "busy"];
 
@@ -20,7 +22,7 @@ export async function saveEvidence(station, coup, button, said) {
 
 async function save(station, coup) {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const answer = await fetch(`/replay/evidence/${coup}`);
+    const answer = await fetch(`/replay/evidence/${coup}`, { signal: AbortSignal.timeout(GIVE_UP_MS) });
     if (answer.status === 401) location.assign("/login");
     const file = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "");
     if (answer.ok && file) {

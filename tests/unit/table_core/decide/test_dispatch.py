@@ -92,7 +92,7 @@ COMMANDS: dict[str, Command] = {
 }
 # Commission is collected, given up and recovered in every phase alike; see `test_commission`.
 # Asked beside the table's course, and never decided.
-BESIDE_PLAY = {"replay", "ack", "show_coup", "preview"} | {
+BESIDE_PLAY = {"replay", "ack", "show_coup", "show_request", "preview"} | {
     name for name, kind in ALL_COMMANDS.items() if issubclass(kind, Query)
 }
 ANY_TIME = {"collect_commission", "mark_uncollected", "recover_commission"}
@@ -243,6 +243,20 @@ def test_a_refused_wager_has_its_code(wager: WagerRequest, code: str) -> None:
     refusal = world.ask(PlaceWager(transaction="x", wagers=(wager,)))
     assert isinstance(refusal, Refusal)
     assert refusal.code == code
+
+
+def test_a_command_that_was_meant_for_another_coup_changes_nothing() -> None:
+    state = world_in(Phase.BETTING).state
+    wagers = (WagerRequest(seat=5, bet="player", stake=100),)
+    for command in (
+        PlaceWager(transaction="x", wagers=wagers, coup=f"{SHOE}/9"),
+        CloseBetting(transaction="x", coup=f"{SHOE}/9"),
+    ):
+        refused = decide(state, command, CONTEXT)
+        assert isinstance(refused, Refusal)
+        assert refused.code == "another_coup"
+        assert COUP in refused.text
+        assert isinstance(decide(state, replace(command, coup=COUP), CONTEXT), tuple)
 
 
 def test_withdrawn_wagers_are_gone_and_the_others_stand() -> None:

@@ -19,6 +19,7 @@ from events.commands.play import (
     Preview,
     ResolveIrregularity,
     ShowCoup,
+    ShowRequest,
     VoidCoup,
     WagerRequest,
 )
@@ -86,6 +87,21 @@ def test_a_coup_that_was_not_played_is_not_shown(settled: Table) -> None:
     for name in (f"{SHOE}/2", "20990101-01/1", "nonsense"):
         answer = look(settled, "dealer", ShowCoup(transaction="s", coup=name))
         assert (answer.result, answer.code) == ("refused", "unknown_coup")
+
+
+def test_a_request_is_shown_to_its_own_user_and_nothing_is_done_for_it(settled: Table) -> None:
+    def fate(user: str, request: str) -> Any:
+        return shown(look(settled, user, ShowRequest(transaction="s", request=request)))
+
+    end = settled.state.position
+    carried_out = fate("wagers", "w")["carried_out"]
+    placed = next(each for each in settled.read(1) if each.type == "wagers_placed")
+    assert carried_out == placed.position
+    assert fate("dealer", "w") == fate("wagers", "never sent") == {"carried_out": None}
+    refused = settled.ask("wagers", PlaceWager(transaction="r", wagers=()), caught_up=True)
+    assert refused.result == "refused"
+    assert fate("wagers", "r") == {"carried_out": None}
+    assert settled.state.position == end
 
 
 def test_a_preview_says_who_gains_and_who_gives_back_and_is_what_the_command_does(
