@@ -9,6 +9,7 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.written import write_whole
+from baccarat.editions import told_at_hand
 from baccarat.history.evidence import NoEvidence, build_name, gather
 from events.cards import Card
 from events.errors import InputError, LogError
@@ -43,7 +44,7 @@ def evidence() -> None:
 @click.option("--coup", required=True, metavar="ID", help="<shoe>/<number>: 20261127-01/31.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--rulebook", "rulebooks", type=click.Path(path_type=Path), multiple=True,
-              metavar="FILE", help="One that this build does not ship.")  # fmt: skip
+              metavar="FILE", help="One that is neither beside LOG nor shipped.")  # fmt: skip
 def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> int:
     """Write the evidence for coup ID of LOG to FILE.
 
@@ -51,8 +52,9 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
     such log or coup.
     """
     progress = _progress if sys.stderr.isatty() else None
+    at_hand = told_at_hand(log, map(str, rulebooks))
     try:
-        data = gather(log, coup, build=build_name(), rulebooks=rulebooks, progress=progress)
+        data = gather(log, coup, build=build_name(), rulebooks=at_hand, progress=progress)
     except (NoEvidence, LogError) as no:
         reason = str(no).removeprefix(f"{log}: ")
         click.echo(f"{log}: {reason}", err=True)

@@ -7,10 +7,10 @@ import click
 import msgspec
 
 from baccarat.cli.written import write_whole
+from baccarat.editions import told_at_hand
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.story_text import list_text, state_text, story_text, what_if_text
-from baccarat.rulebooks.library import known_rulebooks
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
@@ -35,7 +35,7 @@ _SHOWN = 12  # so many coups are named to somebody who asked for one that there 
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the coup as a page that can be printed.")  # fmt: skip
 @click.option("--rulebook", "files", multiple=True, metavar="FILE.toml",
-              help="A site's own rulebook that the log was played by; repeatable.")  # fmt: skip
+              help="One that is neither beside LOG nor shipped; repeatable.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def replay_command(
     log: Path,
@@ -56,7 +56,7 @@ def replay_command(
         raise InputError("--at shows the table, and --coup, --what-if and --html a coup: not both")
     if html is not None and coup is None:
         raise InputError("--html prints one coup: name it with --coup ID")
-    books = known_rulebooks(files)
+    books = told_at_hand(log, files).books
     with reading(log) as source:
         if at is not None:
             found = view_of(state_at(source, parse_at(at)), source, books)

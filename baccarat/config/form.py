@@ -281,11 +281,6 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return tuple(str(self.beside(name)) for name in self.library)
 
     @property
-    def kept_rulebooks(self) -> Path:
-        """Where copies of the site's own rulebooks are, beside the log."""
-        return self.log_path.with_name("rulebooks")
-
-    @property
     def profile_name(self) -> str:
         """The wire profile, by the name of a shipped one or by its file."""
         return self._name_or_file(self.shoe.profile)

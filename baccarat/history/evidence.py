@@ -4,13 +4,15 @@ What is gathered is verified before it is given out, by the code that will verif
 the key that the log itself announces.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from baccarat.editions import AtHand, rulebooks_at_hand
 from events.errors import InputError
 from events.log.reader import LogReader, reading
+from events.log_editions import RULEBOOKS
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.merkle import inclusion_proofs, leaf_hash
 from events.proof.note import VerifierKey, parse_verifier_key
@@ -23,13 +25,11 @@ from table_core.evidence.bundle import (
     Proved,
     ends_coup,
     expected_result,
-    parsed_rulebooks,
     sealed,
     verify_evidence,
     written,
 )
 from table_core.evidence.judge import Fault, Recorded
-from table_core.rulebooks.shipped import shipped, shipped_source
 
 __all__ = [
     "Collector",
@@ -83,7 +83,7 @@ def gather(
     coup: str,
     *,
     build: str,
-    rulebooks: Sequence[Path] = (),
+    rulebooks: AtHand | None = None,
     progress: Progress | None = None,
 ) -> bytes:
     """The evidence for a coup, as the bytes of its file.
@@ -92,7 +92,7 @@ def gather(
         path: the log.
         coup: the coup's id.
         build: what to say made it.
-        rulebooks: files of rulebooks that this build does not ship.
+        rulebooks: those at hand; where none are given, beside the log and in this build.
         progress: called with the events read and the events in all.
 
     Raises:
@@ -100,6 +100,7 @@ def gather(
         LogRefused: the log is damaged; names the position.
         NoEvidence: the coup is not over, no checkpoint covers it, or its record contradicts itself.
     """
+    at_hand = rulebooks or rulebooks_at_hand(path)
     with reading(path) as log:
         collector = Collector(coup)
         for stored in log.read():
@@ -113,16 +114,16 @@ def gather(
         return inclusion_proofs(collector.leaves[:size], indices)
 
     source = Source(log.origin, coup, build, tuple(records), checkpoint, frozenset(collector.keys))
-    return assembled(source, prove, rulebooks)
+    return assembled(source, prove, at_hand.sources)
 
 
-def assembled(source: Source, prove: Prove, rulebooks: Sequence[Path] = ()) -> bytes:
+def assembled(source: Source, prove: Prove, rulebooks: Mapping[str, bytes]) -> bytes:
     """The evidence for a coup whose records are gathered, as the bytes of its file.
 
     Args:
         source: what was gathered.
         prove: makes the proofs.
-        rulebooks: files of rulebooks that this build does not ship.
+        rulebooks: the bytes of those at hand, by hash.
 
     Raises:
         InputError: a rulebook is missing.
@@ -244,33 +245,21 @@ def build_name() -> str:
         return f"{_DISTRIBUTION}, run from its source"
 
 
-def _rulebooks(records: Iterable[tuple[Recorded, bytes]], files: Sequence[Path]) -> tuple[str, ...]:
+def _rulebooks(
+    records: Iterable[tuple[Recorded, bytes]], known: Mapping[str, bytes]
+) -> tuple[str, ...]:
     """The files of the rulebooks that the coup was played and judged by."""
     wanted = {
         digest: str(getattr(record.event, "rulebook", ""))
         for record, _ in records
         if (digest := getattr(record.event, "rulebook_hash", None))
     }
-    known: dict[str, str] = {}
-    for source in (*map(shipped_source, shipped()), *map(_read, files)):
-        text = source.decode("utf-8", "replace")
-        try:
-            known |= dict.fromkeys(parsed_rulebooks((text,)), text)
-        except Fault as fault:
-            raise InputError(f"--rulebook: {fault.reason}") from fault
     missing = [
         f"{name} (SHA-256 {digest})" for digest, name in wanted.items() if digest not in known
     ]
     if missing:
         raise InputError(
-            f"the coup was judged by {' and '.join(missing)}, which this build does not ship; "
-            "give its file with --rulebook"
+            f"the coup was judged by {' and '.join(missing)}, which lies neither in the folder "
+            f"{RULEBOOKS} beside the log nor in this build; name its file with --rulebook"
         )
-    return tuple(known[digest] for digest in wanted)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"--rulebook {path}: {error.strerror}") from error
+    return tuple(known[digest].decode() for digest in wanted)

@@ -9,6 +9,7 @@ from typing import Final
 from events.clock import rfc3339
 from events.errors import InputError
 from events.log.reader import LogReader
+from events.log_editions import RULEBOOKS
 from table_core.fold.dispatch import fold_all
 from table_core.projections.table import StateView, view
 from table_core.replay.coup_events import Fact, Moment, entry_of, fact_of, moments
@@ -117,6 +118,6 @@ def view_of(state: TableState, log: LogReader, books: Mapping[str, Rulebook]) ->
 def missing_rulebook(name: str, digest: str) -> str:
     """What to say of a rulebook that is needed and not at hand."""
     return (
-        f"rulebook {name or '(none)'} with hash {digest or '(none)'} is not shipped with this "
-        "build; name the site's own file with --rulebook FILE.toml"
+        f"rulebook {name or '(none)'} with hash {digest or '(none)'} lies neither in the folder "
+        f"{RULEBOOKS} beside the log nor in this build; name its file with --rulebook FILE.toml"
     )

@@ -1,25 +1,25 @@
 """The reader of a table's past: a process beside the table, which asks it one question at a time.
 
-`python -m baccarat.history.process LOG [RULEBOOK.toml ...]` takes questions on its standard input
-and answers on its standard output, as `table_core.service.history_process` writes and reads them,
-until the input ends. It opens the log for reading only, for as long as a question takes: while it
-waits it holds nothing open, so that the table can close its file. What it has read once it keeps an
-index of.
+`python -m baccarat.history.process LOG` takes questions on its standard input and answers
+on its standard output, as `table_core.service.history_process` writes and reads them, until the
+input ends. It opens the log for reading only, for as long as a question takes: while it waits it
+holds nothing open, so that the table can close its file. What it has read once it keeps an index
+of.
 """
 
 import os
 import select
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from baccarat.editions import AtHand, rulebooks_at_hand
 from baccarat.history.proof import prove
-from baccarat.rulebooks.library import known_rulebooks
 from events.commands.play import Refusal
 from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
 from events.commands.registry import COMMANDS
@@ -30,7 +30,6 @@ from table_core.history.index import PastIndex
 from table_core.history.queries import find, show_table, tell, think, withheld
 from table_core.refusals import refuse
 from table_core.replay.coup_events import Row
-from table_core.rules.rulebook import Rulebook
 from table_core.service.coup_recall import recall_indexed
 from table_core.service.history_client import RECALL
 from table_core.service.history_process import ANSWER_BYTES, HEAD_BYTES, REFUSED, SHOWN, Question
@@ -53,13 +52,12 @@ class Past:
 
     Args:
         path: the log's file.
-        books: the rulebooks at hand, by hash.
-        files: where those of them lie that are not shipped.
+        rulebooks: those at hand.
     """
 
-    def __init__(self, path: Path, books: dict[str, Rulebook], files: Sequence[Path] = ()) -> None:
-        self._path, self._files = path, files
-        self._books = books
+    def __init__(self, path: Path, rulebooks: AtHand) -> None:
+        self._path = path
+        self._books, self._sources = rulebooks.books, rulebooks.sources
         self._index: PastIndex | None = None
 
     def answer(self, question: Question) -> bytes:
@@ -126,7 +124,7 @@ class Past:
                 found = think(index, read, self._books, asked)
             case ProveCoup() as asked:
                 found = withheld(index, asked.coup) or prove(
-                    index, read, log, asked.coup, self._files
+                    index, read, log, asked.coup, self._sources
                 )
             case Query() as asked:
                 found = refuse("unknown_command", f"{type(asked).__name__} is not read here")
@@ -167,10 +165,10 @@ def _write(message: bytes) -> None:
         left = left[os.write(_OUTPUT, left) :]
 
 
-def _main(path: str, *files: str) -> None:
+def _main(path: str) -> None:
     os.nice(_NICENESS)
     with suppress(BrokenPipeError):  # the table is gone
-        _serve(Past(Path(path), known_rulebooks(files), tuple(map(Path, files))))
+        _serve(Past(Path(path), rulebooks_at_hand(Path(path))))
 
 
 if __name__ == "__main__":

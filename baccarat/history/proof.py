@@ -4,7 +4,7 @@ A proof needs the hashes beside its way to the root. The index has the roots of 
 leaves; the leaves of the few blocks that matter are hashed again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class CoupProved(Struct, frozen=True, kw_only=True):
 
 
 def prove(
-    index: PastIndex, read: Read, log: LogReader, coup: str, rulebooks: Sequence[Path] = ()
+    index: PastIndex, read: Read, log: LogReader, coup: str, rulebooks: Mapping[str, bytes]
 ) -> CoupProved | Refusal:
     """The evidence for a coup of the index.
 
@@ -53,7 +53,7 @@ def prove(
         read: reads its rows.
         log: the log.
         coup: the coup's id.
-        rulebooks: files of rulebooks that this build does not ship.
+        rulebooks: the bytes of those at hand, by hash.
     """
     collector = Collector(coup)
     for (position, stored, _), _ in index.course(coup, read):

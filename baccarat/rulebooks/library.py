@@ -1,19 +1,19 @@
 """Rulebooks by name: those that are shipped, and a site's own by path."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Final
 
 from baccarat.small_files import read_file
 from events.errors import ConfigError
 from events.types.wagers import LimitsSet
-from table_core.rulebooks.shipped import load_rulebook, shipped, shipped_source
+from table_core.rulebooks.shipped import shipped, shipped_source, shipped_sources
 from table_core.rules.limits import limit_faults
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = [
     "is_file",
-    "known_rulebooks",
     "lacking_in",
     "named_rulebook",
     "site_rulebook",
@@ -68,22 +68,13 @@ def site_rulebook(name: str) -> Rulebook:
     return book
 
 
-def known_rulebooks(names: Iterable[str]) -> dict[str, Rulebook]:
-    """By hash: the rulebooks that are shipped, and those that a person names.
-
-    Raises:
-        InputError: one that is named cannot be read.
-    """
-    books = [load_rulebook(name) for name in shipped()] + [named_rulebook(name) for name in names]
-    return {book.hash: book for book in books}
-
-
 def lacking_in(book: Rulebook) -> Iterator[str]:
     """What a rulebook that can be judged by still lacks for a table with patrons at it.
 
     Evidence and logs are judged by whatever a coup was played by, so none of this is asked there.
     """
-    if book.id in shipped() and book.hash != load_rulebook(book.id).hash:
+    exact = {sha256(source).hexdigest() for source in shipped_sources()}
+    if book.id in shipped() and book.hash not in exact:
         yield (
             f"id: {book.id!r} is that of a shipped rulebook, of which this is no exact copy; give "
             'it an id of its own, such as `id = "harbour-house"`'

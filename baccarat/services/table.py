@@ -4,6 +4,7 @@ import asyncio
 import sys
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -11,8 +12,8 @@ import structlog
 from baccarat.config.faults import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
+from baccarat.editions import ProfileKeeper, keep_profiles, keep_rulebooks, rulebooks_at_hand
 from baccarat.processes.inspection import inspect_behind
-from baccarat.rulebooks.kept import keep_rulebooks
 from baccarat.services.registry import Probe, no_probe
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -20,6 +21,7 @@ from events.log.store import EventLog
 from events.proof.keys import load_signing_key
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.rules.limits import limit_faults
+from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.history_process import ReaderProcess
 from table_core.service.service import TableService
@@ -38,25 +40,27 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     """
     if faults := [*rule_faults(config)]:
         raise ConfigFaults(config.origin, faults)
-    kept = keep_rulebooks(config.kept_rulebooks, config.rulebook_name, config.library_files)
     profile = load_profile(config.profile_name)
     keys, clock = _checkpoint_keys(config), SystemClock()
     with ExitStack() as stack:
         log = stack.enter_context(EventLog.open(config.log_path, config.origin))
+        in_force, library = _rulebooks(log.path, config)
+        profiles = keep_profiles(log.path, [config.profile_name])
         table = Table(
             log,
             config.topics,
-            kept.in_force,
+            in_force,
             clock,
             roles=config.roles(),
             result_required=profile.result == "required",
-            library=kept.library,
+            library=library,
             probe=probe,
         )
-        if table.rulebook != kept.in_force:
+        if table.rulebook != in_force:
             _log.warning("rulebook.waits", until="this table starts between two coups")
         for fault in limit_faults(table.rulebook, table.state.limits):
             _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
+        table.cited = ProfileKeeper(log.path, profiles, config.journal_path)
         table.close_files(config.data.new_file)
         table.take_limits(config.limits.as_event() if config.limits else None)
         service = TableService(
@@ -69,9 +73,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             probe=probe,
             inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
             consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
-            past=ReaderProcess(
-                [sys.executable, "-m", "baccarat.history.process", log.path, *kept.files]
-            ),
+            past=ReaderProcess([sys.executable, "-m", "baccarat.history.process", log.path]),
         )
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")
@@ -86,6 +88,16 @@ def check(config: TableConfig) -> None:
     """
     _checkpoint_keys(config)
     config.roles()
+
+
+def _rulebooks(log: Path, config: TableConfig) -> tuple[Rulebook, tuple[Rulebook, ...]]:
+    """The rulebook in force, and all that are at hand, each of them kept beside the log."""
+    hashes = keep_rulebooks(log, [config.rulebook_name, *config.library_files])
+    found = rulebooks_at_hand(log)
+    for line in found.left_out:
+        _log.warning("rulebook.left_out", reason=line)
+    by_id = sorted(found.books.values(), key=lambda book: book.id)
+    return found.books[hashes[0]], tuple(by_id)
 
 
 def _checkpoint_keys(config: TableConfig) -> CheckpointKeys | None:

@@ -22,6 +22,7 @@ from events.log.schema import LOCK_SUFFIX
 from events.log.segments import archive_of
 from events.log.segments_copy import copy_closed
 from events.log.wal import wal_damage, wal_of
+from events.log_editions import copy_editions
 
 __all__ = ["Inspect", "back_up", "restore"]
 
@@ -39,7 +40,8 @@ _SESSIONS_ON: Final = 1_000_000_000
 def back_up(log: Path, file: Path, inspect: Inspect) -> None:
     """Copy the log at `log`, in use or not, to a new `file`.
 
-    Its closed files go into the folder `archive` beside it, where they are not there already.
+    Its closed files go into the folder `archive` beside it, and the editions that it is judged and
+    was read by into `rulebooks` and `profiles`, where they are not there already.
 
     Raises:
         InputError: there is no such log, or `file` is there already or cannot be made.
@@ -119,6 +121,7 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
                 for closed in copied:
                     closed.unlink()
                 raise LogRefused(f"{source}: {reason}")
+            copy_editions(source, part)
             _require_closed(part)
             sync_file(part)
             yield part

@@ -131,6 +131,16 @@ QUESTIONS: Final[dict[str, Question]] = {
         """,  # noqa: S608 - our own words
         (Option("cards", "number", "so many cards in a row", 12), _SINCE, _UNTIL),
     ),
+    "editions": Question(
+        "the rulebooks and wire profiles that events cite by hash, the text of one with `hash`",
+        """
+        SELECT kind, name, hash, stored_at,
+            CASE WHEN %(hash)s::text IS NOT NULL THEN convert_from(source, 'UTF8') END AS text
+        FROM property.edition WHERE %(hash)s::text IS NULL OR hash = %(hash)s
+        ORDER BY kind, name, stored_at, hash
+        """,
+        (Option("hash", "text", "the edition of this SHA-256, with its file's text"),),
+    ),
     "two-tables": Question(
         "the same patron reference at two tables at once",
         f"""

@@ -7,6 +7,7 @@ who watch the hub.
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ from property.archive.partition_locks import Shares, fair_share
 from property.archive.status_listener import hear_uplinks
 from property.archive.store import Archive, Probe, no_probe
 from property.archive.stream_reader import HUB_ERRORS
+from property.archive_editions import Edition, store_editions
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import PARTITIONS, partition_of, split_origin
 from property.tasks import Pause, end_tasks
@@ -31,7 +33,11 @@ _LOOK_S: Final = 1.0
 
 
 async def run_worker(
-    archive: str, hub: HubSettings, stop: asyncio.Event, probe: Probe = no_probe
+    archive: str,
+    hub: HubSettings,
+    stop: asyncio.Event,
+    probe: Probe = no_probe,
+    editions: Sequence[Edition] = (),
 ) -> None:
     """Archive until `stop` is set; what is away is waited for.
 
@@ -40,6 +46,7 @@ async def run_worker(
         hub: with the role `archive`.
         stop: ends it behind the batch in hand.
         probe: told of each step of a batch.
+        editions: that ship with this build: a next one may have others.
 
     Raises:
         ArchiveError: the archive is newer than this build, or another writer moves its heads.
@@ -48,6 +55,7 @@ async def run_worker(
     while not stop.is_set():
         try:
             await asyncio.to_thread(migrate, archive)
+            await _store(archive, editions)
             client = await connect(hub, attempt, tls)
             try:
                 await _session(archive, client, stop, probe, pause)
@@ -57,6 +65,14 @@ async def run_worker(
             _log.warning("archive_waits", reason=str(error) or type(error).__name__)
             attempt += 1
             await pause.wait(stop)
+
+
+async def _store(archive: str, editions: Sequence[Edition]) -> None:
+    connection = await connected(archive)
+    try:
+        await store_editions(archive, connection, editions)
+    finally:
+        await connection.close()
 
 
 async def _closed(client: Client) -> None:

@@ -6,6 +6,7 @@ session                how often a driver was started here (births and Wills car
 <journal>.0002.journal ... which go on in further files
 <journal>.acked        hint: what the core has acknowledged; stale is harmless, it is resent
 <journal>.journal.torn-<byte>   an unfinished tail that was cut off
+profiles/<SHA-256>.toml         every edition of a wire profile that a journal was read by
 hold                   put there by a person: as long as it is there, nothing is ever dropped
 """
 
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from events.clock import Clock, rfc3339
-from events.errors import InputError
+from events.errors import InputError, LogUnwritable
+from events.log_editions import PROFILES, keep_editions
 from shoe_driver.journal.files import SUFFIX, Journal, write_durably
 from shoe_driver.records import Carried
 
@@ -106,6 +108,19 @@ class JournalFolder:
             beside.unlink()
         path.unlink()
 
+    def keep_profile(self, profile: bytes) -> None:
+        """Keep an edition, whole and on the disk: journals that have it may be dropped some day.
+
+        Raises:
+            LogUnwritable: the disk refused it.
+        """
+        try:
+            keep_editions(self.path / PROFILES, [profile])
+        except OSError as error:
+            raise LogUnwritable(
+                f"the wire profile cannot be kept in {self.path / PROFILES}: {error.strerror}"
+            ) from error
+
     def begin(self, profile: bytes, clock: Clock, carried: Carried | None = None) -> Journal:
         """A new journal, newer than all others; its id is the time and a number.
 
@@ -117,6 +132,7 @@ class JournalFolder:
         Raises:
             LogUnwritable: the disk refused it.
         """
+        self.keep_profile(profile)
         second = re.sub(r"[-:]", "", rfc3339(clock.utc_ns())[:19]).lower()
         number = max((_order(path)[0] for path in self.files()), default=0) + 1
         return Journal.create(self.path, f"j{second}-{number}", profile, clock, carried)

@@ -1,34 +1,36 @@
 """Wire profiles by name: those that ship with the product, and a site's own by path."""
 
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from events.errors import InputError
+from events.log_editions import shipped_editions
 from shoe_driver.profiles.profile import Profile, parse_profile
 
-__all__ = ["load_profile", "profile_names", "profile_text"]
+__all__ = ["load_profile", "profile_names", "profile_text", "shipped_texts"]
 
 _SUFFIX = ".toml"
-_SHIPPED = resources.files("shoe_driver") / "profiles"
 
 
 def profile_names() -> tuple[str, ...]:
     """The profiles that ship with the product, sorted."""
-    names = (entry.name for entry in _SHIPPED.iterdir())
-    return tuple(sorted(n.removesuffix(_SUFFIX) for n in names if n.endswith(_SUFFIX)))
+    return tuple(_editions())
 
 
 def profile_text(name: str) -> bytes:
     """The bytes of a profile's file.
 
     Args:
-        name: of a shipped profile, or the path of a site's own, which ends in `.toml`.
+        name: of a shipped profile, which means its newest edition, or the path of a site's own,
+            which ends in `.toml`.
 
     Raises:
         InputError: there is none of that name; says which there are.
     """
-    if name in profile_names():
-        return (_SHIPPED / f"{name}{_SUFFIX}").read_bytes()
+    if name in _editions():
+        return _editions()[name][-1]
     if not name.endswith(_SUFFIX):
         known = ", ".join(profile_names())
         raise InputError(f"no wire profile {name!r}; there are {known}, or give a path to a .toml")
@@ -39,6 +41,11 @@ def profile_text(name: str) -> bytes:
         raise InputError(f"wire profile {name}: {reason}") from error
 
 
+def shipped_texts() -> tuple[bytes, ...]:
+    """The bytes of every edition that is shipped, older ones too."""
+    return tuple(text for editions in _editions().values() for text in editions)
+
+
 def load_profile(name: str) -> Profile:
     """Read a profile by name or path.
 
@@ -46,3 +53,8 @@ def load_profile(name: str) -> Profile:
         InputError: there is none, or (ConfigError) it is wrong.
     """
     return parse_profile(profile_text(name), source=name)
+
+
+@cache
+def _editions() -> Mapping[str, tuple[bytes, ...]]:
+    return shipped_editions(resources.files("shoe_driver") / "profiles")

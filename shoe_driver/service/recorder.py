@@ -84,12 +84,12 @@ class Recorder:
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="shoe-journal")
         self._encode = msgspec.json.Encoder().encode
         self._owed: list[Record] = []
-        newest = folder.newest()
-        if not newest:
-            self._begin()
-        else:
+        if newest := folder.newest():
             self._adopt(JournalChain(newest))
+            folder.keep_profile(self._journal.header.profile.encode())
             self._owed.append(self._record(RecordKind.START))
+        else:
+            self._begin()
         self._before = Counter()
         self._before.subtract(_counted(self.decoder))
 

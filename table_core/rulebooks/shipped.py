@@ -1,33 +1,28 @@
 """The rulebooks that ship with the product: the only input of this room beside its shell's."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Final
 
 from events.errors import ConfigError, OurBug
+from events.log_editions import shipped_editions
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
-__all__ = ["load_rulebook", "shipped", "shipped_source"]
+__all__ = ["load_rulebook", "shipped", "shipped_source", "shipped_sources"]
 
 _SUFFIX: Final = ".toml"
 
 
 def shipped() -> tuple[str, ...]:
     """The ids of the shipped rulebooks, sorted."""
-    return tuple(
-        sorted(
-            entry.name.removesuffix(_SUFFIX)
-            for entry in _folder().iterdir()
-            if entry.name.endswith(_SUFFIX)
-        )
-    )
+    return tuple(_editions())
 
 
 @cache
 def load_rulebook(rulebook_id: str) -> Rulebook:
-    """Read a shipped rulebook; each file is read and compiled once a process.
+    """The newest edition of a shipped rulebook; it is read and compiled once a process.
 
     Raises:
         ConfigError: no such rulebook is shipped.
@@ -40,16 +35,22 @@ def load_rulebook(rulebook_id: str) -> Rulebook:
 
 
 def shipped_source(rulebook_id: str) -> bytes:
-    """The bytes of a shipped rulebook's file: what is hashed, and what a site copies to change.
+    """The bytes of its file: what is hashed, and what a site copies to change.
 
     Raises:
         ConfigError: no such rulebook is shipped.
     """
-    known = shipped()
+    known = _editions()
     if rulebook_id not in known:
         raise ConfigError(f"no rulebook {rulebook_id!r} is shipped; known are {', '.join(known)}")
-    return _folder().joinpath(f"{rulebook_id}{_SUFFIX}").read_bytes()
+    return known[rulebook_id][-1]
 
 
-def _folder() -> Traversable:
-    return files("table_core").joinpath("rulebooks")
+def shipped_sources() -> tuple[bytes, ...]:
+    """The bytes of every edition that is shipped, older ones too."""
+    return tuple(source for editions in _editions().values() for source in editions)
+
+
+@cache
+def _editions() -> Mapping[str, tuple[bytes, ...]]:
+    return shipped_editions(files("table_core").joinpath("rulebooks"))

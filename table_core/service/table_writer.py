@@ -84,6 +84,10 @@ class Table:
         result_required: whether the shoe's own result is waited for.
         library: rulebooks beside it, by which a settled coup can be judged again.
         probe: told of each step around the append.
+
+    Attributes:
+        cited: told of the hash of the wire profile that a shoe event was read by, before the event
+            is appended; raises LogUnwritable where that must not be.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class Table:
         self._stream = f"{topics.site}/{topics.table}"
         self._clock = clock
         self._roles = roles
+        self.cited: Callable[[str], None] = no_probe
         self._probe = probe
         self._closing = Closing(log, "never", clock, probe)
         self._site_limits = SiteLimits(log, None)
@@ -134,6 +139,7 @@ class Table:
             return Heard.DUPLICATE
         if event.seq > last + 1:
             return Heard.GAP
+        self.cited(event.profile_hash)
         events = hear(self.state, event, self._context)
         self._append(events, actor="shoe", cause=f"{event.journal}/{event.seq}")
         return Heard.APPENDED

@@ -7,8 +7,10 @@ import click
 
 from baccarat.cli.log.progress import told_events, watched
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
+from events.log_editions import damaged_editions
 from table_core.service.snapshot_anchor import inspect
 
 __all__ = ["backup_command", "restore_command"]
@@ -20,16 +22,19 @@ __all__ = ["backup_command", "restore_command"]
 def backup_command(log: Path, file: Path) -> int:
     """Copy LOG (table.sqlite), which may be in use, to a new FILE, and prove the copy.
 
-    The copy is re-hashed and folded again before it gets its name. Exit code 0: it is there; 1: it
-    is not, because the log is not sound or the disk refuses; 2: there is no such log, or there is
-    such a file already.
+    The copy is re-hashed and folded again before it gets its name. The rulebooks that the log is
+    judged by and the wire profiles that its shoe was read by go beside it. Exit code 0: it is
+    there; 1: it is not, because the log is not sound or the disk refuses, or what lies beside the
+    log is damaged and was left out; 2: there is no such log, or there is such a file already.
     """
     try:
         back_up(log, file, _inspection())
+        keep_rulebooks(file)
+        keep_profiles(file)
     except LogError as error:
         return _no("no backup", error)
     click.echo(f"{file}: a verified copy of {log}, {file.stat().st_size:,} bytes")
-    return EXIT_DONE
+    return _damage(log)
 
 
 @click.command("restore")
@@ -41,7 +46,8 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
 
     A log that is there stays there, unless --replace says to move it out of the way; it is never
     deleted. Stop the table first. Exit code 0: done; 1: FILE is torn or not this table's, or a
-    table has the log, or the disk refuses; 2: bad usage.
+    table has the log, or the disk refuses, or what lies beside FILE is damaged and was left out;
+    2: bad usage.
     """
     try:
         replaced = restore(file, log, _inspection(), replace=replace)
@@ -50,12 +56,19 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
     if replaced is not None:
         click.echo(f"{replaced}: the log that was there")
     click.echo(f"{log}: restored from {file} and verified")
-    return EXIT_DONE
+    return _damage(file)
 
 
 def _inspection() -> Inspect:
     """With a line on its progress for a person who waits."""
     return partial(inspect, progress=told_events) if watched() else inspect
+
+
+def _damage(source: Path) -> int:
+    lines = damaged_editions(source)
+    for line in lines:
+        click.echo(f"baccarat: left out: {line}; put it back from an earlier backup", err=True)
+    return EXIT_NO if lines else EXIT_DONE
 
 
 def _no(what: str, error: LogError) -> int:

@@ -17,6 +17,10 @@ _COMMANDS: Final = {
         "baccarat.cli.property.checkpoint:checkpoint",
         "a table's newest cosigned checkpoint",
     ),
+    "editions": (
+        "baccarat.commands.property_editions:editions",
+        "give the archive the rulebooks and profiles that logs cite",
+    ),
     "edges": ("baccarat.cli.property.run:edges", "tell the archive the rulebooks' exact odds"),
     "hub": ("baccarat.cli.property.hub:hub", "write the files of the hub's nodes and leaves"),
     "init": ("baccarat.cli.property.group:init", "begin a TOML file, every key explained"),

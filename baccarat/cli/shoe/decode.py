@@ -15,8 +15,8 @@ from baccarat.cli.written import require_stdout
 from events.errors import InputError, LogRefused
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.profiles.profile import Profile
+from shoe_driver.profiles.catalogue import load_profile, profile_names
+from shoe_driver.profiles.profile import Profile, parse_profile
 from shoe_driver.records import (
     MAGIC,
     RECORD_LIMIT,
@@ -33,16 +33,19 @@ _READ_SIZE: Final = 65_536
 
 
 @click.command()
-@click.option("--profile", required=True, metavar="P", help="wire profile, such as enq-bcc")
+@click.option("--profile", metavar="P", help="wire profile, such as enq-bcc; a journal has its own")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document a line")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def decode(profile: str, files: tuple[str, ...], as_json: bool) -> None:
+def decode(profile: str | None, files: tuple[str, ...], as_json: bool) -> None:
     """Decode FILE (- is standard input): bare bytes, or a driver's journal.
+
+    A journal is read by the edition of the profile that its driver read it by, and that it holds;
+    by another one only where --profile names its FILE.toml. Bare bytes need --profile.
 
     Of a journal in several files, give them in order. A line for each shoe event on stdout; a
     summary last, on stderr. Of a damaged journal, the events up to the damage, and exit code 2.
     """
-    decoding = _Decoding(load_profile(profile))
+    decoding = _Decoding(profile)
     require_stdout("what is decoded")
     line = json_line if as_json else human_line
     for file in files:
@@ -70,15 +73,19 @@ def _blocks(file: str) -> Iterator[bytes]:
 class _Decoding:
     """Inputs from their first byte to their last."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+    def __init__(self, profile: str | None) -> None:
+        self._asked = None if profile is None else load_profile(profile)
+        self._by_id = profile in profile_names()
         self._file = ""
         self._header: JournalHeader | None = None
         self._before: JournalHeader | None = None
-        self._decoder = Decoder(profile)
-        self._decoders = [self._decoder]
+        self._decoders = [Decoder(self._asked)] if self._asked else []
         self._events = self._bytes = 0
         self._notes: list[str] = []
+
+    @property
+    def _decoder(self) -> Decoder:
+        return self._decoders[-1]
 
     def run(self, file: str, blocks: Iterator[bytes]) -> Iterator[list[ShoeEvent]]:
         """The events of each block; a journal begins with its magic header."""
@@ -97,6 +104,11 @@ class _Decoding:
         return decode(chain([head], blocks))
 
     def _bare(self, blocks: Iterator[bytes]) -> Iterator[list[ShoeEvent]]:
+        if self._asked is None:
+            raise InputError(
+                f"{self._file}: bare bytes do not say what they are read by; name it by --profile, "
+                f"such as {profile_names()[0]}"
+            )
         for block in blocks:
             self._bytes += len(block)
             yield self._decoder.feed_bare(block)
@@ -134,10 +146,18 @@ class _Decoding:
                 return  # the journal goes on
             follows = f"{self._file}: file {header.segment} of its journal follows {before.segment}"
             self._notes.append(f"{follows}: one is missing, or they are out of order")
-        self._decoder = Decoder(self._profile, header.journal)
-        self._decoders.append(self._decoder)
-        if header.profile_digest != self._profile.digest:
+        self._decoders.append(Decoder(self._edition_of(header), header.journal))
+
+    def _edition_of(self, header: JournalHeader) -> Profile:
+        """What a journal is read by: an id names the profile, and the journal which edition."""
+        asked = self._asked
+        if asked is None or (self._by_id and header.profile_digest != asked.digest):
+            own = parse_profile(header.profile.encode(), source=f"in {self._file}")
+            if asked is None or own.id == asked.id:
+                return own
+        if header.profile_digest != asked.digest:
             self._notes.append("it was written with another edition of the profile")
+        return asked
 
     def _tail(
         self, reader: RecordReader, damage: LogRefused | None, blocks: Iterator[bytes]

@@ -1,4 +1,4 @@
-"""What a backup unit runs: a proved copy of the log, and the rulebooks beside it."""
+"""What a backup unit runs: a proved copy of the log, and the editions beside it."""
 
 import os
 import shutil
@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from events.log_editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
+from shoe_driver.profiles.catalogue import shipped_texts
+from table_core.rulebooks.shipped import shipped_sources
 
 _PROGRAM = """\
 #!/bin/sh
@@ -14,17 +16,14 @@ exec {python} -m baccarat "$@"
 """
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_the_logs_copy_and_the_rulebooks_beside_it(own: bool, tmp_path: Path) -> None:
+def test_the_logs_copy_and_the_editions_beside_it(tmp_path: Path) -> None:
     log, copies = tmp_path / "log", tmp_path / "copies"
     log.mkdir()
     copies.mkdir()
     shutil.copy("tests/corpus/0.1.0/table.sqlite", log / "table.sqlite")
-    if own:
-        (log / "rulebooks").mkdir()
-        (log / "rulebooks" / "a1.toml").write_text("id = 'harbour'\n")
-        (copies / "b7-rulebooks").mkdir()  # of the backup before
-        (copies / "b7-rulebooks" / "0f.toml").write_text("id = 'older'\n")
+    keep_editions(log / RULEBOOKS, [b"id = 'harbour'\n"])
+    keep_editions(log / PROFILES, [b"id = 'our-shoe'\n"])
+    keep_editions(copies / RULEBOOKS, [b"id = 'older'\n"])  # of the backup before
     program = tmp_path / "baccarat"
     program.write_text(_PROGRAM.format(python=sys.executable))
     program.chmod(0o755)
@@ -33,8 +32,22 @@ def test_the_logs_copy_and_the_rulebooks_beside_it(own: bool, tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
     assert done.returncode == 0, done.stderr
     names = {each.name for each in copies.iterdir() if each.suffix != ".sqlite"}
-    assert names == ({"b7-rulebooks"} if own else set())
+    assert names == {RULEBOOKS, PROFILES}
     assert list(copies.glob("b7-*.sqlite"))
-    if own:
-        kept = {each.name: each.read_text() for each in (copies / "b7-rulebooks").iterdir()}
-        assert kept == {"0f.toml": "id = 'older'\n", "a1.toml": "id = 'harbour'\n"}
+    books, profiles = (
+        set(kept_editions(copies / kind).sources.values()) for kind in (RULEBOOKS, PROFILES)
+    )
+    # What ships is there too: no table of this build may ever have opened the log.
+    assert books == {b"id = 'harbour'\n", b"id = 'older'\n", *shipped_sources()}
+    assert profiles == {b"id = 'our-shoe'\n", *shipped_texts()}
+    # A copy that is not what was kept is said, and what can be copied is.
+    [harbour] = (log / RULEBOOKS).iterdir()
+    harbour.write_bytes(b"id = 'edited'\n")
+    done = subprocess.run(
+        [str(program), "log", "backup", str(log / "table.sqlite"), str(copies / "again.sqlite")],
+        capture_output=True, text=True, timeout=60, check=False, env=env,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"left out: {harbour}" in done.stderr
+    assert (copies / "again.sqlite").exists()
+    assert set(kept_editions(copies / RULEBOOKS).sources.values()) == books

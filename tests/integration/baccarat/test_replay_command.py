@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from baccarat.editions import rulebooks_at_hand
 from baccarat.history.log_facts import state_at, view_of
-from baccarat.rulebooks.library import known_rulebooks
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import verify
@@ -128,7 +128,7 @@ async def test_the_replayed_state_is_every_state_that_the_live_table_published(
         await play(table)
         published = list(table.states)
         # Its writer is at work on it, and it is read beside it.
-        books = known_rulebooks(())
+        books = rulebooks_at_hand(tmp_path / "table.sqlite").books
         with reading(tmp_path / "table.sqlite") as log:
             for told in published:
                 if told.position and not told.catching_up:
@@ -221,8 +221,8 @@ def test_a_sites_own_rulebook_is_named(tmp_path: Path) -> None:
     world.close()
     world.deal("9S", "2D", "KH", "3C")
     log = world.write(tmp_path / "table.sqlite")
-    assert "name the site's own file with --rulebook" in refused(log, "--at", "5")
-    assert "name the site's own file with --rulebook" in refused(log, "--what-if", "12=8S")
+    assert "name its file with --rulebook" in refused(log, "--at", "5")
+    assert "name its file with --rulebook" in refused(log, "--what-if", "12=8S")
     assert "the rulebook that is not at hand" in said(log, "--coup", COUP)
     assert document(log, "--at", "5", "--rulebook", file)["rulebook"]["id"] == "house"
     assert "house (Baccarat)" in said(log, "--coup", COUP, "--rulebook", file)

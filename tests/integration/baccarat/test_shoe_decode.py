@@ -284,6 +284,39 @@ def test_another_edition_of_the_profile_is_noted(tmp_path: Path) -> None:
     assert "another edition of the profile" in err
 
 
+def an_older_journal(folder: Path) -> tuple[Path, str]:
+    """By an edition in which an eight was a nine; and what came out by it."""
+    older = profile_text("enq-bcc").replace(b"8 = ", b"x = ").replace(b"9 = ", b"8 = ")
+    older = older.replace(b"x = ", b"9 = ")
+    kept = folder / "older.toml"
+    kept.write_bytes(older)
+    made = Journal.create(folder, "j20261127t000000-1", older, SystemClock())
+    made.append([Record(RecordKind.DATA, 9, 2_000_000_000, CAPTURE)])
+    made.close()
+    return made.path, decode("--json", "--profile", kept, made.path)[1]
+
+
+def test_a_journal_is_read_by_its_own_edition_unless_a_file_is_named(tmp_path: Path) -> None:
+    path, told = an_older_journal(tmp_path)
+    current = tmp_path / "current.toml"
+    current.write_bytes(profile_text("enq-bcc"))
+    assert decode("--json", "--profile", current, path)[1] != told
+    by_id = decode("--json", path)
+    assert by_id[:2] == (0, told)
+    assert "edition" not in by_id[2]
+    alone = subprocess.run(
+        [*COMMAND, "--json", str(path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (alone.returncode, alone.stdout) == (0, told)
+
+
+def test_bare_bytes_need_a_profile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "capture.raw"
+    file.write_bytes(CAPTURE)
+    assert main(["shoe", "decode", str(file)]) == 2
+    assert "name it by --profile" in capsys.readouterr().err
+
+
 WRONG = {
     "unknown profile": (
         ["--profile", "angel", "-"],

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from baccarat.config.property import load_property
 from baccarat.property.standing import property_standing
 from events.clock import Clock, SystemClock
 from events.log.store import EventLog
+from events.log_editions import RULEBOOKS, keep_editions
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
 from events.types.integrity import CheckpointKeyChanged
@@ -26,6 +28,9 @@ from property.hub.subjects import FEEDS, feed_subject, split_origin
 from property.hub.uplink_status import UplinkWord, encode_word
 from property.witness.book import read_book
 from property.witness.cosignature import cosign, cosigned_at, witness_key
+from shoe_driver.profiles.catalogue import shipped_texts
+from table_core.rulebooks.shipped import shipped_sources
+from tests.support.cage.books import source
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.postgres import Postgres
@@ -113,6 +118,9 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
         until_cosigned(site, "harbour/b7")
         assert child.stop(_STOPS_S) == 0
     assert uplinks(site) == dict.fromkeys(ORIGINS, ("ended", 0))
+    # The worker has brought what ships with its build.
+    shipped = {sha256(each).hexdigest() for each in (*shipped_sources(), *shipped_texts())}
+    assert {each["hash"] for each in site.rows("editions")} == shipped
     shown = site.ask("checkpoint", "harbour/b7")
     assert (shown.code, site.ask("checkpoint", "harbour/b8").code) == (0, 1)
     kept = {each.origin: each for each in read_book(tmp_path / "witness.sqlite")[0]}
@@ -121,6 +129,28 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
     assert note is not None
     assert (kept["harbour/b7"].size, shown.out) == (size, note.decode())
     assert cosigned_at(parse_note(note), witness_key(site.witness)) is not None
+
+
+def test_the_archive_is_given_the_editions_beside_a_log(postgres: Postgres, tmp_path: Path) -> None:
+    archive = postgres.database()
+    site = PropertySite(tmp_path, archive)
+    log = tmp_path / "log" / "table.sqlite"
+    log.parent.mkdir()
+    write_log(log, "harbour/b7", dealt(1, 1))
+    own = source("ez", "id=harbour").encode()
+    (digest,) = keep_editions(log.parent / RULEBOOKS, [own])
+    assert site.ask("editions", str(tmp_path / "none.sqlite")).code == 2
+    for _ in range(2):  # to say it again changes nothing
+        assert site.ask("editions", str(log)).code == 0
+    (found,) = site.rows("editions", "--hash", digest)
+    assert (found["kind"], found["name"], found["text"]) == ("rulebook", "harbour", own.decode())
+    assert len(site.rows("editions")) == len(shipped_sources()) + len(shipped_texts()) + 1
+    with psycopg.connect(archive) as db, pytest.raises(psycopg.Error, match="never edited"):
+        db.execute("UPDATE property.edition SET name = 'other'")
+    (log.parent / RULEBOOKS / f"{digest}.toml").write_bytes(own + b"#")
+    damaged = site.ask("editions", str(log))
+    assert damaged.code == 1
+    assert digest in damaged.err
 
 
 class Later(SystemClock):

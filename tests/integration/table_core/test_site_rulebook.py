@@ -88,7 +88,7 @@ async def test_a_coup_is_played_proved_and_judged_again_by_the_sites_own_ruleboo
         await play(table)
         assert [each.id for each in table.states[-1].library if each.id == "harbour"]
         assert table.states[-1].rulebook.hash == hash_of(FIRST)
-        proof = await table.ask("supervisor", ProveCoup(transaction="p", coup=COUP))
+        proof = await table.ask_past("supervisor", ProveCoup(transaction="p", coup=COUP))
         assert proof.code is None
     evidence = folder / "coup.json"
     evidence.write_text(proof.shown["evidence"], "utf-8")

@@ -18,6 +18,7 @@ from events.commands.play import (
     PlaceWager,
     WagerRequest,
 )
+from events.commands.queries import Query
 from events.commands.registry import COMMAND_NAMES
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
@@ -36,6 +37,7 @@ from tests.support.machine.waiting import until
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
 TOPICS = Topics("site", "t1")
+_READER_S = 60.0
 ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor", "wagers", "cage", "display")}
 
 
@@ -110,6 +112,13 @@ class Table1:
     async def ask(self, user: str, command: Command) -> Answer:
         topic = TOPICS.request(user, COMMAND_NAMES[type(command)])
         return await self.send(user, topic, msgspec.json.encode(command), command.transaction)
+
+    async def ask_past(self, user: str, query: Query) -> Answer:
+        """The same of a question to the reader of the past, which may only just be starting."""
+        async with asyncio.timeout(_READER_S):
+            while (answer := await self.ask(user, query)).code in {"past_slow", "past_loading"}:
+                pass  # it was waited for, by the table
+        return answer
 
     async def send(
         self, user: str, topic: str, body: bytes, transaction: str, *, retain: bool = False

@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from baccarat.contract.schemas import bundle
+from baccarat.editions import rulebooks_at_hand
 from baccarat.history.evidence import gather
 from baccarat.history.log_facts import replay, state_at, view_of
 from baccarat.history.process import Past
@@ -49,7 +50,7 @@ class Asked:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.past = Past(path, BOOKS)
+        self.past = Past(path, rulebooks_at_hand(path))
 
     def said(self, name: str, to: int, body: object) -> bytes | Refusal:
         answer = self.past.answer(Question(name, to, body))
@@ -335,7 +336,7 @@ def test_a_long_log_is_read_in_slices_and_says_how_far(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with EventLog.open(path, "site/t1") as log:
         keep_alarms(log, 3000)
-    past = Past(path, BOOKS)
+    past = Past(path, rulebooks_at_hand(path))
     slices = 1
     while not past.catch_up(3000, 0.0):
         slices += 1

@@ -1,0 +1,49 @@
+"""`baccarat property editions CONFIG [LOG...]`: give the archive what its events cite by hash."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.property.run import archive_of
+from baccarat.config.property import load_property
+from baccarat.property_editions import beside_logs, shipped_here
+from events.errors import InputError
+from events.log_editions import damaged_editions
+from property.archive.database import connected, migrate
+from property.archive_editions import Edition, store_editions
+
+__all__ = ["editions"]
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("logs", nargs=-1, type=click.Path(path_type=Path), metavar="[LOG...]")
+def editions(config: Path, logs: tuple[Path, ...]) -> int:
+    """Give the archive of CONFIG the rulebooks and wire profiles that its tables' events cite.
+
+    Those that ship it has from its own workers. What is a site's own lies in the folders
+    `rulebooks` and `profiles` beside each LOG (table.sqlite), and beside a backup of it. Exit code
+    1: some of that is damaged, and was left out.
+    """
+    url = archive_of(load_property(config))
+    for log in logs:
+        if not log.is_file():
+            raise InputError(f"{log}: no such log; name a table's table.sqlite, or a backup of it")
+    found = [*shipped_here(), *beside_logs(logs)]
+    migrate(url)
+    asyncio.run(_store(url, found))
+    click.echo(f"{len(set(found))} editions are in the archive", err=True)
+    damage = [line for log in logs for line in damaged_editions(log)]
+    for line in damage:
+        click.echo(f"baccarat: left out: {line}", err=True)
+    return EXIT_NO if damage else EXIT_DONE
+
+
+async def _store(url: str, found: list[Edition]) -> None:
+    connection = await connected(url)
+    try:
+        await store_editions(url, connection, found)
+    finally:
+        await connection.close()

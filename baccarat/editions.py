@@ -1,0 +1,160 @@
+"""The editions that a log needs: kept beside it before it cites them, and found there again.
+
+A file that a person edits, or that the next build ships changed, is read when a table comes up and
+never again: what the table plays by, what a coup of last month is judged by, and what evidence has
+in it, is the copy. Whoever needs a rulebook by its hash asks `rulebooks_at_hand`: it looks beside
+the log, then among the files that a person gives, then among what is shipped.
+"""
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+import structlog
+
+from baccarat.rulebooks.library import source_of
+from baccarat.small_files import read_file
+from events.errors import ConfigError, LogUnwritable
+from events.log_editions import (
+    PROFILES,
+    RULEBOOKS,
+    editions_beside,
+    keep_editions,
+    kept_editions,
+)
+from shoe_driver.profiles.catalogue import profile_text, shipped_texts
+from table_core.rulebooks.shipped import shipped_sources
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
+
+__all__ = [
+    "AtHand",
+    "ProfileKeeper",
+    "keep_profiles",
+    "keep_rulebooks",
+    "rulebooks_at_hand",
+    "told_at_hand",
+]
+
+_log: Final = structlog.get_logger()
+
+
+class AtHand(NamedTuple):
+    """The rulebooks at hand for a log.
+
+    Args:
+        sources: the bytes of each, by hash.
+        books: the same, read.
+        left_out: a line for each file beside the log that this build cannot use.
+    """
+
+    sources: Mapping[str, bytes]
+    books: Mapping[str, Rulebook]
+    left_out: tuple[str, ...]
+
+
+def rulebooks_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
+    """The rulebooks for a log: kept beside it, given, shipped, in this order.
+
+    Args:
+        log: its file, or one of its closed files.
+        files: paths of rulebooks that a person gives.
+
+    Raises:
+        InputError: one that is given cannot be read, or is faulty.
+    """
+    sources: dict[str, bytes] = {}
+    books: dict[str, Rulebook] = {}
+
+    def take(name: str, source: bytes) -> None:
+        digest = sha256(source).hexdigest()
+        if digest not in books:
+            books[digest], sources[digest] = parse_rulebook(name, source), source
+
+    kept = kept_editions(editions_beside(log, RULEBOOKS))
+    left_out = list(kept.left_out)
+    for digest, source in kept.sources.items():
+        try:
+            take(f"{RULEBOOKS}/{digest}.toml", source)
+        except ConfigError as error:
+            left_out.append(str(error))
+    for name in files:
+        take(name, read_file(name) if Path(name).exists() else source_of(name))
+    for source in shipped_sources():
+        take("a shipped rulebook", source)
+    return AtHand(sources, books, tuple(left_out))
+
+
+def told_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
+    """The same for a command, which says on stderr what was left out."""
+    found = rulebooks_at_hand(log, files)
+    for line in found.left_out:
+        click.echo(f"baccarat: left out: {' '.join(line.split())}", err=True)
+    return found
+
+
+def keep_rulebooks(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
+    """Keep beside a log every rulebook that its table can play or judge by.
+
+    Args:
+        log: its file.
+        names: those of the configuration, as `source_of` takes them; what is shipped is kept too.
+
+    Returns:
+        The hashes, those of `names` first.
+
+    Raises:
+        InputError: one that is named cannot be read.
+        LogUnwritable: the disk refused.
+    """
+    return _keep(log, RULEBOOKS, [*map(source_of, names), *shipped_sources()])
+
+
+def keep_profiles(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
+    """The same of wire profiles; `names` as `profile_text` takes them."""
+    return _keep(log, PROFILES, [*map(profile_text, names), *shipped_texts()])
+
+
+class ProfileKeeper:
+    """Keeps beside the log what the driver reads by, before the first event that cites it.
+
+    The driver may read by another edition than the table's configuration names: a journal is read
+    to its end by the one that it began with. It keeps each beside its journals, and on the same
+    machine that is where it is found. On another machine nothing but its hash is known here.
+
+    Args:
+        log: the log's file.
+        kept: the hashes that are kept already.
+        journals: the folder of the driver's journals.
+    """
+
+    def __init__(self, log: Path, kept: Iterable[str], journals: Path) -> None:
+        self._log, self._journals = log, journals
+        self._settled = set(kept)
+
+    def __call__(self, digest: str) -> None:
+        """An event cites the edition of this hash.
+
+        Raises:
+            LogUnwritable: the disk refused to keep it.
+        """
+        if digest in self._settled:
+            return
+        beside = kept_editions(editions_beside(self._log, PROFILES)).sources
+        source = (beside | kept_editions(self._journals / PROFILES).sources).get(digest)
+        if source is None:
+            why = f"its file lies neither beside the log nor in {self._journals / PROFILES}"
+            _log.warning("profile.not_kept", hash=digest, why=why)
+        else:
+            _keep(self._log, PROFILES, [source])
+        self._settled.add(digest)
+
+
+def _keep(log: Path, kind: str, sources: Iterable[bytes]) -> tuple[str, ...]:
+    folder = editions_beside(log, kind)
+    try:
+        return keep_editions(folder, sources)
+    except OSError as error:
+        raise LogUnwritable(f"{folder}: no edition can be kept: {error.strerror}") from error

@@ -1,0 +1,165 @@
+"""Editions: the files by which coups are judged and a shoe's bytes are read, each by its hash.
+
+A log names an edition by the SHA-256 of its bytes, and never holds them. So they lie beside it, for
+as long as the log does:
+
+    table.sqlite
+    rulebooks/<SHA-256>.toml    what its coups are judged by
+    profiles/<SHA-256>.toml     what its shoe's bytes were read by
+
+What ships is a library of editions: `ez.toml` is the first one of `ez`, `ez.2.toml` the second. One
+that was shipped is never edited and never taken out; whoever says the id means the newest.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from events.log.disk import sync_folder
+from events.log.segments import archive_of
+
+__all__ = [
+    "PROFILES",
+    "RULEBOOKS",
+    "KeptEditions",
+    "copy_editions",
+    "damaged_editions",
+    "editions_beside",
+    "keep_editions",
+    "kept_editions",
+    "shipped_editions",
+]
+
+RULEBOOKS: Final = "rulebooks"
+"""The name of the folder of rulebooks, beside the log."""
+PROFILES: Final = "profiles"
+"""The same of wire profiles; the driver has such a folder in that of its journals."""
+
+_SUFFIX: Final = ".toml"
+# Whatever a service's umask is: the table reads what the driver keeps, as a user of its own. Who
+# may come as far as here is up to the folder above.
+_FOLDER_MODE: Final = 0o755
+_MODE: Final = 0o644
+_MOST_BYTES: Final = 1024 * 1024  # hundreds of times the largest edition that is shipped
+_SHIPPED: Final = re.compile(r"(?P<id>[^.]+)(?:\.(?P<number>[1-9][0-9]*))?\.toml\Z")
+
+
+class KeptEditions(NamedTuple):
+    """What lies in a folder of editions.
+
+    Args:
+        sources: the bytes of each, by hash.
+        left_out: a line for each file that is not what its name says, or cannot be read.
+    """
+
+    sources: dict[str, bytes]
+    left_out: tuple[str, ...]
+
+
+def editions_beside(log: Path, kind: str) -> Path:
+    """Where the editions of a kind lie of a log, or of one of its closed files."""
+    return archive_of(Path(os.path.realpath(log))).parent / kind
+
+
+def keep_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
+    """Keep editions: when this returns each is in the folder, whole and on the disk.
+
+    Args:
+        folder: for them; it is made when there is something to be kept.
+        sources: their bytes. What is there already stays; what is damaged is put right.
+
+    Returns:
+        Their hashes, in the order of `sources`.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    digests, put = [], False
+    for source in sources:
+        digests.append(sha256(source).hexdigest())
+        path = folder / f"{digests[-1]}{_SUFFIX}"
+        if path.is_file() and _read(path) == source:
+            continue
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(_FOLDER_MODE)
+        _put(path, source)
+        put = True
+    if put:
+        sync_folder(folder)
+        sync_folder(folder.parent)
+    return tuple(digests)
+
+
+def kept_editions(folder: Path) -> KeptEditions:
+    """The editions that are kept in a folder; none where there is no such folder."""
+    sources: dict[str, bytes] = {}
+    left_out = []
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        try:
+            source = _read(path)
+        except OSError as error:
+            left_out.append(f"{path}: cannot be read: {error.strerror}")
+            continue
+        if sha256(source).hexdigest() == path.stem:
+            sources[path.stem] = source
+        else:
+            left_out.append(f"{path}: is not what was kept: its bytes have another hash")
+    return KeptEditions(sources, tuple(left_out))
+
+
+def copy_editions(log: Path, copy: Path) -> None:
+    """Keep what lies beside a log beside its copy as well; what is damaged is not copied.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    for kind in (RULEBOOKS, PROFILES):
+        found = kept_editions(editions_beside(log, kind))
+        keep_editions(editions_beside(copy, kind), found.sources.values())
+
+
+def damaged_editions(log: Path) -> tuple[str, ...]:
+    """A line for each file beside a log that is no edition any more."""
+    return tuple(
+        line
+        for kind in (RULEBOOKS, PROFILES)
+        for line in kept_editions(editions_beside(log, kind)).left_out
+    )
+
+
+def shipped_editions(folder: Traversable) -> Mapping[str, tuple[bytes, ...]]:
+    """The editions in a folder of shipped files: by id, the newest last."""
+    found: dict[str, dict[int, bytes]] = {}
+    for entry in folder.iterdir():
+        named = _SHIPPED.match(entry.name)
+        if named is not None:
+            found.setdefault(named["id"], {})[int(named["number"] or 1)] = entry.read_bytes()
+    return {
+        name: tuple(source for _, source in sorted(editions.items()))
+        for name, editions in sorted(found.items())
+    }
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MOST_BYTES + 1)
+
+
+def _put(path: Path, source: bytes) -> None:
+    """Under a name of its own first: another process may keep the same edition just now."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as file:
+            os.fchmod(file.fileno(), _MODE)
+            file.write(source)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)

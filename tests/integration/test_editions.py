@@ -1,0 +1,156 @@
+"""The next build touches what it ships: yesterday's coups are still judged and proved."""
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import pytest
+from msgspec.structs import replace
+
+from events.commands.play import CorrectHands
+from events.commands.queries import ProveCoup
+from events.log_editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
+from events.proof.keys import make_signing_key
+from events.types.shoe_reports import UnknownReport
+from tests.support.brokers.brokers import Broker
+from tests.support.builds import Build
+from tests.support.machine.waiting import until
+from tests.support.service.table_service import Table1, connected, play
+from tests.support.table.coups import COUP, cards, shoe_event
+
+_CONFIG: Final = """\
+site = "site"
+table = "t1"
+rulebook = "au-commission"
+[shoe]
+url = "pty:/nowhere"
+[bus]
+port = {port}
+[data]
+log = "log/table.sqlite"
+[checkpoints]
+key = "t1.key"
+"""
+_BOOK: Final = "table_core/rulebooks/au-commission.toml"
+_PROFILE: Final = "shoe_driver/profiles/enq-bcc.toml"
+# Every commission of the past would come out otherwise by this one.
+_DEARER: Final = (b'rate = "1/20"', b'rate = "3/50"')
+THIS: Final = Build()
+
+
+def hash_of(file: str) -> str:
+    return sha256((THIS.folder / file).read_bytes()).hexdigest()
+
+
+@pytest.fixture
+async def everybody(mosquitto: Broker) -> AsyncIterator[Table1]:
+    async with connected(mosquitto.port) as made:
+        yield made
+
+
+@pytest.fixture
+async def config(everybody: Table1, tmp_path: Path) -> Path:
+    """Of a table that has played one coup by this build, and was stopped."""
+    make_signing_key(tmp_path / "t1.key", "site/t1")
+    (tmp_path / "log").mkdir()
+    path = tmp_path / "t1.toml"
+    path.write_text(_CONFIG.format(port=everybody.port), "utf-8")
+    async with THIS.serving(path, "table"):
+        await everybody.driver_comes()
+        await play(everybody)
+    return path
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Build:
+    """The next build, which has touched the rulebook and the wire profile."""
+    build = Build.next(tmp_path / "next")
+    build.touch(_BOOK, _DEARER)
+    build.touch(_PROFILE)
+    return build
+
+
+async def test_a_coup_of_the_build_before_is_corrected_and_proved_by_what_it_was_played_by(
+    everybody: Table1, config: Path, later: Build
+) -> None:
+    everybody.acks.clear()
+    async with later.serving(config, "table"):
+        await everybody.driver_comes()
+        assert everybody.states[-1].rulebook.hash != hash_of(_BOOK)  # what it plays by from now on
+        proof = await everybody.ask_past("supervisor", ProveCoup(transaction="p", coup=COUP))
+        assert proof.code is None
+        asked = CorrectHands(
+            transaction="h",
+            coup=COUP,
+            player=cards("4S 4H"),
+            banker=cards("2D 5C"),
+            reason="camera 4",
+        )
+        before = len(everybody.settlements)
+        assert (await everybody.ask("supervisor", asked)).code is None
+        await until(lambda: len(everybody.settlements) > before, "it was not issued again")
+        await a_driver_reads_by_its_own_edition(everybody, config.parent)
+    again = json.loads(bytes(everybody.settlements[-1].data))["settlement"]
+    assert (again["rulebook_hash"], again["revision"]) == (hash_of(_BOOK), 2)
+
+
+async def test_its_log_and_the_logs_backup_are_replayed_and_proved_by_the_next_build(
+    config: Path, later: Build, tmp_path: Path
+) -> None:
+    log, copy = config.parent / "log" / "table.sqlite", tmp_path / "backup" / "copy.sqlite"
+    told = THIS.said("replay", log, "--coup", COUP, "--json")
+    thought = THIS.said("replay", log, "--what-if", eight_first(told), "--json")
+    key = tmp_path / "t1.pub"
+    key.write_text(THIS.said("keys", "show", config.parent / "t1.key"), "utf-8")
+    copy.parent.mkdir()
+    later.said("log", "backup", log, copy)
+    restored = tmp_path / "restored" / "table.sqlite"
+    restored.parent.mkdir()
+    later.said("log", "restore", copy, restored)
+    for each in (log, copy, restored):
+        assert later.said("replay", each, "--coup", COUP, "--json") == told
+        assert later.said("replay", each, "--what-if", eight_first(told), "--json") == thought
+        evidence = each.with_name("coup.json")
+        later.said("evidence", each, "--coup", COUP, "-o", evidence)
+        later.said("evidence", "verify", evidence, "--key", key)
+        kept = each.parent / PROFILES / f"{hash_of(_PROFILE)}.toml"
+        assert kept.read_bytes() == (THIS.folder / _PROFILE).read_bytes()
+
+
+async def test_a_build_that_ships_both_editions_finds_the_older_one_by_its_hash(
+    config: Path, tmp_path: Path
+) -> None:
+    build = Build.next(tmp_path / "next")
+    build.add(_BOOK.replace(".toml", ".2.toml"), _BOOK, _DEARER)
+    log = config.parent / "log" / "table.sqlite"
+    told = THIS.said("replay", log, "--coup", COUP, "--json")
+    shutil.rmtree(log.parent / RULEBOOKS)  # as of a log that an older build has left
+    assert build.said("replay", log, "--coup", COUP, "--json") == told
+    [newest] = [
+        book
+        for book in json.loads(build.said("rulebook", "list", "--json"))
+        if book["id"] == "au-commission"
+    ]
+    assert newest["hash"] != hash_of(_BOOK)
+    settle = ("settle", "--rulebook", "au-commission", "--cards", "2D,9H,KC,KH")
+    settled = build.said(*settle, "--wager", "banker=10000", "--json")
+    assert json.loads(settled)["settlements"][0]["commission"] == 600
+
+
+async def a_driver_reads_by_its_own_edition(everybody: Table1, folder: Path) -> None:
+    """A journal is read to its end by what it began with, whatever the table's build ships."""
+    (digest,) = keep_editions(folder / "journal" / PROFILES, [b"# as the journal has it"])
+    everybody.acks.clear()
+    event = replace(shoe_event(8, UnknownReport(raw="5A")), profile_hash=digest)
+    await everybody.say(event)
+    await until(lambda: any(ack.seq == 8 for ack in everybody.acks), "it was not appended")
+    assert digest in kept_editions(folder / "log" / PROFILES).sources
+
+
+def eight_first(told: str) -> str:
+    """What `--what-if` is asked: an eight in place of the coup's first card."""
+    dealt = (line for line in json.loads(told)["lines"] if line["type"] == "card_dealt")
+    return f"{next(dealt)['position']}=8S"
