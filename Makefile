@@ -104,6 +104,7 @@ bench: $(STAMP) ## the measured figures, each beside its floor
 
 corpus: $(STAMP) ## a log of every type of event, of the version in pyproject.toml, for the tests
 	@$(BIN)/python -m tests.tools.corpus
+	@$(BIN)/python -m tests.tools.kept
 
 lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade" for newer versions)
 	@command -v $(UV) >/dev/null || { echo "make lock: uv is needed: pip install uv" >&2; exit 1; }

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ from cage.ledger.entries import Books, Entry, Posting
 from cage.ledger.facts import Fact, fact_of_stored
 from cage.ledger.posting import post
 from cage.ledger.reading import Filter, reading
+from cage.ledger.store import Store
 from cage.reports.reconcile import Reconciled, reconcile
 from events.clock import rfc3339
 from events.log.reader import reading as reading_log
@@ -25,6 +27,7 @@ __all__ = [
     "MemoryLedger",
     "accounts_of",
     "agrees",
+    "book_log",
     "facts_of",
     "held_against",
     "messages_of",
@@ -110,6 +113,14 @@ def facts_of(path: Path) -> list[Fact]:
     """The log's events as the ledger takes them."""
     with reading_log(path) as reader:
         return [fact_of_stored(each.stored, each.hash) for each in reader.read()]
+
+
+def book_log(url: str, log: Path) -> None:
+    """Book all of a log in a ledger, by the cage's own store."""
+    with reading_log(log) as reader:
+        origin = reader.origin
+    with closing(Store.open(parse_ledger_url(url), origin)) as store:
+        store.book(facts_of(log))
 
 
 def messages_of(path: Path) -> dict[int, bytes]:

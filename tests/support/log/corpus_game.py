@@ -85,19 +85,26 @@ from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.table_writer import Heard, Table
 from tests.support.table.coups import ORDER, drawn, revealed, shoe_event
 
-__all__ = ["ORIGIN", "play"]
+__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "TickingClock", "play", "play_scenes"]
 
 ORIGIN: Final = "harbour/b7"
 
 _P, _B = Hand.PLAYER, Hand.BANKER
-_KEY: Final = SigningKey(ORIGIN, bytes(32))  # nobody's
+KEY: Final = SigningKey(ORIGIN, bytes(32))
+"""Nobody's: it signs what tests read."""
+
+MARKED: Final = shipped_source("au-commission").replace(b'"deduct"', b'"per_shoe"')
+"""A site's own rulebook, by which commission is marked."""
+
 _OTHER: Final = load_rulebook("au-even-money")
 _ROLES: Final = {user: frozenset({user}) for user in ("dealer", "supervisor", "wagers", "cage")}
 _PLAYER_WINS: Final = ("9S", "2D", "KH", "3C")  # a natural nine against five
 _BANKER_WINS: Final = ("KS", "9D", "2H", "TC")  # a natural nine against two
 
 
-class _Clock:
+class TickingClock:
+    """Goes on by a second whenever it is asked."""
+
     def __init__(self) -> None:
         self._now = 1_795_815_607_000_000_000
 
@@ -109,12 +116,14 @@ class _Clock:
         return self._now // 1000
 
 
-class _Game:
+class CorpusGame:
     """Who plays: everything asked for is accepted, everything the shoe says is taken."""
+
+    library: Final = (_OTHER,)
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self.clock = _Clock()
+        self.clock = TickingClock()
         self._transactions = 0
         self.under(load_rulebook("au-commission"))
 
@@ -126,7 +135,7 @@ class _Game:
             rulebook,
             self.clock,
             roles=_ROLES,
-            library=(_OTHER,),
+            library=self.library,
         )
 
     def ask(self, user: str, command: Command) -> None:
@@ -175,8 +184,15 @@ class _Game:
 
 def play(log: EventLog) -> None:
     """Play it from the first event to the last, on an empty log of `ORIGIN`."""
-    game = _Game(log)
-    checkpoints = Checkpoints(game.table, log, CheckpointKeys(_KEY, None, 60), game.clock)
+    game = CorpusGame(log)
+    checkpoints = Checkpoints(game.table, log, CheckpointKeys(KEY, None, 60), game.clock)
+    play_scenes(game)
+    _whatever_the_shoe_says(game)
+    checkpoints.look()
+
+
+def play_scenes(game: CorpusGame) -> None:
+    """All but what only some shoe says."""
     game.say(LinkOpen(transport="pty:corpus"), LinkUp())
     game.ask("supervisor", AssignDealer(transaction="", dealer="d-4", supervisor="s-1"))
     game.shoe("20261127-01")
@@ -191,11 +207,9 @@ def play(log: EventLog) -> None:
     _prepaid(game)
     _marked(game)
     _chips(game)
-    _whatever_the_shoe_says(game)
-    checkpoints.look()
 
 
-def _ordinary(game: _Game) -> None:
+def _ordinary(game: CorpusGame) -> None:
     game.ask("supervisor", SetLimits(transaction="", table_maximum=10_000_000, differential=50_000))
     game.play(_BANKER_WINS, "banker", (1, "banker", 1000), (2, "player", 500), (3, "tie", 300))
     game.ask("dealer", OpenBetting(transaction=""))
@@ -208,7 +222,7 @@ def _ordinary(game: _Game) -> None:
     game.say(DeviceResult(winner="player"))
 
 
-def _cards_by_hand(game: _Game) -> None:
+def _cards_by_hand(game: CorpusGame) -> None:
     game.begin((1, "player", 1000))
     game.deal(_PLAYER_WINS[:3])
     game.say(CardUnreadable(hand=_B, number=2))
@@ -222,7 +236,7 @@ def _cards_by_hand(game: _Game) -> None:
     game.say(DeviceResult(winner="player"))
 
 
-def _held(game: _Game) -> None:
+def _held(game: CorpusGame) -> None:
     game.begin((1, "player", 1000))
     game.deal(_PLAYER_WINS)
     game.say(DeviceResult(winner="banker"))
@@ -258,7 +272,7 @@ def _held(game: _Game) -> None:
     )
 
 
-def _corrected(game: _Game) -> None:
+def _corrected(game: CorpusGame) -> None:
     game.play(_BANKER_WINS, "banker", (1, "banker", 1000), (2, "player", 500))
     player, banker = (Card.SK, Card.H2), (Card.D9, Card.CT)
     game.ask(
@@ -279,7 +293,7 @@ def _corrected(game: _Game) -> None:
     )
 
 
-def _rules_corrected(game: _Game) -> None:
+def _rules_corrected(game: CorpusGame) -> None:
     game.ask(
         "supervisor",
         CorrectRulebook(
@@ -292,7 +306,7 @@ def _rules_corrected(game: _Game) -> None:
     )
 
 
-def _prepaid(game: _Game) -> None:
+def _prepaid(game: CorpusGame) -> None:
     """Commission is laid before the hand; Lucky 8 needs a main wager and has a maximum for all."""
     game.under(load_rulebook("mini-lucky8"))
     game.shoe("20261127-02")
@@ -306,10 +320,9 @@ def _prepaid(game: _Game) -> None:
     game.table.close_books()
 
 
-def _marked(game: _Game) -> None:
+def _marked(game: CorpusGame) -> None:
     """Commission is marked and collected at the shoe's end; a burn is skipped and told of."""
-    source = shipped_source("au-commission").replace(b'"deduct"', b'"per_shoe"')
-    game.under(parse_rulebook("au-commission.toml", source))
+    game.under(parse_rulebook("au-commission.toml", MARKED))
     game.ask("dealer", LoadShoe(transaction="", shoe="20261127-03"))
     game.play(_BANKER_WINS, "banker", (1, "banker", 1000), (2, "banker", 600))
     game.ask("dealer", Burn(transaction="", cards=0, reason="the dealer forgot it"))
@@ -318,7 +331,7 @@ def _marked(game: _Game) -> None:
     game.ask("supervisor", RecoverCommission(transaction="", seat=2, amount=30))
 
 
-def _chips(game: _Game) -> None:
+def _chips(game: CorpusGame) -> None:
     """A float from its opening to the count of its drop; a slip and a box were misread."""
     tray, signed = (Pieces(500, 200), Pieces(2500, 80), Pieces(10_000, 40)), ("s-1", "d-4")
     opened = OpenFloat(
@@ -360,7 +373,7 @@ def _chips(game: _Game) -> None:
     game.ask("cage", replace(drop, notes=again, reason="a note stuck to the lid"))
 
 
-def _whatever_the_shoe_says(game: _Game) -> None:
+def _whatever_the_shoe_says(game: CorpusGame) -> None:
     """The reports that no scene before this one has."""
     game.say(
         ErrorRaised(code="cannot_read", latched=False),

@@ -5,7 +5,7 @@ printed rules and nothing of the product's draw table), and the device's result 
 calls.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from events.cards import Card
 from events.commands.play import CloseBetting, LoadShoe, OpenBetting, PlaceWager, WagerRequest
@@ -33,10 +33,11 @@ class CardTable:
 
     Args:
         context: table and rulebook.
+        world: makes the table; the core alone where nobody says otherwise.
     """
 
-    def __init__(self, context: Context) -> None:
-        self.world = World(context)
+    def __init__(self, context: Context, world: Callable[[Context], World] = World) -> None:
+        self.world = world(context)
         self.world.say(LinkOpen(transport="pty:cards"), LinkUp())
         self.deck = Deck(())
         self.called: Outcome | None = None  # what the dealer called last

@@ -35,7 +35,7 @@ from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.auditor import Auditor
 from tests.support.table.corrections import check_past, correct_at_random
-from tests.support.table.coups import SHOE
+from tests.support.table.coups import SHOE, World
 from tests.support.table.settled_coups import recalled
 
 __all__ = ["BOOKS", "ENDS", "LIBRARY", "Asked", "Game", "Played", "random_coup"]
@@ -104,9 +104,11 @@ class Played(Struct, frozen=True):
 
 
 class Game:
-    """A table, the shoe in it and the auditor beside it."""
+    """A table, the shoe in it and the auditor beside it; `world` makes the table."""
 
-    def __init__(self, rulebook: Rulebook, seed: int) -> None:
+    def __init__(
+        self, rulebook: Rulebook, seed: int, world: Callable[[Context], World] = World
+    ) -> None:
         self.rulebook = rulebook
         self.rng = random.Random(seed)
         # A coup is never judged again by a rulebook of another currency.
@@ -115,7 +117,8 @@ class Game:
             for name in LIBRARY
             if BOOKS[name]().hash != rulebook.hash
         )
-        self.table = CardTable(Context(table="t1", rulebook=rulebook, library=library))
+        context = Context(table="t1", rulebook=rulebook, library=library)
+        self.table = CardTable(context, world)
         self.world = self.table.world
         self.auditor = Auditor(rulebook, *library)
         self.shoe, self.shoes = SHOE, list[str]()

@@ -1,0 +1,200 @@
+"""What builds before this one have said of logs, ledgers, journals and evidence still holds."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from events.types.registry import TABLE_EVENTS
+from events.types.shoe_reports import AnyReport
+from shoe_driver.profiles.catalogue import profile_names
+from simulators.device.reports import Disclosure
+from table_core.decide.cards import RECORDED_KINDS
+from table_core.rulebooks.shipped import shipped
+from table_core.rules.rulebook import CommissionTiming
+from tests.support.kept import (
+    LEDGER,
+    LOG,
+    answer_to,
+    differences,
+    events_of,
+    kept_stories,
+    said_of,
+    same,
+    unpack,
+)
+from tests.support.log.corpus import folders
+
+HOW = "add a scene or a story, and `make corpus`: docs/changing-an-event.md"
+MADE_UP = "0" * 64  # the profile of the one log whose shoe spoke no bytes
+
+
+@pytest.mark.parametrize("story", kept_stories(), ids=lambda path: path.name)
+def test_this_build_says_what_the_build_of_its_time_said(story: Path, tmp_path: Path) -> None:
+    assert differences(unpack(story, tmp_path)) == []
+
+
+# ---- and nothing that there is, is missing ----
+
+
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """All of them, unpacked."""
+    there = tmp_path_factory.mktemp("kept")
+    return [unpack(story, there / story.name) for story in kept_stories()]
+
+
+@pytest.fixture(scope="module")
+def events(stories: list[Path]) -> list[dict[str, Any]]:
+    """Every event of every log of the corpus."""
+    logs = [folder for folder in (*stories, *folders()) if (folder / LOG).exists()]
+    return [event for folder in logs for event in events_of(folder)]
+
+
+def reports(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every report of every shoe."""
+    return (each["data"]["source"] for each in events if each["type"] == "shoe_reported")
+
+
+def timings(stories: list[Path]) -> dict[str, str | None]:
+    """The hash of each rulebook to its timing of commission, by the command line."""
+    found: dict[str, str | None] = {}
+    for path in (path for story in stories for path in story.glob("*.toml")):
+        told = answer_to(path.parent, ["rulebook", "show", f"./{path.name}", "--json"])
+        if told.code == 0:
+            book = json.loads(told.out)
+            found[book["hash"]] = (book["commission"] or {}).get("timing")
+    return found
+
+
+def test_every_type_of_event_stands_in_a_log(events: list[dict[str, Any]]) -> None:
+    assert {(each["type"], each["v"]) for each in events} >= set(TABLE_EVENTS), HOW
+
+
+def test_everything_that_a_shoe_says_stands_in_a_log(events: list[dict[str, Any]]) -> None:
+    kinds = {kind.__struct_config__.tag for kind in get_args(AnyReport)}
+    assert {each["report"]["kind"] for each in reports(events)} >= kinds, HOW
+
+
+def test_every_irregularity_stands_in_a_log(events: list[dict[str, Any]]) -> None:
+    recorded = {e["data"]["kind"] for e in events if e["type"] == "irregularity_recorded"}
+    assert recorded >= RECORDED_KINDS, HOW
+
+
+def test_every_shipped_rulebook_was_played(events: list[dict[str, Any]]) -> None:
+    adopted = {e["data"]["rulebook"] for e in events if e["type"] == "rulebook_adopted"}
+    assert adopted >= set(shipped()), HOW
+
+
+def test_every_timing_of_commission_was_played(
+    stories: list[Path], events: list[dict[str, Any]]
+) -> None:
+    known = timings(stories)
+    settled = {
+        e["data"]["settlement"]["rulebook_hash"] for e in events if e["type"] == "coup_settled"
+    }
+    assert {known[each] for each in settled} >= {timing.value for timing in CommissionTiming}, HOW
+
+
+def test_every_wire_profile_spoke_and_has_a_journal(
+    stories: list[Path], events: list[dict[str, Any]]
+) -> None:
+    assert {each["profile"] for each in reports(events)} >= set(profile_names()), HOW
+    journals = {path.name.split(".")[1] for story in stories for path in story.glob("*.journal")}
+    assert journals >= set(profile_names()), HOW
+
+
+def test_faces_were_told_at_once_and_later(events: list[dict[str, Any]]) -> None:
+    told: dict[str, Disclosure] = {"card_drawn": "immediate", "card_revealed": "deferred"}
+    faces = (each["report"] for each in reports(events) if each["report"].get("face"))
+    found = {told[each["kind"]] for each in faces if each["kind"] in told}
+    assert found == set(get_args(Disclosure)), HOW
+
+
+def test_settled_coups_were_void_and_corrected_in_every_way(events: list[dict[str, Any]]) -> None:
+    settled, after = set(), set()
+    for each in events:
+        coup = each["correlation"], each["stream"]
+        if coup in settled:
+            after.add(each["type"])
+        if each["type"] == "coup_settled":
+            settled.add(coup)
+    assert after >= {"hands_corrected", "wager_corrected", "rulebook_corrected", "coup_voided"}
+
+
+def test_rulebooks_and_profiles_that_a_log_names_are_kept_beside_it(
+    stories: list[Path], events: list[dict[str, Any]]
+) -> None:
+    files = {
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        for story in stories
+        for path in story.glob("*.toml")
+    }
+    named = {each["profile_hash"] for each in reports(events)} - {MADE_UP}
+    named |= {e["data"]["rulebook_hash"] for e in events if "rulebook_hash" in e["data"]}
+    assert named <= files
+
+
+def test_each_log_has_a_ledger_checkpoints_and_evidence(stories: list[Path]) -> None:
+    logs = [story for story in stories if (story / LOG).exists()]
+    assert len(logs) > 1
+    for story in logs:
+        there = {path.name for path in story.iterdir()}
+        assert {LEDGER, "checkpoints.txt", "evidence-1.json"} <= there
+
+
+def test_no_private_key_is_kept(stories: list[Path]) -> None:
+    files = [path for story in stories for path in story.rglob("*") if path.is_file()]
+    assert [path for path in files if b"PRIVATE+KEY" in path.read_bytes()] == []
+    assert any(path.suffix == ".pub" for path in files)
+
+
+def test_control_characters_stand_in_a_log_and_in_a_ledger(stories: list[Path]) -> None:
+    (story,) = [story for story in stories if story.name == "control-characters"]
+    assert b"\\u0000" in (story / LOG).read_bytes()
+    booked = answer_to(story, ["cage", "statement", "--ledger", LEDGER, "--json"]).out
+    patrons = {
+        p["patron"]
+        for line in booked.rstrip("\n").split("\n")
+        for p in json.loads(line)["postings"]
+    }
+    assert "p\0" in patrons
+
+
+# ---- how it is compared ----
+
+
+@pytest.mark.parametrize(
+    ("now", "holds"),
+    [
+        ('{"a":1,"b":[{"c":null}]}', True),
+        ('{"b":[{"c":null,"new":2}],"a":1,"newer":[]}', True),
+        ('{"a":1}', False),
+        ('{"a":1,"b":[]}', False),
+        ('{"a":1,"b":[{"c":null},{}]}', False),
+        ('{"a":true,"b":[{"c":null}]}', False),
+        ('{"a":1.0,"b":[{"c":null}]}', False),
+        ('{"a":1,"b":[{"c":null}]}\n{}', False),
+        ("a", False),
+    ],
+)
+def test_a_document_may_have_got_more_keys_and_nothing_else(now: str, holds: bool) -> None:
+    assert same('{"a":1,"b":[{"c":null}]}', now) is holds
+    assert same("coup 1 was settled", f"{now}") is False
+
+
+def test_another_answer_is_told_with_its_place(tmp_path: Path) -> None:
+    story = unpack(next(path for path in kept_stories() if path.name == "judgements"), tmp_path)
+    said = json.loads((story / "said.json").read_text("utf-8"))
+    said[0]["out"] = said[0]["out"].replace("decks", "shoes", 1)
+    said[1]["code"] = 1
+    (story / "said.json").write_text(json.dumps(said[:2]), "utf-8")
+    text, code = differences(story)
+    assert text.startswith("rulebook show ./au-commission.toml: line 1: ")
+    assert "decks" in text
+    assert "shoes" in text
+    assert code.startswith("rulebook show ./au-commission.toml --json: exit code 1, now 0")
+    assert len(said_of(story)) == 2
