@@ -9,8 +9,8 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.written import write_whole
-from baccarat.editions import told_at_hand
 from baccarat.history.evidence import NoEvidence, build_name, gather
+from baccarat.rulebooks.editions import told_at_hand
 from events.cards import Card
 from events.errors import InputError, LogError
 from events.proof.keys import given_key

@@ -7,10 +7,10 @@ import click
 import msgspec
 
 from baccarat.cli.written import write_whole
-from baccarat.editions import told_at_hand
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.story_text import list_text, state_text, story_text, what_if_text
+from baccarat.rulebooks.editions import told_at_hand
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading

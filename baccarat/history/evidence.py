@@ -9,10 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from baccarat.editions import AtHand, rulebooks_at_hand
+from baccarat.rulebooks.editions import AtHand, rulebooks_at_hand
 from events.errors import InputError
+from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader, reading
-from events.log_editions import RULEBOOKS
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.merkle import inclusion_proofs, leaf_hash
 from events.proof.note import VerifierKey, parse_verifier_key

@@ -8,8 +8,8 @@ from typing import Final
 
 from events.clock import rfc3339
 from events.errors import InputError
+from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader
-from events.log_editions import RULEBOOKS
 from table_core.fold.dispatch import fold_all
 from table_core.projections.table import StateView, view
 from table_core.replay.coup_events import Fact, Moment, entry_of, fact_of, moments

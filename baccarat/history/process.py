@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import msgspec
 
-from baccarat.editions import AtHand, rulebooks_at_hand
 from baccarat.history.proof import prove
+from baccarat.rulebooks.editions import AtHand, rulebooks_at_hand
 from events.commands.play import Refusal
 from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
 from events.commands.registry import COMMANDS

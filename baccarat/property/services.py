@@ -30,7 +30,7 @@ async def _uplink(config: PropertyConfig, stop: asyncio.Event) -> None:
 
 async def _archive(config: PropertyConfig, stop: asyncio.Event) -> None:
     # Its packages take 30 MB and a third of a second, which the other services do without.
-    from baccarat.property_editions import shipped_here  # noqa: PLC0415 - as said above
+    from baccarat.property.editions import shipped_here  # noqa: PLC0415 - as said above
     from property.archive.worker import run_worker  # noqa: PLC0415 - as said above
 
     archive = config.archive

@@ -12,8 +12,13 @@ import structlog
 from baccarat.config.faults import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
-from baccarat.editions import ProfileKeeper, keep_profiles, keep_rulebooks, rulebooks_at_hand
 from baccarat.processes.inspection import inspect_behind
+from baccarat.rulebooks.editions import (
+    ProfileKeeper,
+    keep_profiles,
+    keep_rulebooks,
+    rulebooks_at_hand,
+)
 from baccarat.services.registry import Probe, no_probe
 from events.clock import SystemClock
 from events.errors import ConfigError

@@ -15,6 +15,7 @@ from typing import Final
 from events.errors import InputError, LogRefused, LogUnwritable
 from events.log.create import RESTORING_SUFFIX
 from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
+from events.log.editions import copy_editions
 from events.log.lock import WriterLock
 from events.log.read_only_copy import still
 from events.log.reader import reading
@@ -22,7 +23,6 @@ from events.log.schema import LOCK_SUFFIX
 from events.log.segments import archive_of
 from events.log.segments_copy import copy_closed
 from events.log.wal import wal_damage, wal_of
-from events.log_editions import copy_editions
 
 __all__ = ["Inspect", "back_up", "restore"]
 

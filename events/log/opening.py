@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, OWN_ACTORS, SCHEMA_VERSION, SCHEMAS
+from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.log.snapshot_anchor import Start, beginning_of, newest_books
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import Tree
-from events.schema_rows import odd_rows, rows_made_by, rows_of
 from events.types.envelope import Envelope, decode_data, decode_envelope
 
 __all__ = ["Tail", "check"]

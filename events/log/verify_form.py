@@ -6,8 +6,8 @@ from typing import Final
 
 from events.errors import InputError
 from events.log.schema import APPLICATION_ID, ORIGIN, SCHEMA_VERSION, SCHEMAS
+from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.log.wal import wal_damage, wal_of
-from events.schema_rows import odd_rows, rows_made_by, rows_of
 
 __all__ = [
     "BadFile",

@@ -16,12 +16,12 @@ from nats.aio.client import Client
 
 from events.errors import ArchiveUnavailable, BusError
 from property.archive.database import connected, migrate
+from property.archive.editions import Edition, store_editions
 from property.archive.partition_consumer import PartitionFeed
 from property.archive.partition_locks import Shares, fair_share
 from property.archive.status_listener import hear_uplinks
 from property.archive.store import Archive, Probe, no_probe
 from property.archive.stream_reader import HUB_ERRORS
-from property.archive_editions import Edition, store_editions
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import PARTITIONS, partition_of, split_origin
 from property.tasks import Pause, end_tasks

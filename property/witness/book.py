@@ -13,10 +13,10 @@ from typing import Final, NamedTuple, Self
 
 from events.errors import InputError, LogRefused
 from events.log.lock import WriterLock
+from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.merkle import Tree
 from events.proof.note import VerifierKey, parse_verifier_key
-from events.schema_rows import odd_rows, rows_made_by, rows_of
 from property.witness.observed_log import Announced, Memory, Refused, Watched
 
 __all__ = ["Kept", "Refusal", "WitnessBook", "read_book"]

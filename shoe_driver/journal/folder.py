@@ -19,7 +19,7 @@ from typing import Final, Self
 
 from events.clock import Clock, rfc3339
 from events.errors import InputError, LogUnwritable
-from events.log_editions import PROFILES, keep_editions
+from events.log.editions import PROFILES, keep_editions
 from shoe_driver.journal.files import SUFFIX, Journal, write_durably
 from shoe_driver.records import Carried
 

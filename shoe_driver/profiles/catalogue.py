@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from events.errors import InputError
-from events.log_editions import shipped_editions
+from events.log.editions import shipped_editions
 from shoe_driver.profiles.profile import Profile, parse_profile
 
 __all__ = ["load_profile", "profile_names", "profile_text", "shipped_texts"]

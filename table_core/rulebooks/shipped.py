@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Final
 
 from events.errors import ConfigError, OurBug
-from events.log_editions import shipped_editions
+from events.log.editions import shipped_editions
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 

@@ -26,10 +26,10 @@ from table_core.service.consumer_health import FeedHealth
 from table_core.service.consumer_requests import Consumers
 from table_core.service.event_replays import Replays
 from table_core.service.history_client import LookingBack, Reader
+from table_core.service.known_driver import KnownDriver
 from table_core.service.publishers import CursorPublisher, LatestPublisher
 from table_core.service.requests import Requests, Told
 from table_core.service.table_writer import Heard, Table, no_probe
-from table_core.shell.known_driver import KnownDriver
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 

@@ -13,14 +13,14 @@ UNCOUNTED = ("docs/adr", "docs/screens", "tests/corpus")
 # Of each room: what stands lower comes first. A module imports its own layer and lower ones.
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "events": (
-        ("errors", "money", "clock", "toml_form"),
+        ("clock", "errors", "free_text", "money", "tls", "toml_form"),
         ("cards",),
         ("types",),
         ("commands", "proof"),
         ("log", "mqtt"),
     ),
     "shoe_driver": (
-        ("records", "framing", "codes"),
+        ("codes", "framing", "lateness", "records"),
         ("profiles",),
         ("link",),
         ("decode",),

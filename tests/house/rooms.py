@@ -24,10 +24,11 @@ SHELLS = (
     "events.mqtt.connection",  # one connection to a broker
     "events.mqtt.presence",  # birth, heartbeat, Will
     "events.proof.keys",  # key files, and where a new key comes from
-    "events.schema_rows",  # makes a database in memory to compare with
+    "events.log.schema_rows",  # makes a database in memory to compare with
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
+    "property.archive.editions",  # PostgreSQL
     "property.archive.partition_consumer",  # reads the hub
     "property.archive.partition_locks",  # who reads what, by PostgreSQL's locks
     "property.archive.status_listener",  # what uplinks say of themselves

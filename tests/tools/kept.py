@@ -1,6 +1,6 @@
 """Record what this build says: `python -m tests.tools.kept [STORY...]`.
 
-Plays the stories of `tests.support.kept_games` and `kept_worlds` that the folder of the present
+Plays the stories of `tests.support.kept.games` and `kept_worlds` that the folder of the present
 version does not have yet, asks this build about each, and keeps files and answers there. What is
 kept already stays as it is: it is what a build of its time has said.
 """
@@ -24,9 +24,8 @@ from property.witness.cosignature import cosign, witness_key
 from shoe_driver.profiles.catalogue import profile_names, profile_text
 from table_core.rulebooks.shipped import shipped, shipped_source
 from tests.support.cage.ledgers import book_log
-from tests.support.kept import LEDGER, LOG, PACKED, SAID, Said, answer_to, events_of
-from tests.support.kept_games import GAMES
-from tests.support.kept_questions import (
+from tests.support.kept.games import GAMES
+from tests.support.kept.questions import (
     CASES,
     COSIGNED,
     NOTES,
@@ -35,7 +34,8 @@ from tests.support.kept_questions import (
     judgements,
     questions,
 )
-from tests.support.kept_worlds import WORLDS, play_world
+from tests.support.kept.stories import LEDGER, LOG, PACKED, SAID, Said, answer_to, events_of
+from tests.support.kept.worlds import WORLDS, play_world
 from tests.support.log.corpus import CORPUS, present_version
 from tests.support.log.corpus_game import KEY, MARKED
 

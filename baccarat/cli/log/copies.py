@@ -7,10 +7,10 @@ import click
 
 from baccarat.cli.log.progress import told_events, watched
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.editions import keep_profiles, keep_rulebooks
+from baccarat.rulebooks.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
-from events.log_editions import damaged_editions
+from events.log.editions import damaged_editions
 from table_core.service.snapshot_anchor import inspect
 
 __all__ = ["backup_command", "restore_command"]

@@ -18,7 +18,7 @@ _COMMANDS: Final = {
         "a table's newest cosigned checkpoint",
     ),
     "editions": (
-        "baccarat.commands.property_editions:editions",
+        "baccarat.cli.property.editions:editions",
         "give the archive the rulebooks and profiles that logs cite",
     ),
     "edges": ("baccarat.cli.property.run:edges", "tell the archive the rulebooks' exact odds"),

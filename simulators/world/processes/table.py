@@ -31,10 +31,10 @@ from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.consumer_health import FeedHealth
 from table_core.service.consumer_requests import Consumers
 from table_core.service.history_client import LookingBack
+from table_core.service.known_driver import KnownDriver
 from table_core.service.requests import Requests, Told
 from table_core.service.service import RESULT_OVERDUE_S
 from table_core.service.table_writer import Heard, Table
-from table_core.shell.known_driver import KnownDriver
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from events.log_editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
 from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 

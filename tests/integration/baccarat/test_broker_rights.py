@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 import pytest
 
 from baccarat.local_brokers.nats import answers_mqtt
+from tests.support.brokers.nats_wire import NatsWire
 from tests.support.brokers.tls_broker import Login, SecuredBroker, secured_broker
 from tests.support.machine.waiting import until_blocking
-from tests.support.nats_wire import NatsWire
 
 _ROOT: Final = "bac/v1/harbour/"
 _PEOPLE: Final = ("dealer", "supervisor", "engineer", "wagers", "cage", "console")

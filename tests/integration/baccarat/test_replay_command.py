@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from baccarat.editions import rulebooks_at_hand
 from baccarat.history.log_facts import state_at, view_of
+from baccarat.rulebooks.editions import rulebooks_at_hand
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import verify

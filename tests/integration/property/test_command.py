@@ -16,8 +16,8 @@ from baccarat.cli.main import main
 from baccarat.config.property import load_property
 from baccarat.property.standing import property_standing
 from events.clock import Clock, SystemClock
+from events.log.editions import RULEBOOKS, keep_editions
 from events.log.store import EventLog
-from events.log_editions import RULEBOOKS, keep_editions
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
 from events.types.integrity import CheckpointKeyChanged

@@ -12,11 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from baccarat.contract.schemas import bundle
-from baccarat.editions import rulebooks_at_hand
 from baccarat.history.evidence import gather
 from baccarat.history.log_facts import replay, state_at, view_of
 from baccarat.history.process import Past
 from baccarat.history.proof import proofs
+from baccarat.rulebooks.editions import rulebooks_at_hand
 from events.cards import Card, Hand
 from events.commands.play import OpenBetting, Refusal, ResolveIrregularity, VoidCoup
 from events.log.reader import reading

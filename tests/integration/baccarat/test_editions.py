@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from events.commands.play import CorrectHands
 from events.commands.queries import ProveCoup
-from events.log_editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
 from events.proof.keys import make_signing_key
 from events.types.shoe_reports import UnknownReport
 from tests.support.brokers.brokers import Broker
-from tests.support.builds import Build
+from tests.support.machine.builds import Build
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1, connected, play
 from tests.support.table.coups import COUP, cards, shoe_event

@@ -18,7 +18,7 @@ from events.types.shoe_reports import (
     UnknownReport,
 )
 from simulators.device.reports import Disclosure
-from tests.support.late_bytes import SECOND, STAGES, Played, play
+from tests.support.shoe.late_bytes import SECOND, STAGES, Played, play
 
 SEED: Final = "20261129"
 KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (

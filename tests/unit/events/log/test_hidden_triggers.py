@@ -13,9 +13,9 @@ from cage.ledger.store import Store
 from events.errors import LedgerError, LogRefused
 from events.log.backup import back_up, restore
 from events.log.idempotency_index import RequestIndex
+from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.log.store import EventLog
 from events.log.verify import verify
-from events.schema_rows import odd_rows, rows_made_by, rows_of
 from property.witness.book import WitnessBook, read_book
 from table_core.service.snapshot_anchor import inspect
 from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log

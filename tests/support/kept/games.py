@@ -55,11 +55,11 @@ from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.service.options import NewFile
 from tests.support.cage.books import source
-from tests.support.kept import LOG
+from tests.support.kept.stories import LOG
+from tests.support.kept.wired_table import Stage, WiredGame, WiredTable
 from tests.support.log.corpus_game import KEY, MARKED, ORIGIN, play_scenes
 from tests.support.table.coups import ORDER, drawn
 from tests.support.table.money_game import Game, random_coup
-from tests.support.wired_table import Stage, WiredGame, WiredTable
 
 __all__ = ["GAMES"]
 

@@ -20,7 +20,7 @@ from simulators.world.auditor.rules import RULEBOOKS
 from simulators.world.processes.table import signing_key
 from simulators.world.troubles import WORLD_FAULTS
 from simulators.world.world import _KINDS, World
-from tests.support.kept import LOG
+from tests.support.kept.stories import LOG
 
 __all__ = ["WORLDS", "KeptWorld", "faults_of", "play_world"]
 

@@ -23,9 +23,9 @@ from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.options import NewFile
 from table_core.service.table_writer import Heard, Table
+from tests.support.kept.wired_shoe import WiredShoe
 from tests.support.log.corpus_game import CorpusGame, TickingClock
 from tests.support.table.coups import World
-from tests.support.wired_shoe import WiredShoe
 
 __all__ = ["Stage", "WiredGame", "WiredTable", "who_may"]
 

@@ -8,11 +8,11 @@ import click
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.property.run import archive_of
 from baccarat.config.property import load_property
-from baccarat.property_editions import beside_logs, shipped_here
+from baccarat.property.editions import beside_logs, shipped_here
 from events.errors import InputError
-from events.log_editions import damaged_editions
+from events.log.editions import damaged_editions
 from property.archive.database import connected, migrate
-from property.archive_editions import Edition, store_editions
+from property.archive.editions import Edition, store_editions
 
 __all__ = ["editions"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from events.log_editions import PROFILES, RULEBOOKS, editions_beside, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, editions_beside, kept_editions
 from events.toml_form import read_tree
-from property.archive_editions import Edition
+from property.archive.editions import Edition
 from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from events.log_editions import shipped_editions
+from events.log.editions import shipped_editions
 
 # kind, id, edition, SHA-256 of the file. Lines are added here, and none is ever changed.
 SHIPPED = (

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from baccarat.cli.run import service_command
 from baccarat.processes.children import Child
+from baccarat.services.registry import service_command
 from events.commands.play import LoadShoe, OpenBetting
 from events.log.store import EventLog
 from events.mqtt.presence import read_status

@@ -46,7 +46,7 @@ LOG: Final = "table.sqlite"
 LEDGER: Final = "cage.sqlite"
 PACKED: Final = ".xz"
 
-_CORPUS: Final = Path(__file__).parents[1] / "corpus"
+_CORPUS: Final = Path(__file__).parents[2] / "corpus"
 _ANEW: Final = "anew.sqlite"
 _BOOKED: Final = frozenset({"reconcile", "statement"})  # what tells every posting
 _SHOWN: Final = 300  # characters of a difference

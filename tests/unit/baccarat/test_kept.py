@@ -15,7 +15,7 @@ from simulators.device.reports import Disclosure
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.rulebooks.shipped import shipped
 from table_core.rules.rulebook import CommissionTiming
-from tests.support.kept import (
+from tests.support.kept.stories import (
     LEDGER,
     LOG,
     answer_to,

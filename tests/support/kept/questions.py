@@ -10,7 +10,7 @@ from simulators.device.deck import shuffled
 from simulators.device.printed_rules import next_place
 from table_core.rulebooks.shipped import load_rulebook, shipped
 from table_core.rules.rulebook import Rulebook
-from tests.support.kept import LEDGER, LOG, answer_to, events_of
+from tests.support.kept.stories import LEDGER, LOG, answer_to, events_of
 
 __all__ = [
     "CASES",

@@ -17,13 +17,7 @@ import structlog
 from baccarat.rulebooks.library import source_of
 from baccarat.small_files import read_file
 from events.errors import ConfigError, LogUnwritable
-from events.log_editions import (
-    PROFILES,
-    RULEBOOKS,
-    editions_beside,
-    keep_editions,
-    kept_editions,
-)
+from events.log.editions import PROFILES, RULEBOOKS, editions_beside, keep_editions, kept_editions
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.editions import ProfileKeeper, keep_profiles, keep_rulebooks, rulebooks_at_hand
+from baccarat.rulebooks.editions import (
+    ProfileKeeper,
+    keep_profiles,
+    keep_rulebooks,
+    rulebooks_at_hand,
+)
 from events.clock import SystemClock
 from events.errors import LogUnwritable
-from events.log.store import EventLog
-from events.log_editions import (
+from events.log.editions import (
     PROFILES,
     RULEBOOKS,
     copy_editions,
@@ -21,6 +25,7 @@ from events.log_editions import (
     kept_editions,
     shipped_editions,
 )
+from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkOpen, LinkUp
 from shoe_driver.journal.files import Journal
