@@ -15,7 +15,6 @@ from sqlalchemy import ColumnElement, Select, case, func, select
 from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BY, Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
-from events.free_text import visible
 from events.types.table import CoupSettled, WagersPlaced
 
 __all__ = ["Edges", "PatronReport", "patron_reports", "theoretical_of"]
@@ -38,8 +37,7 @@ class PatronReport(Struct, frozen=True, kw_only=True):
     """One patron in one shoe or on one day. Amounts in minor units.
 
     Args:
-        patron: the opaque reference, a NUL in its visible form (`events.free_text`); empty where
-            the wagers had none.
+        patron: the opaque reference; empty where the wagers had none.
         seat: their seat, where they had none; else 0.
         coups: in which money was wagered.
         turnover: the stakes, those that were pushed among them.
@@ -80,7 +78,7 @@ def patron_reports(
         if not turnover and not played:
             continue
         made = PatronReport(
-            patron=visible(who[0]),
+            patron=who[0],
             seat=who[1],
             coups=played,
             turnover=turnover,
