@@ -14,7 +14,7 @@ class Target(NamedTuple):
     Args:
         name: of it, to choose it by.
         files: from the root.
-        tests: names under `tests/unit`, without `test_` and `.py`.
+        tests: files under `tests/unit`, without `test_` and `.py`.
         swept: whether all of its mutants were tried once, and those that survive are listed. One
             that was not swept yet is tried only where it is named.
     """
@@ -24,44 +24,81 @@ class Target(NamedTuple):
     tests: tuple[str, ...]
     swept: bool = True
 
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """The tests' paths from the root."""
+        parted = (name.rpartition("/") for name in self.tests)
+        return tuple(f"tests/unit/{folder}/test_{file}.py" for folder, _, file in parted)
+
 
 _CARDS: Final = (
-    "hands_in_shoes",
-    "hear_coups",
-    "hear",
-    "table",
-    "irregular_cards",
-    "irregular_excess",
-    "hear_excess",
-    "irregularities",
-    "before_reveal",
-    "two_phases",
-    "replaced_shoe",
-    "shoe_life",
-    "every_card",
-    "corrections",
-    "corrections_in_progress",
-    "corrections_refused",
-    "leftovers",
+    "table_core/hands_in_shoes",
+    "table_core/decide/shoe_reports_coups",
+    "table_core/decide/shoe_reports",
+    "table_core/commands_and_reports",
+    "table_core/irregular_cards",
+    "table_core/irregular_excess",
+    "table_core/decide/shoe_reports_excess",
+    "table_core/irregularities",
+    "table_core/before_reveal",
+    "table_core/two_phases",
+    "table_core/replaced_shoe",
+    "table_core/shoe_life",
+    "table_core/every_card",
+    "table_core/corrections",
+    "table_core/corrections_in_progress",
+    "table_core/corrections_refused",
+    "table_core/leftovers",
 )
 
 TARGETS: Final = (
     Target(
-        "draw table", ("table_core/rules/draw.py",), ("draw", "settlement", "hear_coups", "table")
+        "draw table",
+        ("table_core/rules/draw.py",),
+        (
+            "table_core/rules/draw",
+            "table_core/rules/settlement",
+            "table_core/decide/shoe_reports_coups",
+            "table_core/commands_and_reports",
+        ),
     ),
-    Target("outcome", ("table_core/rules/outcome.py",), ("settlement", "wagers", "draw")),
     Target(
-        "wagers", ("table_core/rules/wagers.py",), ("wagers", "settlement", "rulebook", "placement")
+        "outcome",
+        ("table_core/rules/outcome.py",),
+        ("table_core/rules/settlement", "table_core/rules/wagers", "table_core/rules/draw"),
+    ),
+    Target(
+        "wagers",
+        ("table_core/rules/wagers.py",),
+        (
+            "table_core/rules/wagers",
+            "table_core/rules/settlement",
+            "table_core/rules/rulebook",
+            "table_core/rules/placement",
+        ),
     ),
     Target(
         "settlement",
         ("table_core/rules/settlement.py",),
-        ("settlement", "commission", "two_phases", "wagering", "corrections_commission"),
+        (
+            "table_core/rules/settlement",
+            "table_core/rules/commission",
+            "table_core/two_phases",
+            "events/types/wagers",
+            "table_core/corrections_commission",
+        ),
     ),
     Target(
         "cards and money",
         ("events/cards.py", "events/money.py"),
-        ("cards", "amounts", "rulebook", "settlement", "draw", "placement"),
+        (
+            "events/cards",
+            "events/amounts",
+            "table_core/rules/rulebook",
+            "table_core/rules/settlement",
+            "table_core/rules/draw",
+            "table_core/rules/placement",
+        ),
     ),
     Target(
         "rulebooks",
@@ -77,109 +114,153 @@ TARGETS: Final = (
                 "nz-scale-two",
             )
         ),
-        ("rulebook", "settlement", "wagers", "placement", "sign", "rules_page", "odds"),
+        (
+            "table_core/rules/rulebook",
+            "table_core/rules/settlement",
+            "table_core/rules/wagers",
+            "table_core/rules/placement",
+            "table_core/projections/sign",
+            "table_core/rules/rules_page",
+            "table_core/odds/exact",
+        ),
         swept=False,
     ),
-    Target("chain", ("events/proof/chain.py",), ("chain", "log", "verify_checkpoints", "books")),
+    Target(
+        "chain",
+        ("events/proof/chain.py",),
+        (
+            "events/proof/chain",
+            "events/log/store",
+            "events/log/verify_checkpoints",
+            "events/log/snapshot_anchor",
+        ),
+    ),
     Target(
         "tree",
         ("events/proof/merkle.py",),
-        ("tree", "chain", "log", "verify_checkpoints", "books"),
+        (
+            "events/proof/merkle",
+            "events/proof/chain",
+            "events/log/store",
+            "events/log/verify_checkpoints",
+            "events/log/snapshot_anchor",
+        ),
     ),
     Target(
         "framers",
         tuple(
             f"shoe_driver/{name}.py"
             for name in (
-                "framing",
-                "framers/checks",
-                "framers/cobs",
-                "framers/enq",
-                "framers/line",
-                "framers/pieces",
+                "framing/registry",
+                "framing/checks",
+                "framing/cobs",
+                "framing/enq",
+                "framing/line",
+                "framing/frames",
             )
         ),
         (
-            "framing",
-            "framing_cobs",
-            "framing_line",
-            "decode",
-            "decode_ref",
-            "decode_text",
-            "profile",
+            "shoe_driver/framing/frames",
+            "shoe_driver/framing/cobs",
+            "shoe_driver/framing/line",
+            "shoe_driver/decode",
+            "shoe_driver/decode_ref",
+            "shoe_driver/decode_text",
+            "shoe_driver/profiles/profile",
         ),
     ),
     Target(
         "coup",
         ("table_core/state/coup.py",),
-        ("coup", "decide", "hear", "table", "hear_coups", "corrections"),
+        (
+            "table_core/state/coup",
+            "table_core/decide/dispatch",
+            "table_core/decide/shoe_reports",
+            "table_core/commands_and_reports",
+            "table_core/decide/shoe_reports_coups",
+            "table_core/corrections",
+        ),
     ),
     Target(
         "fold",
         ("table_core/fold/dispatch.py", "table_core/fold/parts.py"),
         (
-            "fold",
-            "fold_parts",
-            "folded",
+            "table_core/fold/dispatch",
+            "table_core/fold/parts",
+            "table_core/fold/folded",
             *_CARDS,
-            "coup",
-            "decide",
-            "corrections_of_wagers",
-            "corrections_of_rulebooks",
-            "wagering",
-            "standing",
-            "commission",
-            "chips",
+            "table_core/state/coup",
+            "table_core/decide/dispatch",
+            "table_core/corrections_of_wagers",
+            "table_core/corrections_of_rulebooks",
+            "events/types/wagers",
+            "table_core/rules/wager_totals",
+            "table_core/rules/commission",
+            "events/types/chips",
         ),
     ),
-    Target("fold of cards", ("table_core/fold/cards.py",), ("fold", "folded", *_CARDS)),
-    Target("fold of chips", ("table_core/fold/chips.py",), ("fold", "chips")),
+    Target(
+        "fold of cards",
+        ("table_core/fold/cards.py",),
+        ("table_core/fold/dispatch", "table_core/fold/folded", *_CARDS),
+    ),
+    Target(
+        "fold of chips",
+        ("table_core/fold/chips.py",),
+        ("table_core/fold/dispatch", "events/types/chips"),
+    ),
     Target(
         "fold of corrections",
         ("table_core/fold/corrections.py",),
         (
-            "fold_correction",
-            "corrections",
-            "corrections_in_progress",
-            "corrections_refused",
-            "corrections_of_wagers",
-            "corrections_of_rulebooks",
-            "corrections_recalled",
-            "every_card",
-            "fold",
+            "table_core/fold/corrections",
+            "table_core/corrections",
+            "table_core/corrections_in_progress",
+            "table_core/corrections_refused",
+            "table_core/corrections_of_wagers",
+            "table_core/corrections_of_rulebooks",
+            "table_core/corrections_recalled",
+            "table_core/every_card",
+            "table_core/fold/dispatch",
         ),
     ),
     Target(
         "fold of shoes",
         ("table_core/fold/shoe.py",),
-        ("fold_shoes", "fold", "folded", *_CARDS),
+        ("table_core/fold/shoe", "table_core/fold/dispatch", "table_core/fold/folded", *_CARDS),
     ),
     Target(
         "judging",
         ("table_core/decide/coup_resolution.py", "table_core/state/dealing.py"),
-        ("judging", "dealing", *_CARDS),
+        ("table_core/decide/coup_resolution", "table_core/state/dealing", *_CARDS),
     ),
     Target(
         "decide",
         ("table_core/decide/dispatch.py",),
         (
-            "decide_play",
-            "decide",
-            "table",
-            "wagering",
-            "placement",
-            "bounds",
-            "shoe_life",
-            "two_phases",
-            "commission",
-            "chips",
-            "irregularities",
+            "table_core/decide/play",
+            "table_core/decide/dispatch",
+            "table_core/commands_and_reports",
+            "events/types/wagers",
+            "table_core/rules/placement",
+            "table_core/rules/bounds",
+            "table_core/shoe_life",
+            "table_core/two_phases",
+            "table_core/rules/commission",
+            "events/types/chips",
+            "table_core/irregularities",
         ),
     ),
     Target(
         "sums of wagers",
         ("table_core/rules/wager_totals.py",),
-        ("standing", "fold", "bounds", "placement", "wagering"),
+        (
+            "table_core/rules/wager_totals",
+            "table_core/fold/dispatch",
+            "table_core/rules/bounds",
+            "table_core/rules/placement",
+            "events/types/wagers",
+        ),
     ),
 )
 """In the order in which they are tried."""

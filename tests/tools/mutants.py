@@ -177,7 +177,7 @@ def _tried(
         trees.put(tree)
     wanted: dict[str, set[str]] = {}
     for target, _ in mutants:
-        for name in target.tests:
+        for name in target.test_files:
             wanted.setdefault(name, set()).update(target.files)
     with fork.Pool(jobs, _begin, (trees,)) as pool:
         _COVERED.update(pool.imap_unordered(_cover, sorted(wanted.items())))
@@ -205,12 +205,12 @@ def _begin(trees: "Queue[Path]") -> None:
 
 def _cover(task: tuple[str, set[str]]) -> tuple[str, Covered]:
     name, files = task
-    return name, cover(_TREE[-1], f"tests/unit/test_{name}.py", files)
+    return name, cover(_TREE[-1], name, files)
 
 
 def _try(task: tuple[Target, list[Mutant]]) -> list[Verdict]:
     target, mutants = task
-    covered = [_COVERED[name] for name in target.tests]
+    covered = [_COVERED[name] for name in target.test_files]
     return list(try_mutants(_TREE[-1], mutants, covered))
 
 

@@ -135,7 +135,7 @@ def test_each_survivor_that_is_listed_is_a_mutant_and_has_its_reason() -> None:
 
 def test_every_target_has_its_files_and_its_tests() -> None:
     for target in TARGETS:
-        for path in (*target.files, *(f"tests/unit/test_{name}.py" for name in target.tests)):
+        for path in (*target.files, *target.test_files):
             assert (ROOT / path).is_file(), path
 
 
