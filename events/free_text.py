@@ -5,9 +5,9 @@ shows it. A bidirectional control would make the text read differently from what
 command and no configuration may contain either. A lone surrogate is neither JSON nor UTF-8, so
 every reader refuses it.
 
-Old logs keep texts from before this rule. PostgreSQL stores no NUL in a text, so `visible` escapes
-it and `original` reverses that. Only a text with a NUL, or one that looks escaped, is changed: each
-NUL becomes the six characters `\u0000`, each backslash `\u005c`.
+Old logs keep texts from before this rule. PostgreSQL stores no NUL in a text, so `visible`
+escapes it and `original` reverses that. Only a text with a NUL, or one that looks escaped, is
+changed: each NUL becomes the six characters `\u0000`, each backslash `\u005c`.
 """
 
 import re

@@ -51,7 +51,7 @@ def still(path: Path, stack: ExitStack) -> Path:
 
 
 def snapshot_of_file(path: Path) -> sqlite3.Connection:
-    """Open one snapshot of a log from `still`, though its writer goes on, even in a new file.
+    """Open one snapshot of a file from `still`, even while its writer rotates the log.
 
     Raises:
         sqlite3.Error: the file is not a whole SQLite file.
