@@ -1,7 +1,7 @@
-"""The shared language and the log: what every room of the table says to the others.
+"""The shared language of all rooms: cards, money, event and command types, the event log, MQTT.
 
-This room imports no other. Its pure modules (cards, money, messages, codec, chain) hold no I/O;
-`log` is the SQLite file, `bus` the MQTT port.
+Every room may import it; it imports no other room. `types`, `commands`, cards, money and errors are
+pure; `log`, `mqtt` and `tls` do I/O.
 """
 
 __all__: list[str] = []

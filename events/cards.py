@@ -1,7 +1,7 @@
-"""Cards as they are printed: a rank and a suit, written rank first (`9D`, `TH`).
+"""Playing cards: faces, hands, winners and point totals. A face is rank then suit (`9D`, `TH`).
 
-Points are those of the seeds: ace 1, two to nine their pips, ten and court cards nothing
-(seed 2, "the highest count possible is nine"; seed 3, "Ace equals one").
+Points follow the seeds: an ace counts 1, two to nine count their pips, tens and court cards count
+nothing (seed 2, "the highest count possible is nine"; seed 3, "Ace equals one").
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ class Hand(Enum):
     PLAYER = "player"
     BANKER = "banker"
 
-    # Enum's own is a function of Python, and hands and faces are looked up all the time.
+    # Enum's own __hash__ is a Python function, and hands and faces are looked up all the time.
     __hash__ = object.__hash__
 
 
@@ -50,7 +50,7 @@ class Card(Enum):
     C8, C9, CT, CJ, CQ, CK = "8C", "9C", "TC", "JC", "QC", "KC"
 
     def __init__(self, text: str) -> None:
-        self.text: str = text  # the value; an enum's own `value` is a function of Python
+        self.text: str = text  # the value again: an enum's own `value` is a Python function
         self.rank: str = text[0]
         self.suit: str = text[1]
         self.points: int = POINTS[text[0]]
@@ -67,7 +67,7 @@ _BY_TEXT: Final = {card.value: card for card in Card} | {
 
 
 def parse_card(text: str) -> Card:
-    """Read a card as people write it: `9D`, `th`, `10H`.
+    """Parse a card as people write it: `9D`, `th`, `10H`.
 
     Raises:
         InputError: the text is not one of the 52 faces.
@@ -82,5 +82,5 @@ def parse_card(text: str) -> Card:
 
 
 def total(cards: Iterable[Card]) -> int:
-    """A hand's points: the last digit of the sum (seed 2: "a hand totaling 15 becomes 5")."""
+    """Return a hand's points, the sum's last digit (seed 2: "a hand totaling 15 becomes 5")."""
     return sum([card.points for card in cards]) % 10

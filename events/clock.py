@@ -1,4 +1,7 @@
-"""Time as the table writes it down. Shells are given a `Clock`; the pure core sees only values."""
+"""The clock interface, and RFC 3339 timestamps.
+
+Services get a `Clock`; pure code gets values only.
+"""
 
 import time
 from datetime import UTC, datetime
@@ -11,14 +14,14 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 class Clock(Protocol):
-    """What a shell may ask about time."""
+    """The clock of a service: wall time for timestamps, monotonic time for order and durations."""
 
     def utc_ns(self) -> int:
-        """Nanoseconds since 1970-01-01 UTC. May step; never used for order."""
+        """Nanoseconds since 1970-01-01 UTC. They may jump, so nothing is ordered by them."""
         ...
 
     def mono_us(self) -> int:
-        """Microseconds of a clock that never steps back (stays below 2^53 for 285 years)."""
+        """Microseconds of a clock that never steps back; they stay below 2^53 for 285 years."""
         ...
 
 
@@ -35,11 +38,11 @@ class SystemClock:
 
 
 def rfc3339(utc_ns: int) -> str:
-    """RFC 3339 in UTC with nine decimals: `2026-11-27T21:40:07.123456789Z`."""
+    """Format a time as RFC 3339 in UTC with nine decimals: `2026-11-27T21:40:07.123456789Z`."""
     seconds, fraction = divmod(utc_ns, _NANOSECONDS)
     return f"{_to_the_second(seconds)}.{fraction:09d}Z"
 
 
-@lru_cache(maxsize=16)  # a coup's events come many to a second
+@lru_cache(maxsize=16)  # a coup appends many events within a second
 def _to_the_second(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, tz=UTC):%Y-%m-%dT%H:%M:%S}"

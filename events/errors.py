@@ -1,20 +1,20 @@
-"""The error tree.
+"""The exceptions of the product, as one tree.
 
     TableError                    everything this product raises on purpose
-     +-- InputError               somebody gave us something wrong: one line, exit code 2
+     +-- InputError               bad input from a person or a program: one line, exit code 2
      |    +-- ConfigError         ... in a configuration or a rulebook file
      +-- LogError                 the event log cannot be used as it is
-     |    +-- LogRefused          newer, broken, gapped or foreign: the file stays as it was
-     |    +-- LogConflict         the expected position is not the log's: another writer is there
+     |    +-- LogRefused          newer, broken, gapped or foreign: the file stays unchanged
+     |    +-- LogConflict         append expected another position: there is a second writer
      |    +-- UnreadableEvent     stored bytes that this build must refuse
      |    +-- LogUnwritable       disk full, read-only, I/O error: nothing was stored
      +-- LedgerError              the cage's ledger cannot be used, or contradicts the log
      |    +-- LedgerUnavailable   its database does not answer: nothing was booked
      +-- ArchiveError             the property's archive cannot be used as it is
      |    +-- ArchiveUnavailable  its database does not answer: nothing was stored
-     +-- BusError                 the broker refused something that was asked of it
+     +-- BusError                 the broker refused a request
      +-- LinkError                the shoe link cannot be opened or has been lost
-     +-- OurBug                   a promise of our own code is broken
+     +-- OurBug                   our own code has broken one of its promises
 
 Refusals of commands are values (`events.commands.play.Refusal`), not exceptions.
 """
@@ -39,11 +39,11 @@ __all__ = [
 
 
 class TableError(Exception):
-    """The root of what this product raises on purpose; `str()` of it is one line for a person."""
+    """The root of everything this product raises on purpose; `str()` is one line for a person."""
 
 
 class InputError(TableError):
-    """Bad input from a person or another program: what, where, and what would be right."""
+    """Bad input from a person or a program; names what is wrong, where, and what would be right."""
 
 
 class ConfigError(InputError):
@@ -55,7 +55,7 @@ class LogError(TableError):
 
 
 class LogRefused(LogError):  # noqa: N818 - a refusal, in the field's word
-    """The file is not a log that this build may open. It was left untouched.
+    """The file is not a log that this build may open. The file was left unchanged.
 
     Args:
         reason: one line for a person.
@@ -69,7 +69,7 @@ class LogRefused(LogError):  # noqa: N818 - a refusal, in the field's word
 
 
 class LogConflict(LogError):  # noqa: N818 - named for what happened
-    """Append expected another position: there is a second writer, and this one must stop."""
+    """Append expected another position: there is a second writer, so this one must stop."""
 
     def __init__(self, expected: int, actual: int) -> None:
         super().__init__(f"append expected position {expected}, but the log stands at {actual}")
@@ -78,7 +78,7 @@ class LogConflict(LogError):  # noqa: N818 - named for what happened
 
 
 class UnreadableEvent(LogError):  # noqa: N818 - named for what it is
-    """Stored bytes that this build must refuse: damaged, unknown, or newer than it is."""
+    """Stored bytes that this build must refuse: damaged, unknown, or newer than this build."""
 
 
 class LogUnwritable(LogError):  # noqa: N818 - named for what happened
@@ -86,7 +86,7 @@ class LogUnwritable(LogError):  # noqa: N818 - named for what happened
 
 
 class LedgerError(TableError):
-    """The cage's ledger cannot be used as it is, or the log says what it cannot book."""
+    """The cage's ledger cannot be used as it is, or the log has an event that it cannot book."""
 
 
 class LedgerUnavailable(LedgerError):  # noqa: N818 - named for what happened
@@ -94,7 +94,7 @@ class LedgerUnavailable(LedgerError):  # noqa: N818 - named for what happened
 
 
 class ArchiveError(TableError):
-    """The property's archive cannot be used as it is, or another writer moves what is ours."""
+    """The property's archive cannot be used as it is, or another writer changes our rows."""
 
 
 class ArchiveUnavailable(ArchiveError):  # noqa: N818 - named for what happened
@@ -110,4 +110,4 @@ class LinkError(TableError):
 
 
 class OurBug(TableError):  # noqa: N818 - not an error of the input
-    """A promise of our own code is broken. Stop, and keep the evidence."""
+    """Our own code has broken one of its promises. Stop, and keep the evidence."""

@@ -1,13 +1,13 @@
-r"""Texts that people and their programs write: what none may hold, and how an old one is kept.
+r"""Free text from people and programs: reject control characters, escape NUL for PostgreSQL.
 
-A text is one line. Control characters end it, hide in it or rule the screen that shows it; bidi
-controls make it read as something else than it says. No command and no configuration may bring
-them. A lone surrogate is no JSON and no UTF-8: every reader refuses it.
+A text is one line. A control character would end the line, hide in it or control the screen that
+shows it. A bidirectional control would make the text read differently from what it contains. No
+command and no configuration may contain either. A lone surrogate is neither JSON nor UTF-8, so
+every reader refuses it.
 
-The log holds what it was given before that was so, for ever. PostgreSQL has no NUL in its texts:
-there one stands in a visible form, from which the text can be had again. Only a text that has a
-NUL, or that could be taken for such a form, is changed: in it each NUL becomes the six characters
-`\u0000`, and each backslash `\u005c`.
+Old logs keep texts from before this rule. PostgreSQL stores no NUL in a text, so `visible`
+escapes it and `original` reverses that. Only a text with a NUL, or one that looks escaped, is
+changed: each NUL becomes the six characters `\u0000`, each backslash `\u005c`.
 """
 
 import re
@@ -19,11 +19,11 @@ from msgspec import Struct
 __all__ = ["UNFIT", "may_be_unfit", "original", "unfit_in", "visible"]
 
 UNFIT: Final = (
-    r"\u0000-\u001F\u007F-\u009F"  # controls (Cc), line ends and tabs among them
+    r"\u0000-\u001F\u007F-\u009F"  # controls (Cc), including line ends and tabs
     r"\u2028\u2029"  # line and paragraph separators
-    r"\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069"  # what turns the direction of reading
+    r"\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069"  # what changes the direction of reading
 )
-"""What stands in no text, as the inside of a class in a regular expression."""
+"""The forbidden characters, as the inside of a regular expression's character class."""
 
 _UNFIT: Final = re.compile(f"[{UNFIT}]")
 _SUSPECT: Final = re.compile(rf"\\[bfnrtu]|[{UNFIT}]")
@@ -32,16 +32,15 @@ _WAS: Final = {"00": "\0", "5c": "\\"}
 
 
 def may_be_unfit(document: str) -> bool:
-    """Whether a text of a JSON document may hold what none may: a quick look, and no is sure."""
+    """Report whether a JSON document may hold a forbidden character. Fast; False is certain."""
     return _SUSPECT.search(document) is not None
 
 
 def unfit_in(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """(key, what is wrong) of each text in a tree that holds what none may.
+    """Yield the key and the complaint of each text in a tree that holds a forbidden character.
 
     Args:
-        tree: structs, dictionaries and lists within one another, as deep as they like; keys are
-            not looked at.
+        tree: nested structs, dictionaries and lists of any depth; dictionary keys are not checked.
         where: the key of the tree itself.
     """
     waiting: list[tuple[Any, _Path]] = [(tree, None)]
@@ -56,7 +55,7 @@ def unfit_in(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
             waiting += ((each, (path, key)) for key, each in reversed(inner))
 
 
-# What a value stands in, and its name or number there; None at the top.
+# A linked path: the parent's path, then the name or index in it; None at the top.
 _Path: TypeAlias = "tuple[_Path, str | int] | None"
 
 
@@ -79,12 +78,12 @@ def _key(where: str, path: _Path) -> str:
 
 
 def visible(text: str) -> str:
-    """The text as PostgreSQL can hold it."""
+    """Return the text escaped so that PostgreSQL can store it."""
     if "\0" not in text and not _FORM.search(text):
         return text
     return text.replace("\\", r"\u005c").replace("\0", r"\u0000")
 
 
 def original(text: str) -> str:
-    """The text that `visible` was given."""
+    """Return the text that `visible` was given."""
     return _FORM.sub(lambda form: _WAS[form[1]], text)

@@ -1,9 +1,9 @@
-"""TLS by files that are renewed while we run: a certificate and its key together, or not at all.
+"""TLS contexts from certificate files that may be renewed while the service runs.
 
-Whoever renews puts one file in its place after the other, and a service manager's credential is a
-copy of the moment in which the service was started: until that is started again, a new certificate
-may lie beside an old key. So a pair is read into memory, tried there, and used only where it fits;
-while the files do not fit, what was used before is used on.
+A renewal replaces the certificate and its key one after the other. A service manager's credential
+is a copy from the start of the service, so until a restart a new certificate may lie next to an old
+key. So a pair is read into memory, tried there, and used only if it fits. While the files do not
+fit, the previous pair stays in use.
 """
 
 import asyncio
@@ -22,19 +22,19 @@ from events.errors import ConfigError
 
 __all__ = ["ClientTls", "Pair", "read_first_pair", "read_pair"]
 
-# Between the two renames of `baccarat pki renew` there is nothing that waits for a disk.
+# `baccarat pki renew` waits for no disk between its two renames.
 _FIRST_READS: Final = 4
 _READ_AGAIN_S: Final = 0.05
-# What OpenSSL says of two that do not belong together: of one kind, or of two.
+# OpenSSL's reasons for a certificate and a key that do not fit, of one kind or of two.
 _MISFITS: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
 
 _log: Final = structlog.get_logger()
 
 
 class Pair(NamedTuple):
-    """A certificate chain and its key that fit, as PEM; `exposed` where anybody may read the key.
+    """A certificate chain and its key that fit, as PEM; `exposed` if anybody may read the key file.
 
-    From memory, so that what was tried is what is used, whatever happens to the files meanwhile.
+    The pair stays in memory, so the pair that was tried is the pair that is used.
     """
 
     cert: bytes
@@ -42,20 +42,20 @@ class Pair(NamedTuple):
     exposed: bool
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Make a context show it."""
+        """Make a context present this certificate."""
         _load(context, self.cert, self.key)
 
 
 def read_pair(cert: Path, key: Path, section: str = "") -> Pair:
-    """Read a pair as it stands now.
+    """Read a certificate and its key as they are now.
 
     Args:
-        cert: PEM file of the certificate chain, one's own first.
+        cert: PEM file of the certificate chain, our own certificate first.
         key: PEM file of its private key, without a passphrase.
-        section: of the configuration that names them, for what is said.
+        section: the configuration section that names the files, for messages.
 
     Raises:
-        ConfigError: one of them cannot be used, or they do not fit: which, why, and what would be
+        ConfigError: a file cannot be used, or they do not fit; says which, why, and what would be
             right.
     """
     prefix = f"{section}." if section else ""
@@ -90,10 +90,10 @@ def read_pair(cert: Path, key: Path, section: str = "") -> Pair:
 
 
 def read_first_pair(cert: Path, key: Path, section: str = "") -> Pair:
-    """The same for one who has none yet: a pair that is just being renewed is read again. Blocks.
+    """Read the first pair of a service; if a renewal is under way, try again. Blocks.
 
     Raises:
-        ConfigError: as `read_pair`, of a pair that stays as it is.
+        ConfigError: as `read_pair`, if the files still do not fit after the last attempt.
     """
     for _ in range(_FIRST_READS - 1):
         try:
@@ -104,12 +104,12 @@ def read_first_pair(cert: Path, key: Path, section: str = "") -> Pair:
 
 
 class ClientTls:
-    """How a client secures its connections, by files that may be renewed between two of them.
+    """TLS contexts for a client whose certificate files may be renewed between two connections.
 
     Args:
         ca: PEM file of the CA that the server's certificate must come from; None for no TLS.
-        cert: PEM file of a certificate of one's own, or None.
-        key: PEM file of its key; None where it is in `cert`.
+        cert: PEM file of the client's own certificate, or None.
+        key: PEM file of its key; None if the key is in `cert`.
     """
 
     def __init__(self, ca: Path | None, cert: Path | None = None, key: Path | None = None) -> None:
@@ -119,10 +119,11 @@ class ClientTls:
         self._trouble = ""
 
     def context(self) -> ssl.SSLContext | None:
-        """For the next connection: by the files as they are, or as they last were good.
+        """Return the context for the next connection, from the files now or when they last fitted.
 
         Raises:
-            ConfigError: a file cannot be used, and never could: which, why, what would be right.
+            ConfigError: a file cannot be used, and never could; says which, why, and what would be
+                right.
         """
         if self._ca is None:
             return None
@@ -141,10 +142,12 @@ class ClientTls:
         return made
 
     async def settled(self) -> ssl.SSLContext | None:
-        """The same for one whom a refusal ends: what is just being renewed is read again.
+        """Return `context()`; if a renewal is under way, try again first.
+
+        For a caller that ends on a refusal.
 
         Raises:
-            ConfigError: as `context`, of files that stay as they are.
+            ConfigError: as `context`, if the files still do not fit after the last attempt.
         """
         for _ in range(_FIRST_READS - 1):
             with suppress(ConfigError):
@@ -155,7 +158,7 @@ class ClientTls:
     def _made(self, ca: Path) -> tuple[ssl.SSLContext, Pair | None]:
         try:
             context = ssl.create_default_context(cafile=str(ca))
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # ssl.SSLError is an OSError
             raise ConfigError(f"ca: {ca}: {error.strerror or error}") from error
         if self._cert is None or self._key is None:
             return context, None
@@ -174,13 +177,13 @@ def _load(context: ssl.SSLContext, cert: bytes, key: bytes) -> None:
 
 
 def _no_passphrase() -> str:
-    """Else OpenSSL asks for one at the terminal, and the service waits for ever."""
+    """Refuse; otherwise OpenSSL asks at the terminal and the service waits for ever."""
     raise _LockedError
 
 
 @contextmanager
 def _in_memory(data: bytes) -> Iterator[str]:
-    """The path of a file that is on no disk: the library takes PEM from files alone."""
+    """Yield the path of a file in memory: the library reads PEM from files only."""
     with os.fdopen(os.memfd_create("pem"), "wb") as file:
         file.write(data)
         file.flush()

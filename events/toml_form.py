@@ -1,7 +1,7 @@
-"""A TOML file into its tree, and a table of it into its type, strictly: every mistake is told.
+"""Read a TOML file, and convert a table of it to its type strictly, reporting every mistake.
 
-msgspec stops at the first mistake; so each key is converted by itself, and each entry of a table
-of codes.
+msgspec stops at the first mistake, so each key is converted by itself, and so is each entry of a
+table of codes.
 """
 
 import codecs
@@ -19,10 +19,10 @@ _T = TypeVar("_T", bound=Struct)
 
 
 def read_tree(source: bytes) -> dict[str, Any]:
-    """A TOML file's bytes as a tree, before anything in it is judged.
+    """Parse a TOML file's bytes into a tree, before anything in the tree is checked.
 
     Raises:
-        ValueError: they are no TOML; says where and why.
+        ValueError: the bytes are not TOML; says where and why.
     """
     if source.startswith(codecs.BOM_UTF8):
         raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
@@ -38,16 +38,16 @@ def read_tree(source: bytes) -> dict[str, Any]:
 def read_table(
     kind: type[_T], table: object, where: str, complain: Callable[[str], None]
 ) -> _T | None:
-    """Read a table.
+    """Convert a table to its type.
 
     Args:
-        kind: the type, whose fields are the table's keys.
-        table: what the file has there.
+        kind: the type; its fields are the table's keys.
+        table: the value in the file.
         where: the table's key, for messages; empty for the whole file.
-        complain: told of each mistake.
+        complain: called with each mistake.
 
     Returns:
-        The value, or None where something was wrong.
+        The value, or None if there was a mistake.
     """
     if not isinstance(table, dict):
         complain(f"{where}: a table [{where}] belongs here")
@@ -88,7 +88,7 @@ def _read(kind: Any, value: object, where: str, complain: Callable[[str], None])
 def _entries(
     kind: Any, table: dict[str, object], where: str, complain: Callable[[str], None]
 ) -> dict[object, object] | None:
-    """Any number of entries; TOML knows keys as text only."""
+    """Convert a table with any number of entries; TOML has text keys only."""
     key_kind, value_kind = get_args(kind)
     found: dict[object, object] = {}
     for text, value in table.items():

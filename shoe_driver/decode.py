@@ -1,8 +1,8 @@
-"""The pure decoder: a journal's records, or bare bytes, into numbered shoe events.
+"""Decode a journal's records, or a capture's bytes, into numbered shoe events. Pure.
 
-`framer -> check -> listener (copies, resends, codes)`, and between them what happens on the link,
-in the journal's order. Run it again over the same records and the same events come out under the
-same numbers: this lets the driver die at any instant and resend what was not acknowledged.
+`framer -> check -> link protocol (copies, resends, codes)`, interleaved with the events on the link
+in the journal's order. The same records always give the same events under the same numbers. So the
+driver may die at any instant and resend what was not acknowledged.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ from shoe_driver.records import RULES, Carried, Record, RecordKind, parse_carrie
 __all__ = ["RESTARTED", "STALE", "Decoder"]
 
 RESTARTED: Final = "driver restarted"
-STALE: Final = "stale"  # the reason of a reject: it waited in a device server before we came
+STALE: Final = "stale"  # the reason of a reject: it waited in a device server before we connected
 
 _DEAL_GOES_ON: Final = (CardDrawn, CardRevealed, CardCarriedOver)
 _DEAL_IS_OVER: Final = (DeviceResult, RoundForcedEnd, ShoeBooted, ShoeReady)
@@ -44,18 +44,18 @@ class Decoder:
     """Decodes one journal from its beginning.
 
     Args:
-        profile: what the shoe speaks.
+        profile: the shoe's wire profile.
         journal: the journal's id, or empty for a bare capture.
 
     Attributes:
-        link: how the link stands.
+        link: the state of the link.
         head: the number of the newest event.
-        in_deal: cards are out and no result has come: silence would be odd. A profile without
-            results does not say when a deal is over, and is never in one.
+        in_deal: cards are out and no result has come, so silence is unusual. A profile without
+            results does not mark the end of a deal, and is never in one.
         heard_us: monotonic arrival of the newest valid frame, or None.
         frames: valid frames, copies included.
         reports: reports accepted.
-        rejected: rejects told.
+        rejected: rejects reported.
     """
 
     def __init__(self, profile: Profile, journal: str = "") -> None:
@@ -72,8 +72,8 @@ class Decoder:
         self._events: list[ShoeEvent] = []
         self._mono_us: int | None = None
         self._utc = ""
-        self._base = 0  # bytes of the device in segments that this decoder has not seen
-        self._unproven = False  # a valid frame would bring the link up
+        self._base = 0  # bytes from the device in segments that this decoder has not read
+        self._unproven = False  # a valid frame would change the link to up
         self.link = LinkState.DOWN
         self.head = 0
         self.in_deal = False
@@ -84,25 +84,25 @@ class Decoder:
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """Reports of which one copy came, two, and so on; empty where none are sent."""
+        """The number of reports with one copy, two, and so on; empty if the device sends none."""
         return self._listener.copies
 
     @property
     def short_copies(self) -> int:
-        """Reports of which fewer copies came than the profile sends."""
+        """The number of reports with fewer copies than the profile sends."""
         return sum(self._listener.copies[:-1])
 
     @property
     def resends(self) -> int:
-        """Reports that came again although they had been taken."""
+        """The number of reports that came again after they were accepted."""
         return self._listener.resends
 
     @property
     def promised(self) -> int:
-        """The number up to which events are certain to come, of what the device has sent so far.
+        """The number up to which the bytes so far are certain to give events.
 
-        It is the head, unless reports wait for one before them. Whoever has read up to the head
-        knows nothing of those, and they fell before whatever happens now.
+        It is the head, unless reports wait for a missing one. A reader at the head does not know
+        those reports, which came before anything that happens now.
         """
         return self.head + self._listener.awaited
 
@@ -113,18 +113,19 @@ class Decoder:
 
     @property
     def pending(self) -> bool:
-        """Whether bytes wait for more of their kind."""
+        """Whether bytes wait for the rest of their frame or run."""
         return self._framer.pending
 
     @property
     def offset(self) -> int:
-        """How many bytes of the device have been decoded."""
+        """How many bytes from the device have been decoded."""
         return self._base + self._framer.offset
 
     def carried(self, mono_us: int) -> Carried | None:
-        """Where the journal stands, or None where its next segment must not begin yet.
+        """Return the journal's state for its next segment, or None if none may begin yet.
 
-        In mid-deal, in mid-frame and while copies may come there is more to know than is told.
+        In mid-deal, in mid-frame, and while copies may come, there is more state than this record
+        holds.
         """
         if self.in_deal or self.pending or not self._listener.settled(mono_us):
             return None
@@ -137,15 +138,15 @@ class Decoder:
         )
 
     def handed_on(self) -> Carried:
-        """Where a new journal begins whose device is the one of this: it knows what was told here.
+        """Return the state for a new journal of the same device, which then knows these reports.
 
-        Its events are numbered anew, and its link is down.
+        Its events are numbered from 1 again, and its link is down.
         """
         down = LinkState.DOWN.value
         return Carried(head=0, offset=0, link=down, heard_us=None, memory=self._listener.memory)
 
     def feed(self, record: Record) -> list[ShoeEvent]:
-        """Take the journal's next record; returns the events it makes, in order."""
+        """Decode the journal's next record; return its events, in order."""
         self._mono_us, self._utc = record.mono_us, rfc3339(record.utc_ns)
         if record.kind is RecordKind.DATA:
             self._pieces(self._framer.feed(record.payload))
@@ -159,23 +160,23 @@ class Decoder:
         return self._taken()
 
     def feed_bare(self, data: bytes) -> list[ShoeEvent]:
-        """Take the next bytes of a capture that has no times and no link."""
+        """Decode the next bytes of a capture, which has no times and no link."""
         self._pieces(self._framer.feed(data))
         return self._taken()
 
     def greeting(self) -> bytes:
-        """What to tell the device once the port is open; empty where the profile never writes."""
+        """Return the bytes to send once the port is open; empty if the profile never writes."""
         return self._listener.greeting()
 
     def replies(self) -> bytes:
-        """What to tell the device now that all it has been fed is in the journal, and once only.
+        """Return, once, the bytes to send after everything fed is stored in the journal.
 
-        Empty where the profile never writes, or nothing is due.
+        Empty if the profile never writes, or nothing is due.
         """
         return self._listener.replies()
 
     def finish(self) -> list[ShoeEvent]:
-        """The capture ends here: what waits for more is rejected."""
+        """End the capture: reject the bytes that wait for more."""
         self._pieces(self._framer.flush())
         self._heard(self._listener.finish())
         return self._taken()
@@ -185,7 +186,7 @@ class Decoder:
         return events
 
     def _carry_on(self, carried: Carried) -> None:
-        """A segment begins. Whoever has decoded those before it stands there already."""
+        """Begin a segment; a decoder that has read the earlier ones is in this state already."""
         self._listener.recall(carried.memory)
         self._base = carried.offset - self._framer.offset
         self.head, self.heard_us = carried.head, carried.heard_us
@@ -193,7 +194,7 @@ class Decoder:
         self._unproven = self.link in (LinkState.OPEN, LinkState.STALLED)
 
     def _happening(self, record: Record) -> None:
-        """Something on the link. All but silence breaks off what was arriving."""
+        """Decode an event on the link; every one but silence ends what was arriving."""
         text = record.payload.decode(errors="replace")
         if record.kind is RecordKind.SILENCE:
             if self._moved(LinkInput.SILENCE):
@@ -217,7 +218,7 @@ class Decoder:
                 self._tell(LinkDown(reason=RESTARTED))
 
     def _moved(self, happening: LinkInput) -> bool:
-        """Whether the happening brings the link into another state."""
+        """Apply an event to the link's state; report whether the state changed."""
         before = self.link
         self.link = step(before, happening) or before
         self._unproven = self.link in (LinkState.OPEN, LinkState.STALLED)

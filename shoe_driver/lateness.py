@@ -1,9 +1,9 @@
-"""How late bytes may be: the time at which they are read is not the time at which they were sent.
+"""The limit of lateness: how long after they were sent bytes may still be read.
 
-An adapter gathers bytes, TCP sends a lost packet again after 0.2 s and then ever later, a process
-or its disk stands still for seconds. The bytes of one line come in order all the same, and what
-they say must not depend on how long they were on the way. Five seconds are more than such a way
-takes, and less than a table takes to deal the same place of two coups.
+An adapter buffers bytes, TCP resends a lost packet after 0.2 s and then ever later, and a process
+or its disk may stop for seconds. The bytes of one line still come in order, and their meaning must
+not depend on their delay. Five seconds are longer than such a delay, and shorter than the time in
+which a table deals the same place of two coups.
 """
 
 from typing import Final

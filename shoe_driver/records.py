@@ -1,10 +1,9 @@
-"""The raw journal's records: what arrived, when, and what happened on the link.
+"""The raw journal's record format: bytes that arrived, and events on the link, each with its time.
 
-A journal file is `MAGIC` and then records, each one
-`kind u8, length u32, mono_us u64, utc_ns u64, payload, CRC-32 of all before`, big-endian. The
-first is a header that names the journal and carries the wire profile it is read with, whole: a
-journal can be read without anything else. Happenings on the link are records as well, so that all
-shoe events, and their numbers, are a function of the journal alone.
+A journal file is `MAGIC` and then records, each one `kind u8, length u32, mono_us u64, utc_ns u64,
+payload, CRC-32 of all before`, big-endian. The first is a header that names the journal and holds
+its whole wire profile, so a journal can be read without any other file. Events on the link are
+records too, so that all shoe events, and their numbers, are a function of the journal alone.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ __all__ = [
 
 MAGIC: Final = b"BACSHOE\x01"  # the last byte is the format's version
 PAYLOAD_LIMIT: Final = 0xFFFF  # a read is 4 KB, a profile 3 KB
-RULES: Final = 2  # by which a journal begun now is decoded; see `JournalHeader`
+RULES: Final = 2  # the version by which a journal begun now is decoded; see `JournalHeader`
 
 _HEAD: Final = struct.Struct(">BIQQ")
 _CRC: Final = struct.Struct(">I")
@@ -47,25 +46,25 @@ RECORD_LIMIT: Final = _HEAD.size + PAYLOAD_LIMIT + _CRC.size  # bytes of the lon
 
 
 class RecordKind(IntEnum):
-    """What a record tells. Numbers are stored: they never change."""
+    """The kind of a record. The numbers are stored, so they never change."""
 
     HEADER = 1  # a `JournalHeader`
     DATA = 2  # bytes from the device
-    START = 3  # the driver was started; nothing before is continued
+    START = 3  # the driver was started; nothing earlier continues
     OPEN = 4  # the port was opened: its name
-    CLOSE = 5  # the port was lost or closed: why
-    SILENCE = 6  # silent in mid-deal past the limit: milliseconds, decimal
-    QUIET = 7  # what has begun to arrive did not go on
-    CARRIED = 8  # the second record of a file that goes on from another: a `Carried`
-    STALE = 9  # bytes that waited in a device server before we came: kept, and never decoded
+    CLOSE = 5  # the port was lost or closed: the reason
+    SILENCE = 6  # silence past the limit: milliseconds, decimal
+    QUIET = 7  # a frame begun did not go on
+    CARRIED = 8  # the second record of a continuing file: a `Carried`
+    STALE = 9  # bytes that waited in a device server before we connected: kept, never decoded
 
 
 class Record(Struct, frozen=True, gc=False):
     """One record.
 
     Args:
-        kind: what it tells.
-        mono_us: when, by the monotonic clock; it begins anew when the machine does.
+        kind: the kind of its payload.
+        mono_us: when, by the monotonic clock, which restarts with the machine.
         utc_ns: when, nanoseconds since 1970.
         payload: by kind.
     """
@@ -82,11 +81,12 @@ class JournalHeader(
     """The first record of a journal's file.
 
     Args:
-        journal: its id, which with a number names a shoe event for ever.
+        journal: its id; with a number it identifies a shoe event for ever.
         profile: the wire profile's file, as text.
-        segment: which of the journal's files this is, from 1.
-        rules: by which its events are made and numbered, to its end, whatever build reads it: 2
-            knows late copies, 1 did not. A journal of before does not say.
+        segment: the number of this file within the journal, from 1.
+        rules: the version of the rules that make and number its events, to its end, whatever build
+            reads it. Version 2 knows late copies, version 1 did not. An older journal has no such
+            field.
     """
 
     journal: str
@@ -101,17 +101,17 @@ class JournalHeader(
 
 
 class Carried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a journal stood when its next segment was begun: between coups, with nothing pending.
+    """The state of a journal when its next segment was begun: between coups, with nothing pending.
 
-    With it a segment is decoded alone to the events that the whole journal makes. A new journal
-    that follows another one of the same device begins with one too: numbers from 0, link down.
+    With it a segment alone decodes to the same events as in the whole journal. A new journal that
+    follows another one of the same device begins with one too: numbers from 0, link down.
 
     Args:
         head: the number of the newest event.
-        offset: how many bytes of the device had been taken.
-        link: how the link stood.
+        offset: how many bytes from the device had been decoded.
+        link: the state of the link.
         heard_us: monotonic arrival of the newest valid frame, or None.
-        memory: what the repeat filter remembers, or None before the first frame.
+        memory: the duplicate filter's state, or None before the first frame.
     """
 
     head: int
@@ -122,16 +122,16 @@ class Carried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def encode_record(record: Record) -> bytes:
-    """The record's bytes."""
+    """Return the record's bytes."""
     head = _HEAD.pack(record.kind, len(record.payload), record.mono_us, record.utc_ns)
     return b"".join((head, record.payload, _CRC.pack(zlib.crc32(record.payload, zlib.crc32(head)))))
 
 
 def parse_header(record: Record) -> JournalHeader:
-    """Read a journal's first record.
+    """Parse a journal's first record.
 
     Raises:
-        LogRefused: it is no header, or one of rules that only a newer build knows.
+        LogRefused: it is not a header, or its rules are known only to a newer build.
     """
     try:
         if record.kind is RecordKind.HEADER:
@@ -149,10 +149,10 @@ def parse_header(record: Record) -> JournalHeader:
 
 
 def parse_carried(record: Record) -> Carried:
-    """Read where a journal stood.
+    """Parse the state of a journal from a segment's second record.
 
     Raises:
-        LogRefused: the record does not say so.
+        LogRefused: the record does not hold one.
     """
     try:
         if record.kind is RecordKind.CARRIED:
@@ -163,11 +163,11 @@ def parse_carried(record: Record) -> Carried:
 
 
 class RecordReader:
-    """Reads a journal's bytes at any split.
+    """Parses a journal's bytes, however they are split.
 
     Attributes:
         position: where the last whole record ends.
-        rest: the bytes after it, which are no whole record, or none yet.
+        rest: the bytes after it, which are no whole record, or not yet.
     """
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ class RecordReader:
 
     @property
     def rest(self) -> bytes:
-        """What was taken after the last whole record."""
+        """The bytes after the last whole record."""
         return self._buffer
 
     def feed(self, data: bytes) -> Iterator[Record]:
@@ -205,7 +205,7 @@ class RecordReader:
             self._buffer = self._buffer[at:]
 
     def _end(self, at: int) -> int | None:
-        """Where the record at `at` ends, or None while it is not all there."""
+        """Return where the record at `at` ends, or None while it is incomplete."""
         if len(self._buffer) < at + _HEAD.size:
             return None
         kind, length, _, _ = _HEAD.unpack_from(self._buffer, at)
@@ -217,9 +217,9 @@ class RecordReader:
 
 
 def holds_a_record(data: bytes) -> bool:
-    """Whether a whole record lies anywhere in these bytes.
+    """Report whether there is a whole record anywhere in these bytes.
 
-    It tells a torn tail, which ends the file, from damage in its midst.
+    A torn tail, which ends the file, has none after it; damage within the file has.
     """
     for match in _CANDIDATE.finditer(data):
         at = match.start()
@@ -230,7 +230,7 @@ def holds_a_record(data: bytes) -> bool:
     return False
 
 
-# Anywhere (a lookahead, so that candidates may overlap): a known kind, and a length within limits.
+# At any byte (a lookahead, so that candidates may overlap): a known kind, and a legal length.
 _CANDIDATE: Final = re.compile(rb"(?=[\x01-\x09]\x00\x00)")
 
 
@@ -240,7 +240,7 @@ def _expect_magic(data: bytes) -> None:
 
 
 def _parse(data: bytes, start: int, end: int) -> Record | None:
-    """The record in `data[start:end]`, or None where its checksum fails."""
+    """Parse the record in `data[start:end]`; None if its checksum fails."""
     body = data[start : end - _CRC.size]
     if zlib.crc32(body) != _CRC.unpack_from(data, end - _CRC.size)[0]:
         return None

@@ -1,6 +1,6 @@
 """The commands and queries that a table answers, by subject, and their registry.
 
-Imported by every room; imports event types.
+Every room may import it; it imports the event types.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""What people may say of the table's chips: commands, like those of `events.commands.play`.
+"""Commands for the table's chips: float, fill, credit, counts, drop and their corrections.
 
-Amounts are pieces by denomination, never a sum that somebody worked out. `signed` are opaque staff
-references, two at least: nobody counts chips alone.
+Amounts are pieces by denomination, never a sum that a person worked out. `signed` are opaque staff
+references, at least two: nobody counts chips alone.
 """
 
 from events.commands.play import Command
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class ChipCommand(Command, frozen=True, kw_only=True):
-    """What all of them share: who signed."""
+    """The common field of all commands for chips: who signed."""
 
     signed: tuple[str, ...] = ()
 

@@ -1,7 +1,7 @@
-"""What may be asked of the log's past over the bus: commands that append nothing.
+"""Queries about the log's past over the bus: commands that append nothing.
 
-They are answered beside play, from the log alone, in the answer's `shown`. What each shows is told
-in docs/bus.md.
+The table answers them concurrently with play, from the log alone, in the answer's `shown`.
+docs/bus.md describes what each one shows.
 """
 
 from typing import Literal
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Query(Command, frozen=True, kw_only=True):
-    """The root of all questions about the past."""
+    """The root of all queries about the past."""
 
 
 class FindCoups(Query, frozen=True, kw_only=True):

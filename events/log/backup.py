@@ -1,7 +1,7 @@
-"""Copies of a log that can be relied on: made whole, inspected, and only then given their name.
+"""Back up and restore a log: copy it whole, inspect the copy, and only then give it its name.
 
-SQLite's own online backup makes them, in one step, so that it is the log as of one moment though
-the table writes on. What is not verified never stands under the name that was asked for.
+SQLite's online backup copies in one step, so the copy is the log at one moment while the table goes
+on writing. An unverified copy never has the name that the caller asked for.
 """
 
 import os
@@ -27,25 +27,26 @@ from events.log.wal import wal_damage, wal_of
 __all__ = ["Inspect", "back_up", "restore"]
 
 Inspect = Callable[[Path], str | None]
-"""Says what is wrong with a log, in one line; None where nothing is."""
+"""Checks a log; returns one line about what is wrong, or None."""
 
 _PART_SUFFIX: Final = ".part"
 _REPLACED: Final = ".replaced-"
-# On the bus a session number stands for one run of the table, and a Will is held against it. A log
-# that was put back would give numbers again that were given since its backup. So its sessions go on
-# far beyond any that there were; below 2^53 there is room for nine million restores.
+# On the bus a session number identifies one run of the table, and readers match a Will by it. A
+# restored log would give out again the numbers given since its backup. So a restore raises the
+# session far beyond any earlier one. Below 2^53 there is room for nine million restores.
 _SESSIONS_ON: Final = 1_000_000_000
 
 
 def back_up(log: Path, file: Path, inspect: Inspect) -> None:
     """Copy the log at `log`, in use or not, to a new `file`.
 
-    Its closed files go into the folder `archive` beside it, and the editions that it is judged and
-    was read by into `rulebooks` and `profiles`, where they are not there already.
+    The log's closed files go into the folder `archive` next to the copy. The editions that its
+    coups were judged by and its bytes were read by go into `rulebooks` and `profiles`. Files that
+    are there already stay.
 
     Raises:
-        InputError: there is no such log, or `file` is there already or cannot be made.
-        LogRefused: the copy does not pass the inspection, and so neither does the log.
+        InputError: there is no such log, or `file` exists already or cannot be made.
+        LogRefused: the copy fails the inspection, and so does the log.
         LogUnwritable: the disk refused.
     """
     log, file = Path(os.path.realpath(log)), Path(os.path.realpath(file))
@@ -53,7 +54,7 @@ def back_up(log: Path, file: Path, inspect: Inspect) -> None:
         raise InputError(f"{file}: is there already; a backup never replaces anything")
     with _copy(log, file.with_name(f".{file.name}{_PART_SUFFIX}"), inspect) as part:
         try:
-            os.link(part, file)  # which, unlike a rename, fails where there is something
+            os.link(part, file)  # unlike a rename, a link fails if the name is taken
         except FileExistsError as error:
             raise InputError(f"{file}: is there already; a backup never replaces it") from error
         except OSError:
@@ -66,15 +67,15 @@ def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -
 
     Args:
         file: the backup.
-        log: the log's file; nothing is there, or `replace`.
-        inspect: what the copy must pass.
-        replace: move the log that is there out of the way.
+        log: the log's file; it must not exist, unless `replace`.
+        inspect: the check that the copy must pass.
+        replace: move an existing log out of the way.
 
     Returns:
-        Where the log that was replaced is now, with its WAL; None where there was none.
+        The new path of the replaced log, with its WAL; None if there was no log.
 
     Raises:
-        InputError: there is no such backup, or a log where none may be.
+        InputError: there is no such backup, or there is a log where none may be.
         LogRefused: the backup is torn, not a log or not this table's, or a writer has the log.
         LogUnwritable: the disk refused.
     """
@@ -102,15 +103,15 @@ def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -
 
 @contextmanager
 def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
-    """A verified copy under a name of its own, which is gone at the end of the block."""
+    """Yield a verified copy under a temporary name; the copy is removed at the end of the block."""
     try:
         with ExitStack() as stack:
             read = still(source, stack)
             damage = wal_damage(wal_of(read)) if read != source else None
             if damage is not None:
                 raise LogRefused(f"{source}: {damage}")
-            remove_database(part)  # of a copy that was cut off
-            lock = WriterLock.acquire(part)  # so that the inspection need not copy once more
+            remove_database(part)  # of an interrupted copy
+            lock = WriterLock.acquire(part)  # so that the inspection need not copy again
             stack.callback(lock.release)
             stack.callback(part.with_name(part.name + LOCK_SUFFIX).unlink, missing_ok=True)
             stack.callback(remove_database, part)
@@ -143,7 +144,7 @@ def _online(source: Path, part: Path) -> None:
 
 
 def _require_closed(part: Path) -> None:
-    """Everything is in the one file: nothing that a rename would leave behind."""
+    """Check that everything is in the one file, so that a rename leaves nothing behind."""
     wal = wal_of(part)
     if wal.exists() and wal.stat().st_size:
         raise LogRefused(f"{part}: events are left in {wal.name}")
@@ -161,14 +162,14 @@ def _require_place(log: Path, *, replace: bool) -> None:
 
 
 def _require_same_table(part: Path, log: Path) -> None:
-    """Nobody's log takes the place of another table's; one that cannot be read says nothing."""
+    """Refuse to replace another table's log; a log that cannot be read is not compared."""
     if not log.exists():
         return
     with reading(part) as backup:
         origin = backup.origin
     try:
-        # Under our lock it counts as in use, and SQLite would recover its WAL: no change of what
-        # it holds, and the log is moved away next.
+        # We hold the lock, so the log counts as in use and SQLite recovers its WAL in place. That
+        # does not change what the log holds, and the log is moved away next.
         with reading(log) as before:
             is_of = before.origin
     except (InputError, LogRefused, OSError):
@@ -184,7 +185,7 @@ def _raise_session(part: Path) -> None:
 
 
 def _move_away(log: Path) -> Path | None:
-    """The log before its WAL: a main file without its WAL would pass for an older log."""
+    """Rename the log, then its WAL: a main file without its WAL would pass for an older log."""
     if not log.exists() and not wal_of(log).exists():
         return None
     to = next(

@@ -1,9 +1,9 @@
-"""The open files of a log: connections, lock, transactions, and what a failure means.
+"""A log's open files: the lock, the SQLite connection, transactions, and what a failed write means.
 
-A write that the disk refuses is rolled back and told as `LogUnwritable`. After a full or read-only
-disk the file is as it was, and the next write may well succeed. After anything else, an fsync that
-failed above all, nobody knows what the disk holds (the kernel may have thrown the page away and
-call the next fsync good), so the files are closed: whoever opens them again reads what is there.
+A write that the disk refuses is rolled back and raised as `LogUnwritable`. After a full or
+read-only disk the file is unchanged, and the next write may succeed. After any other failure, above
+all a failed fsync, nobody knows what the disk holds: the kernel may have dropped the page and
+report the next fsync as good. So the files are closed; the next opening reads what is there.
 """
 
 import errno
@@ -21,9 +21,9 @@ from events.log.lock import WriterLock
 __all__ = ["LogFiles"]
 
 _HARMLESS: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY})
-_PRIMARY_CODE: Final = 0xFF  # the low byte of a SQLite code is its kind, the rest details it
+_PRIMARY_CODE: Final = 0xFF  # the low byte of a SQLite code is its kind; the rest is detail
 
-# Readers hold no lock against a WAL writer; what can be waited for is a connection that closes.
+# Readers hold no lock against a WAL writer; the only wait is for a connection that is closing.
 _BUSY_S: Final = 0.25
 
 
@@ -38,12 +38,12 @@ class LogFiles:
 
     @classmethod
     def open(cls, path: Path, lock: WriterLock) -> Self:
-        """Open the log at `path`, which was checked, under its lock, which is kept.
+        """Open the log at `path`, which the caller has checked, and keep its lock.
 
         Raises:
-            OSError, sqlite3.Error: the disk refuses to be written; the lock is still the caller's.
+            OSError, sqlite3.Error: the disk refuses writes; the caller still owns the lock.
         """
-        # SQLite opens what it may not write as read-only, and says so at the first append only.
+        # SQLite opens an unwritable file as read-only and reports that at the first append only.
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(path))
         with ExitStack() as stack:
@@ -55,15 +55,15 @@ class LogFiles:
 
     @property
     def closed(self) -> bool:
-        """Whether they were closed, by the caller or after a failure."""
+        """Whether the caller or a failure has closed the files."""
         return self._closed is not None
 
     @contextmanager
     def writing(self, what: str) -> Iterator[sqlite3.Connection]:
-        """One transaction: committed and on the disk at the end of the block, or undone.
+        """Run one transaction: committed and on the disk at the end of the block, or rolled back.
 
         Args:
-            what: for the message, as in "cannot `what`".
+            what: completes the message "cannot ...".
 
         Raises:
             LogUnwritable: the disk refused, or the files are closed.
@@ -92,7 +92,7 @@ class LogFiles:
             raise
 
     def settle(self) -> bool:
-        """Take what the WAL holds into the file; False while a reader is in the way.
+        """Move the WAL's content into the main file; return False while a reader is in the way.
 
         Raises:
             LogUnwritable: the disk refused.
@@ -111,11 +111,11 @@ class LogFiles:
         return not busy
 
     def exchange(self, place: Callable[[], None]) -> None:
-        """Close the file, which is settled, let `place` exchange it, and open again.
+        """Close the file, let `place` exchange it, and open it again. Call `settle` first.
 
         Raises:
-            LogUnwritable: the disk refused. If it cannot be known which file is in place, or none
-                can be opened, the files are closed.
+            LogUnwritable: the disk refused. If nobody can know which file is in place, or none can
+                be opened, the files are closed.
         """
         self._require_open("exchange the file")
         before = self._path.stat().st_ino
@@ -140,13 +140,13 @@ class LogFiles:
         """Let `act` read through the open connection.
 
         Raises:
-            LogUnwritable: the files are closed; beside that what `act` raises.
+            LogUnwritable: the files are closed; anything that `act` raises passes through.
         """
         self._require_open("read")
         act(self._db)
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows of a query.
+        """Return all rows of a query.
 
         Raises:
             LogRefused: the file cannot be read any more.
@@ -159,7 +159,7 @@ class LogFiles:
             raise LogRefused(f"{self._path}: cannot read: {error}") from error
 
     def close(self, why: str = "closed") -> None:
-        """Close the files and let the next writer in. Safe to call twice."""
+        """Close the files and release the lock. Safe to call twice."""
         if self._closed is None:
             self._closed = why
             self._db.close()
@@ -194,10 +194,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _force(db: sqlite3.Connection, path: Path) -> None:
-    """Put on the disk what a writer before this one committed and may never have forced there.
+    """Force to the disk what an earlier writer committed and may never have forced.
 
-    One that was killed between its write and its fsync leaves events that everybody reads, and a
-    power cut takes them back. Where a reader holds some of it in the WAL, the WAL is forced.
+    A writer killed between its write and its fsync leaves events that everybody reads, and a power
+    cut would take them back. If a reader keeps part of them in the WAL, the WAL is forced.
     """
     (_, held, taken) = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if taken < held:

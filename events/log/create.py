@@ -1,4 +1,4 @@
-"""Make a new, empty log: whole and under its name, or not at all. Or bring an older one up."""
+"""Create a new, empty log, whole or not at all, and upgrade an older log's format."""
 
 import sqlite3
 from contextlib import closing
@@ -14,18 +14,18 @@ __all__ = ["RESTORING_SUFFIX", "create", "upgrade"]
 _NEW_SUFFIX: Final = ".new"
 
 RESTORING_SUFFIX: Final = ".restoring"
-"""What a restore adds to the log's name until the copy is verified and takes its place."""
+"""The suffix of a restored log's name until the copy is verified and takes its place."""
 
 
 def create(path: Path, origin: str) -> None:
-    """Make the empty log of `origin`. The caller holds the writer's lock.
+    """Create the empty log of `origin`. The caller holds the writer's lock.
 
-    It is made under another name and renamed when it is on the disk, so that a power cut leaves
+    The log is made under another name and renamed once it is on the disk, so a power cut leaves
     either no log or a whole one.
 
     Raises:
-        LogRefused: a WAL without its log lies there; SQLite would throw away what it holds. Or a
-            restore was cut off when the log that it replaces was out of the way already.
+        LogRefused: there is a WAL without its log, and SQLite would throw its content away. Or a
+            restore was interrupted after it had moved the old log away.
         OSError, sqlite3.Error: the disk refused.
     """
     for suffix in ("-wal", "-journal"):
@@ -42,7 +42,7 @@ def create(path: Path, origin: str) -> None:
             "restore it once more, or remove that file for an empty log"
         )
     new = path.with_name(path.name + _NEW_SUFFIX)
-    remove_database(new)  # what a creation that was cut off left
+    remove_database(new)  # left by an interrupted creation
     try:
         with closing(sqlite3.connect(new, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode=WAL")
@@ -62,9 +62,9 @@ def create(path: Path, origin: str) -> None:
 
 
 def upgrade(db: sqlite3.Connection, version: int) -> None:
-    """Give a log of an older format what it lacks, within the caller's transaction.
+    """Add to a log of an older format what it lacks, within the caller's transaction.
 
-    Nothing that stands in it is touched: what a new format has more are tables and triggers.
+    Its content stays unchanged: a new format only adds tables and triggers.
     """
     for name, statement in SCHEMA.items():
         if name not in SCHEMAS[version]:

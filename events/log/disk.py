@@ -1,4 +1,4 @@
-"""A database's files on the disk: all of them gone, a folder's entries safe."""
+"""Remove a database with its side files, and force files and folders to the disk."""
 
 import os
 from pathlib import Path
@@ -7,22 +7,22 @@ from typing import Final
 __all__ = ["SIDE_FILES", "remove_database", "sync_file", "sync_folder"]
 
 SIDE_FILES: Final = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database, by what it adds to its name."""
+"""The suffixes of the files that SQLite keeps next to a database."""
 
 
 def remove_database(database: Path) -> None:
-    """Remove a database with what lies beside it, as far as it is there."""
+    """Remove a database and its side files, as far as they exist."""
     for suffix in ("", *SIDE_FILES):
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the folder's entries are on the disk: a rename is not before that."""
+    """Force a folder's entries to the disk; before that a rename is not durable."""
     _sync(folder)
 
 
 def sync_file(path: Path) -> None:
-    """Return when the file's bytes are on the disk."""
+    """Force a file's bytes to the disk."""
     _sync(path)
 
 

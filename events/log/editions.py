@@ -1,14 +1,15 @@
-"""Editions: the files by which coups are judged and a shoe's bytes are read, each by its hash.
+"""Editions: the rulebooks that coups are judged by and the profiles that shoe bytes are read by.
 
-A log names an edition by the SHA-256 of its bytes, and never holds them. So they lie beside it, for
-as long as the log does:
+A log names an edition by the SHA-256 of its bytes and never holds the bytes. So the edition's file
+lies next to the log, for as long as the log exists:
 
     table.sqlite
-    rulebooks/<SHA-256>.toml    what its coups are judged by
-    profiles/<SHA-256>.toml     what its shoe's bytes were read by
+    rulebooks/<SHA-256>.toml    the rulebooks that its coups are judged by
+    profiles/<SHA-256>.toml     the profiles that its shoe's bytes were read by
 
-What ships is a library of editions: `ez.toml` is the first one of `ez`, `ez.2.toml` the second. One
-that was shipped is never edited and never taken out; whoever says the id means the newest.
+The product ships a library of editions: `ez.toml` is the first edition of `ez`, `ez.2.toml` the
+second. A shipped edition is never edited and never removed; an id without a number means the
+newest.
 """
 
 import os
@@ -36,13 +37,13 @@ __all__ = [
 ]
 
 RULEBOOKS: Final = "rulebooks"
-"""The name of the folder of rulebooks, beside the log."""
+"""The name of the folder of rulebooks, next to the log."""
 PROFILES: Final = "profiles"
-"""The same of wire profiles; the driver has such a folder in that of its journals."""
+"""The name of the folder of wire profiles; a driver has one in its journal folder."""
 
 _SUFFIX: Final = ".toml"
-# Whatever a service's umask is: the table reads what the driver keeps, as a user of its own. Who
-# may come as far as here is up to the folder above.
+# Whatever a service's umask is: the table, as another user, reads the driver's editions. The folder
+# above decides who may come this far.
 _FOLDER_MODE: Final = 0o755
 _MODE: Final = 0o644
 _MOST_BYTES: Final = 1024 * 1024  # hundreds of times the largest edition that is shipped
@@ -50,11 +51,11 @@ _SHIPPED: Final = re.compile(r"(?P<id>[^.]+)(?:\.(?P<number>[1-9][0-9]*))?\.toml
 
 
 class KeptEditions(NamedTuple):
-    """What lies in a folder of editions.
+    """The content of a folder of editions.
 
     Args:
-        sources: the bytes of each, by hash.
-        left_out: a line for each file that is not what its name says, or cannot be read.
+        sources: the bytes of each edition, by hash.
+        left_out: a line for each file that does not match its name, or cannot be read.
     """
 
     sources: dict[str, bytes]
@@ -62,16 +63,16 @@ class KeptEditions(NamedTuple):
 
 
 def editions_beside(log: Path, kind: str) -> Path:
-    """Where the editions of a kind lie of a log, or of one of its closed files."""
+    """Return the folder of a kind of editions, for a log or for one of its closed files."""
     return archive_of(Path(os.path.realpath(log))).parent / kind
 
 
 def keep_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
-    """Keep editions: when this returns each is in the folder, whole and on the disk.
+    """Store editions; on return each one is in the folder, whole and on the disk.
 
     Args:
-        folder: for them; it is made when there is something to be kept.
-        sources: their bytes. What is there already stays; what is damaged is put right.
+        folder: where to store them; it is made if there is anything to store.
+        sources: their bytes. An edition that is there stays; a damaged one is replaced.
 
     Returns:
         Their hashes, in the order of `sources`.
@@ -97,7 +98,7 @@ def keep_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
 
 
 def kept_editions(folder: Path) -> KeptEditions:
-    """The editions that are kept in a folder; none where there is no such folder."""
+    """Return the editions that a folder holds; none if there is no such folder."""
     sources: dict[str, bytes] = {}
     left_out = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
@@ -114,7 +115,7 @@ def kept_editions(folder: Path) -> KeptEditions:
 
 
 def copy_editions(log: Path, copy: Path) -> None:
-    """Keep what lies beside a log beside its copy as well; what is damaged is not copied.
+    """Copy a log's editions next to the log's copy; damaged ones are left out.
 
     Raises:
         OSError: the disk refused.
@@ -125,7 +126,7 @@ def copy_editions(log: Path, copy: Path) -> None:
 
 
 def damaged_editions(log: Path) -> tuple[str, ...]:
-    """A line for each file beside a log that is no edition any more."""
+    """Return a line for each damaged edition next to a log."""
     return tuple(
         line
         for kind in (RULEBOOKS, PROFILES)
@@ -134,7 +135,7 @@ def damaged_editions(log: Path) -> tuple[str, ...]:
 
 
 def shipped_editions(folder: Traversable) -> Mapping[str, tuple[bytes, ...]]:
-    """The editions in a folder of shipped files: by id, the newest last."""
+    """Return the editions in a folder of shipped files, by id, the newest last."""
     found: dict[str, dict[int, bytes]] = {}
     for entry in folder.iterdir():
         named = _SHIPPED.match(entry.name)
@@ -152,7 +153,7 @@ def _read(path: Path) -> bytes:
 
 
 def _put(path: Path, source: bytes) -> None:
-    """Under a name of its own first: another process may keep the same edition just now."""
+    """Write under a temporary name first: another process may store the same edition right now."""
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as file:

@@ -1,10 +1,10 @@
-"""Which requests the closed files hold: an index beside them, made again from them when in doubt.
+"""The idempotency index: which requests the closed files hold, so that a repeated one is known.
 
-A request that was accepted years ago must still be known when it is sent again. To look through
-hundreds of files for each new request would take too long, and to carry all of them on from file to
-file would never make a file small. The index maps a transaction's id to its position; the body it
-is compared with stays in the closed file. It says up to which position and hash of the chain it
-goes; one that says anything else than what the log goes on from is thrown away and made again.
+A request that was accepted years ago must be recognised when it is sent again. Searching hundreds
+of files for each new request would take too long, and carrying all requests from file to file would
+never make a file small. The index maps a transaction's id to its position; the body to compare with
+stays in the closed file. The index records up to which position and chain hash it goes. If that is
+not where the log goes on, the index is thrown away and built again.
 """
 
 import sqlite3
@@ -28,17 +28,12 @@ _OF_FILE: Final = "SELECT transaction_id, position FROM request"
 
 
 def index_of(folder: Path, origin: str) -> Path:
-    """The index's file in the folder of the closed files."""
+    """Return the path of the index, in the folder of the closed files."""
     return folder / f"{origin.replace('/', '.')}-requests.sqlite"
 
 
 class RequestIndex:
-    """An open index. Use `RequestIndex.open`.
-
-    Args:
-        path: its file.
-        db: the connection to it.
-    """
+    """An open index. Use `RequestIndex.open`."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self._path = path
@@ -46,10 +41,10 @@ class RequestIndex:
 
     @classmethod
     def open(cls, path: Path, files: Iterable[ClosedFile], position: int, head: bytes) -> Self:
-        """The index over all `files`, which end at `position` with the hash `head`.
+        """Open or build the index over all `files`, which end at `position` with the hash `head`.
 
         Raises:
-            LogRefused: it has to be made, and a file cannot be read.
+            LogRefused: the index must be built, and a file cannot be read.
             LogUnwritable: the disk refused.
         """
         try:
@@ -66,10 +61,10 @@ class RequestIndex:
         return index
 
     def find(self, cause: str) -> int | None:
-        """The position at which a request's events end; None for one that no closed file holds.
+        """Return the position of a request's last event; None if no closed file holds the request.
 
         Raises:
-            LogRefused: the index cannot be read; a new start makes it again.
+            LogRefused: the index cannot be read; a restart builds it again.
         """
         try:
             sql = "SELECT position FROM request WHERE transaction_id = ?"
@@ -80,10 +75,10 @@ class RequestIndex:
         return None if row is None else int(row[0])
 
     def add(self, requests: Iterable[tuple[str, int]], position: int, head: bytes) -> None:
-        """Take in the requests of one more file, which ends at `position` with the hash `head`.
+        """Add the requests of one more file, which ends at `position` with the hash `head`.
 
         Raises:
-            sqlite3.Error: the disk refused, and nothing was taken in.
+            sqlite3.Error: the disk refused, and nothing was added.
         """
         self._db.execute("BEGIN IMMEDIATE")
         try:
@@ -133,18 +128,18 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _opened(path: Path, position: int, head: bytes) -> sqlite3.Connection | None:
-    """The index that is there, if it is whole and goes exactly as far as it must."""
+    """Open the existing index, if it is whole and goes exactly as far as it must."""
     if not path.exists():
         return None
     try:
         db = _connect(path)
     except sqlite3.DatabaseError:
-        return None  # damaged: it is made again
+        return None  # damaged: it is built again
     try:
         made = odd_rows(rows_of(db.execute), rows_made_by(_TABLES)) == ([], [])
         if made and db.execute("SELECT * FROM until").fetchall() == [(position, head)]:
             return db
     except (sqlite3.DatabaseError, UnicodeDecodeError):
-        pass  # damaged: it is made again
+        pass  # damaged: it is built again
     db.close()
     return None

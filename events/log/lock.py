@@ -1,8 +1,8 @@
-"""One writer per log: an exclusive `flock` on a side file, held for as long as the log is open.
+"""One writer per log: an exclusive `flock` on a side file, held while the log is open.
 
-On a side file, not on the log: closing any descriptor of the log would drop the POSIX locks that
-SQLite holds on it in this process (sqlite.org/howtocorrupt.html, 2.2). The kernel lets the lock go
-when its holder dies, however it dies, so a crash leaves nothing to clean up by hand.
+The lock is on a side file because closing any descriptor of the log would drop the POSIX locks that
+SQLite holds on it in this process (sqlite.org/howtocorrupt.html, 2.2). The kernel releases the lock
+when its holder dies, however it dies, so a crash needs no clean-up by hand.
 """
 
 import fcntl
@@ -16,8 +16,8 @@ from events.log.schema import LOCK_SUFFIX
 
 __all__ = ["WriterLock"]
 
-# A verifier touches the lock for microseconds, and a supervisor may start us while our predecessor
-# still dies: wait a quarter of a second before calling it a second writer.
+# A verifier holds the lock for microseconds, and a supervisor may start us while our predecessor is
+# still dying. So wait a quarter of a second before reporting a second writer.
 _ATTEMPTS: Final = 25
 _PAUSE_S: Final = 0.01
 _PID_BYTES: Final = 20
@@ -58,12 +58,12 @@ class WriterLock:
         raise LogRefused(f"{log}: another writer{by} has this log; stop it first")
 
     def sign(self) -> None:
-        """Write down who holds the lock, for the message that a second writer will get."""
+        """Write our process id into the lock file, for the message to a second writer."""
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self, *, undo: bool = False) -> None:
-        """Let go.
+        """Release the lock.
 
         Args:
             undo: also remove the side file if this lock made it.
@@ -81,7 +81,7 @@ def _open(path: Path) -> tuple[int, bool]:
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether the path still leads to the file we locked: a refused opening removes its own."""
+    """Report whether the path still names the file we locked: a refused opening removes its own."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

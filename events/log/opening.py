@@ -1,9 +1,9 @@
-"""Look before opening: is this file a log that this build may write to?
+"""Check a log before it is opened for writing, and leave it unchanged if it is refused.
 
-SQLite changes what it opens: it recovers a WAL that a killed process left, and empties it into the
-main file when it closes. A log that is refused must stay as it was to the last byte, so the look is
-taken through a second name: a folder beside the log with a hard link to the main file, opened
-read-only, and a copy of the WAL, which SQLite may recover as it likes.
+SQLite changes what it opens: it recovers a WAL that a killed process left, and moves the WAL into
+the main file when it closes. A refused log must stay unchanged to the last byte. So the check uses
+a folder next to the log with a hard link to the main file, opened read-only, and a copy of the WAL,
+which SQLite may recover.
 """
 
 import os
@@ -33,20 +33,20 @@ _EVENTS: Final = (
     "WHERE position > ? ORDER BY position"
 )
 _CHECK_SUFFIX: Final = ".check"
-# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+# Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 
 
 class Tail(NamedTuple):
-    """Where a log ends.
+    """The end of a log, as its check found it.
 
     Args:
-        position: of the newest event, 0 where there is none.
+        position: the newest event's position, 0 if there is none.
         head: the newest hash of the chain.
-        tree: the Merkle tree over all its events, to grow on.
-        version: of the file's format.
-        checked_from: the first position that was looked at: 1, or that of the newest
-            `books_closed`, whose word was taken for everything before it.
+        tree: the Merkle tree over all its events, ready to grow.
+        version: the version of the file's format.
+        checked_from: the first position that was checked: 1, or that of the newest `books_closed`,
+            which was trusted for everything before it.
     """
 
     position: int
@@ -57,18 +57,18 @@ class Tail(NamedTuple):
 
 
 def check(path: Path, origin: str) -> Tail:
-    """Hold a file against what a log of `origin` must be. Changes nothing.
+    """Check that a file is a log of `origin` that this build may write to. Changes nothing.
 
-    Events are looked at from the newest `books_closed` on; everything before that, the pages of
-    the file and the number of its requests are for a verification in the background
-    (`table_core.service.snapshot_anchor`). A log without books is looked at in full.
+    Events are checked from the newest `books_closed` on. A verification in the background
+    (`table_core.service.snapshot_anchor`) checks the earlier ones, the file's pages and the number
+    of its requests. A log without `books_closed` is checked in full.
 
-    The caller holds the writer's lock, so that the file stands still meanwhile.
+    The caller holds the writer's lock, so the file does not change meanwhile.
 
     Raises:
-        LogRefused: not our format, newer, of another origin, with a gap, a broken chain, an
-            unreadable event, a damaged WAL, or shorter than its own cursors say; names the
-            position where there is one.
+        LogRefused: another format, newer, of another origin, with a gap, a broken chain, an
+            unreadable event, a damaged WAL, or shorter than its own cursors; names the position if
+            there is one.
         OSError: the second name could not be made.
     """
     _refuse_journal(path)
@@ -101,7 +101,7 @@ def _refuse_journal(path: Path) -> None:
 @contextmanager
 def _second_name(path: Path) -> Iterator[Path]:
     folder = path.with_name(f".{path.name}{_CHECK_SUFFIX}")
-    shutil.rmtree(folder, ignore_errors=True)  # of a check that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed check
     folder.mkdir()
     try:
         name = folder / path.name
@@ -152,10 +152,10 @@ def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> int:
 
 
 def _check_size(path: Path, db: sqlite3.Connection) -> None:
-    """Without a WAL the file is whole pages: a cut within the last may have hit padding only."""
+    """Check that a file without a WAL is whole pages: a cut in the last may hit padding only."""
     wal = wal_of(path)
     if wal.exists() and wal.stat().st_size:
-        return  # a crash may have cut the main file where the WAL mends it
+        return  # a crash may have cut the main file where the WAL repairs it
     (pages,), (size,) = (db.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
     found = path.stat().st_size
     if found != pages * size:
@@ -197,7 +197,7 @@ def _check_events(path: Path, db: sqlite3.Connection, origin: str, made: int, st
 
 
 def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Checkpoint | None:
-    """The newest one, which binds all before it. By whom it is signed is the verifier's affair."""
+    """Return the newest checkpoint, which binds all before it. The verifier checks its signers."""
     row = db.execute("SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1").fetchone()
     if row is None:
         return None
@@ -212,7 +212,7 @@ def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Check
 
 
 def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bool:
-    """Whether this is the last event of a request; each that was asked for has one."""
+    """Report whether this is a request's last event; every event asked for has a request."""
     if envelope.actor in OWN_ACTORS:
         return False
     row = db.execute(_REQUEST, (envelope.cause,)).fetchone()
@@ -225,7 +225,7 @@ def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bo
 def _check_hints(
     path: Path, db: sqlite3.Connection, position: int, signed: Checkpoint | None
 ) -> None:
-    """Nothing may know of more events than there are: that is how a cut tail shows."""
+    """Refuse a log whose cursors, requests or checkpoint know more events: its tail was cut."""
     if signed and signed.size > position:
         told = f"missing: the log ends at {position}, but a checkpoint covers {signed.size}"
         raise _refusal(path, told, position + 1)

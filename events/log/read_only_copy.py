@@ -1,7 +1,7 @@
-"""A log to look into that stays as it was to the last byte.
+"""Open a log read-only, so that it stays unchanged to the last byte.
 
-A log that no writer has open is copied first, WAL and all, since SQLite would recover a killed
-writer's WAL in place. One that is being written is read beside its writer.
+A log without a writer is copied first, with its WAL, since SQLite would recover a killed writer's
+WAL in place. A log with a writer is read in place.
 """
 
 import fcntl
@@ -23,14 +23,14 @@ _COPY_ATTEMPTS: Final = 5
 
 
 def still(path: Path, stack: ExitStack) -> Path:
-    """A file to read: the log itself beside its writer, or else a copy of it with its WAL.
+    """Return a file to read: the log itself if it has a writer, else a copy with its WAL.
 
     Args:
         path: the log's file, links resolved.
         stack: removes the copy when it closes.
 
     Raises:
-        InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
+        InputError: there is no such file, it cannot be read, or it is not a SQLite file.
     """
     if not path.exists():
         raise InputError(f"{path}: no such file; name a table's log")
@@ -51,41 +51,41 @@ def still(path: Path, stack: ExitStack) -> Path:
 
 
 def snapshot_of_file(path: Path) -> sqlite3.Connection:
-    """One snapshot of a log that `still` gave, though its writer goes on, even in a new file.
+    """Open one snapshot of a file from `still`, even while its writer rotates the log.
 
     Raises:
-        sqlite3.Error: it is no whole SQLite file.
-        OSError: it is gone.
+        sqlite3.Error: the file is not a whole SQLite file.
+        OSError: the file is gone.
     """
     while True:
         before = path.stat().st_ino
-        # Never `immutable`: that would not see the WAL, where the newest events are.
+        # Never `immutable`: SQLite would ignore the WAL, which holds the newest events.
         uri = f"{path.as_uri()}?mode=ro"
         db = sqlite3.connect(uri, uri=True, isolation_level=None)
         try:
             db.execute("PRAGMA trusted_schema=OFF")
             db.execute("PRAGMA cell_size_check=ON")
             db.execute("BEGIN")
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # it begins here
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the snapshot begins here
         except sqlite3.Error:
             db.close()
             if path.stat().st_ino == before:
                 raise
             continue
-        # Else the one file may have been read with the other's WAL.
+        # If the file changed, SQLite may have read one file with the other's WAL.
         if path.stat().st_ino == before:
             return db
         db.close()
 
 
 def has_writer(path: Path) -> bool:
-    """Whether somebody has this log open for writing; links in the path are to be resolved.
+    """Report whether somebody has this log open for writing. Resolve links in the path first.
 
     Raises:
-        OSError: its lock cannot be looked at.
+        OSError: the lock cannot be checked.
     """
-    # Never look into the log itself before this is known: the writer may be in this very process,
-    # and closing any descriptor of the log would drop the locks that the writer's SQLite holds.
+    # Never open the log itself before this is known. The writer may be in this very process, and
+    # closing any descriptor of the log would drop the locks of the writer's SQLite.
     try:
         with path.with_name(path.name + LOCK_SUFFIX).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

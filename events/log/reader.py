@@ -1,8 +1,8 @@
-"""Read a log without its writer: event by event, the chain checked on the way, nothing held.
+"""Read a log without its writer: event by event, checking the chain, holding nothing in memory.
 
-For replays and reports. The log stays as it was, and may be in use. What is read is what was
-hashed: an event whose bytes are not those of the chain, or a gap, ends the reading with its
-position. The full verification, which finds more, is `events.log.verify`.
+For replays and reports. The log stays unchanged and may be in use. Every event read is checked
+against the chain; a wrong event or a gap ends the reading with its position. `events.log.verify` is
+the full verification and finds more.
 """
 
 import os
@@ -30,7 +30,7 @@ _ROWS: Final = (
 _BARE_ROWS: Final = "SELECT position, bytes, hash FROM event WHERE position >= ? ORDER BY position"
 _ONE: Final = "SELECT bytes, hash FROM event WHERE position = ?"
 _CHECKPOINTS: Final = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size"
-# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+# Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _VERIFY: Final = "`baccarat log verify` says more"
 
@@ -42,8 +42,8 @@ class LogReader:
         path: the log's file, for messages.
         db: one snapshot of it.
         origin: `<site>/<table>`.
-        end: the newest event's position, 0 where there is none.
-        closed: the files that were closed before this one, in order.
+        end: the newest event's position, 0 if there is none.
+        closed: the files closed before this one, in order.
     """
 
     def __init__(
@@ -61,36 +61,36 @@ class LogReader:
         self.end = end
 
     def read(self) -> Iterator[Stored]:
-        """Every event from the first to the newest, in order.
+        """Yield every event from the first to the newest, in order.
 
         Raises:
-            LogRefused: an event is missing, or is not what was hashed; names its position.
+            LogRefused: an event is missing or differs from what was hashed; names its position.
         """
         return map(Stored._make, self._chained(_ROWS))
 
     def bare(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """As `read`, but only the position, the stored bytes and the chain's hash of each event.
+        """Yield only the position, the stored bytes and the chain's hash of each event.
 
-        What a long replay wants: the columns beside the bytes are copies of what stands in them.
+        For long replays: the other columns are copies of fields in the bytes.
         """
         return self._chained(_BARE_ROWS)
 
     def bare_after(self, position: int, head: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-        """As `bare`, from behind a position that was read before.
+        """As `bare`, from the event after a position that was read before.
 
         Args:
-            position: the last one that was read; 0 for none.
+            position: the last position that was read; 0 for none.
             head: the chain's hash there; the log must go on from it.
         """
         return self._chained(_BARE_ROWS, position, head)
 
     def at(self, position: int) -> tuple[bytes, bytes] | None:
-        """The stored bytes and the chain's hash of one event; None where the log has none.
+        """Return the stored bytes and the chain's hash of one event; None if the log has none.
 
-        Nothing is checked: what is read behind it says whether the chain goes on from it.
+        Nothing is checked; reading the next event shows whether the chain goes on from it.
 
         Raises:
-            LogRefused: it cannot be read, or is not in bytes.
+            LogRefused: the event cannot be read, or is not bytes.
         """
         try:
             for db in self._files(position - 1):
@@ -106,11 +106,11 @@ class LogReader:
         return None
 
     def _chained(self, query: str, after: int = 0, head: bytes = b"") -> Iterator[Any]:
-        """The rows of a query that begins with the position and ends with bytes and hash."""
+        """Yield the rows of a query that begins with the position and ends with bytes and hash."""
         expected, head = after + 1, head or origin_hash(self.origin)
         for db in self._files(after):
             try:
-                # A file that goes on begins with the event at which the one before it ends.
+                # A continuing file begins with the last event of the file before it.
                 if expected > after + 1:
                     self._require_seam(db, expected - 1, head)
                 for row in db.execute(query, (expected,)):
@@ -128,7 +128,7 @@ class LogReader:
                 raise self._refusal(f"unreadable: {error}", expected) from error
 
     def _files(self, after: int = 0) -> Iterator[sqlite3.Connection]:
-        """Each file of the log that goes beyond a position, the oldest first."""
+        """Yield each file of the log that goes beyond a position, the oldest first."""
         for file in self.closed:
             if file.last <= after:
                 continue
@@ -145,10 +145,10 @@ class LogReader:
             raise self._refusal("the next file does not go on from this", position)
 
     def checkpoints(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
-        """The stored checkpoints, by how many events each covers, none of them verified.
+        """Yield the stored checkpoints, unverified, each with the number of events it covers.
 
         Args:
-            after: only those that cover more than so many.
+            after: only those that cover more events than this.
 
         Raises:
             LogRefused: they cannot be read.
@@ -158,7 +158,7 @@ class LogReader:
             for db in self._files(after):
                 (version,) = db.execute("PRAGMA user_version").fetchone()
                 if version >= CHECKPOINTS_SINCE:
-                    # The newest one of a file is carried on to the next.
+                    # A file's newest checkpoint is carried on to the next file.
                     for size, note in db.execute(_CHECKPOINTS, (newest,)):
                         newest = size
                         yield size, note
@@ -172,12 +172,12 @@ class LogReader:
 
 @contextmanager
 def reading(path: Path) -> Iterator[LogReader]:
-    """Open the log at `path` for reading, with the closed files before it; all stay as they are.
+    """Open the log at `path`, with its closed files, for reading; all files stay unchanged.
 
     Raises:
-        InputError: there is no such file, or it is no SQLite file.
-        LogRefused: it is no log of this build's format, or its WAL is damaged; or a
-            closed file is missing.
+        InputError: there is no such file, or it is not a SQLite file.
+        LogRefused: it is not a log of this build's format, its WAL is damaged, or a closed file is
+            missing.
     """
     path = Path(os.path.realpath(path))
     with ExitStack() as stack:

@@ -1,18 +1,17 @@
-"""A log goes on in a new file: the old one is closed, moved into the archive, and kept for ever.
+"""Rotation: a log goes on in a new file; the old file moves into the archive and is kept for ever.
 
-The new file begins with the last event of the old one, a `books_closed`, at its own position: it
-says what the chain and the tree came to. Cursors and the newest checkpoint go with it; the format
-is that of every log, since its first row is made before the triggers that would refuse it.
+The new file begins with the old file's last event, a `books_closed`, at its own position: the event
+records what the chain and the tree came to. Cursors and the newest checkpoint move along. The
+format is that of every log: its first row is inserted before the triggers that would refuse it. The
+rename that gives the new file the log's name is the commit point. The next start undoes what a kill
+left before it, and after it only has to make the old file read-only. The order, each step on the
+disk before the next:
 
-Until the new file takes the log's name, in one rename, nothing has happened: what a kill leaves is
-undone at the next start. From then on everything has; what may be left is to make the old file
-read-only. The order, each step on the disk before the next:
-
-1. the new file is made aside and checked like any log that is opened;
-2. the old one takes in its WAL, which is removed: a WAL would be taken for the new file's;
-3. the old file gets a second name in the archive;
-4. the new file takes the log's name;
-5. the old one is made read-only.
+1. make the new file under another name, and check it like any log that is opened;
+2. move the old file's WAL into it and remove the WAL, which would be taken for the new file's;
+3. give the old file a second name in the archive;
+4. give the new file the log's name;
+5. make the old file read-only.
 """
 
 import os
@@ -39,21 +38,21 @@ _NEWEST_CHECKPOINT: Final = "SELECT size, note FROM checkpoint ORDER BY size DES
 
 
 def next_of(log: Path) -> Path:
-    """Where the next file of a log is made."""
+    """Return the path at which a log's next file is made."""
     return log.with_name(log.name + _NEXT)
 
 
 def make_next(log: Path, old: sqlite3.Connection, origin: str, position: int) -> Tail:
-    """Make the file that goes on behind `position`, aside, and check it; `put_in_place` is next.
+    """Make and check the file that goes on after `position`; call `put_in_place` next.
 
     Args:
         log: the log's file.
         old: an open connection to it.
         origin: `<site>/<table>`.
-        position: of its last event, a `books_closed`.
+        position: the position of its last event, a `books_closed`.
 
     Raises:
-        LogRefused: what was made is no log to go on with.
+        LogRefused: the new file is not a log to go on with.
         OSError, sqlite3.Error: the disk refused.
     """
     new = next_of(log)
@@ -88,17 +87,17 @@ def make_next(log: Path, old: sqlite3.Connection, origin: str, position: int) ->
 
 
 def put_in_place(log: Path, closed: Path, probe: Callable[[str], None]) -> None:
-    """Give the old file its place in the archive, and the new one its name.
+    """Move the old file into the archive, and give the new file the log's name.
 
     No connection to the log is open, and its WAL is empty.
 
     Args:
-        log: the log's file; the next one lies aside.
-        closed: the old one's name in the archive, which exists.
-        probe: told of each step.
+        log: the log's file; `make_next` has made the next one.
+        closed: the old file's name in the archive, which exists.
+        probe: called at each step.
 
     Raises:
-        OSError: the disk refused; the log is the old file, or, where only the end failed, the new.
+        OSError: the disk refused; the log is the old file or, if only the end failed, the new.
     """
     wal = log.with_name(log.name + "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -120,7 +119,7 @@ def put_in_place(log: Path, closed: Path, probe: Callable[[str], None]) -> None:
 
 
 def finish_turn(log: Path, origin: str) -> None:
-    """What a kill has left of a turn: undone before the rename, finished after it.
+    """Undo what a kill has left of a rotation before its rename, or finish what is left after it.
 
     The caller holds the writer's lock; no connection to the log is open.
 
@@ -131,17 +130,17 @@ def finish_turn(log: Path, origin: str) -> None:
     for file in files_of(archive_of(log), origin):
         status = file.path.lstat()
         if log.exists() and os.path.samestat(status, log.stat()):
-            file.path.unlink()  # the second name only: the file is still the log
+            file.path.unlink()  # only the second name: the file is still the log
             sync_folder(file.path.parent)
         elif status.st_mode & _WRITE_BITS and status.st_nlink == 1 and not file.path.is_symlink():
             file.path.chmod(_READ_ONLY)
 
 
 def require_no_archive(log: Path, origin: str) -> None:
-    """Where there is no log, there must be no closed files of it: it would begin anew.
+    """Refuse a missing log that has closed files: a new log would begin again at position 1.
 
     Raises:
-        LogRefused: there are.
+        LogRefused: there are closed files.
     """
     files = files_of(archive_of(log), origin)
     if files:

@@ -1,11 +1,11 @@
-"""The log's file format: what a file must say it is, its tables, and its triggers.
+"""The log's file format: its identification, its tables and its triggers.
 
-Writer and verifier are separate code, but there is one format: both hold a file against this text,
-character by character, so that a trigger that was dropped, loosened or added is noticed.
+Writer and verifier are separate code, but there is one format. Both compare a file with this text,
+character by character, so a dropped, loosened or added trigger is noticed.
 
-Changing anything here makes a new format: raise `SCHEMA_VERSION`, and never edit an old one.
-Version 2 adds the checkpoints. A log of version 1 is read as it is, and gets what it lacks when it
-is next opened for writing.
+Any change here makes a new format: raise `SCHEMA_VERSION`, and never edit an old one. Version 2
+adds the checkpoints. A log of version 1 is read as it is, and is upgraded when it is next opened
+for writing.
 """
 
 import re
@@ -22,27 +22,27 @@ __all__ = [
     "SCHEMA_VERSION",
 ]
 
-# `PRAGMA application_id`, "BacT" in ASCII: tells our logs from other SQLite files.
+# `PRAGMA application_id`, "BacT" in ASCII: distinguishes our logs from other SQLite files.
 APPLICATION_ID: Final = 0x42616354
 
-# `PRAGMA user_version`: stands in the file's header, where every future build can find it.
+# `PRAGMA user_version`: in the file's header, where every future build can find it.
 SCHEMA_VERSION: Final = 2
 
 # The first version with a table of checkpoints.
 CHECKPOINTS_SINCE: Final = 2
 
-# Beside the log. Its writer holds an exclusive flock on it for as long as it lives.
+# Next to the log. The writer holds an exclusive flock on it while it lives.
 LOCK_SUFFIX: Final = ".lock"
 
-# `<site>/<table>`, of the segments that topics allow.
+# `<site>/<table>`, of segments that topics allow.
 ORIGIN: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
 
-# Their events come of themselves. Every other actor asked for its events: the request is recorded
-# under the events' cause, so that the same request, sent again, is known.
+# Nobody asks for these actors' events. Every other actor asked for its events by a request, which
+# is recorded under the events' cause, so that a repeated request is recognised.
 OWN_ACTORS: Final = frozenset({"shoe", "core"})
 
 _TABLES: Final = {
-    # The columns beside `bytes` are copies for queries; `bytes` is the truth.
+    # The other columns are copies for queries; `bytes` is the truth.
     "event": """CREATE TABLE event (
     position INTEGER PRIMARY KEY,
     type TEXT NOT NULL,
@@ -58,7 +58,7 @@ _TABLES: Final = {
     body BLOB NOT NULL,
     position INTEGER NOT NULL
 ) WITHOUT ROWID""",
-    # How far each publisher and each durable consumer has come.
+    # The position that each publisher and each durable consumer has reached.
     "cursor": """CREATE TABLE cursor (
     name TEXT PRIMARY KEY,
     position INTEGER NOT NULL
@@ -77,7 +77,7 @@ def _trigger(name: str, event: str, refusal: str, when: str = "true") -> tuple[s
 
 
 # INSERT OR REPLACE deletes the old row without firing delete triggers (unless recursive triggers
-# are on), so each table that must not be rewritten guards its inserts as well.
+# are on). So each table that must not be rewritten guards its inserts as well.
 _TRIGGERS: Final = (
     _trigger("event_never_changes", "UPDATE ON event", "an event is never changed"),
     _trigger("event_never_goes", "DELETE ON event", "an event is never deleted"),
@@ -117,7 +117,7 @@ _TRIGGERS: Final = (
 )
 
 _CHECKPOINTS: Final = {
-    # What the log said, signed: `note` is the checkpoint's text form, `size` a copy of its size.
+    # A signed state of the log: `note` is the checkpoint's text form, `size` a copy of its size.
     "checkpoint": """CREATE TABLE checkpoint (
     size INTEGER PRIMARY KEY,
     note BLOB NOT NULL
@@ -137,7 +137,7 @@ _CHECKPOINTS: Final = {
     ),
 }
 
-# By version: name -> the statement that makes it, in the order of making.
+# By version: each name and the statement that makes it, in the order of making.
 SCHEMAS: Final = {
     1: {**_TABLES, **dict(_TRIGGERS)},
     2: {**_TABLES, **dict(_TRIGGERS), **_CHECKPOINTS},

@@ -1,8 +1,8 @@
-"""What stands in the schema of a SQLite file, row by row, against the statements that make it.
+"""Compare the schema of a SQLite file, row by row, with the statements that should have made it.
 
-SQLite compiles whatever text a row of its schema holds, under any name and any type: with
-`PRAGMA writable_schema` a trigger is called `sqlite_...` like SQLite's own rows, or is said to be
-an index. So no row is passed over for its name, and two rows of one name are two.
+SQLite compiles any text in a schema row, under any name and type: with `PRAGMA writable_schema` a
+trigger can be named `sqlite_...` like SQLite's own rows, or be declared an index. So no row is
+skipped for its name, and two rows of one name are two rows.
 """
 
 import sqlite3
@@ -17,13 +17,13 @@ _ROWS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
 class SchemaRow(NamedTuple):
-    """A row of a file's schema as it stands there; a damaged one may hold anything.
+    """A row of a file's schema; a damaged row may hold anything.
 
     Args:
         type: `table`, `index`, `view` or `trigger`.
         name: its name.
         table: the table that it belongs to.
-        sql: the statement that makes it; None for an index that SQLite made of itself.
+        sql: the statement that makes it; None for an index that SQLite made itself.
     """
 
     type: Any
@@ -32,7 +32,7 @@ class SchemaRow(NamedTuple):
     sql: Any
 
 
-# Whoever runs ANALYZE leaves these; what they hold only chooses between ways of reading.
+# ANALYZE leaves these tables; their content only chooses between query plans.
 _OF_ANALYZE: Final = frozenset(
     SchemaRow("table", name, name, f"CREATE TABLE {name}({columns})")
     for name, columns in (
@@ -43,16 +43,16 @@ _OF_ANALYZE: Final = frozenset(
 
 
 def rows_of(execute: Callable[[str], Iterable[Any]]) -> list[SchemaRow]:
-    """Every row but those that ANALYZE leaves.
+    """Return every row of a schema except those that ANALYZE leaves.
 
     Args:
-        execute: runs a query at the file; what it raises is raised.
+        execute: runs a query on the file; its exceptions pass through.
     """
     return [row for row in map(SchemaRow._make, execute(_ROWS)) if row not in _OF_ANALYZE]
 
 
 def rows_made_by(statements: Iterable[str]) -> list[SchemaRow]:
-    """The rows that these statements leave in an empty database."""
+    """Return the rows that these statements leave in an empty database."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(";".join(statements))
         return rows_of(db.execute)
@@ -61,6 +61,6 @@ def rows_made_by(statements: Iterable[str]) -> list[SchemaRow]:
 def odd_rows(
     found: Iterable[SchemaRow], expected: Iterable[SchemaRow]
 ) -> tuple[list[SchemaRow], list[SchemaRow]]:
-    """The rows that are there and should not be, and those that are not there and should be."""
+    """Return the rows that should not be there, and those that are missing."""
     there, due = Counter(found), Counter(expected)
     return list((there - due).elements()), list((due - there).elements())

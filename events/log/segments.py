@@ -1,9 +1,10 @@
-"""The closed files of a log: where they are, which belong together, and reading from them.
+"""Segments: the closed files of a log, their names, their order, and reading from them.
 
-A log may go on in a new file (`events.log.rotation`). The old one then lies in the folder `archive`
-beside the log, read-only, as `<site>.<table>-<first>-<last>.sqlite`. The first event of each file
-is the last of the one before, so that names tell a gap, and the chain's hash there tells a file
-that does not belong. A closed file is never written, and so it is read without its WAL and locks.
+A log may go on in a new file (`events.log.rotation`). The old file then lies in the folder
+`archive` next to the log, read-only, as `<site>.<table>-<first>-<last>.sqlite`. The first event of
+each file is the last of the file before, so the names reveal a gap, and the chain's hash there
+reveals a file that does not belong. A closed file is never written, so it is read without WAL and
+locks.
 """
 
 import os
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 ARCHIVE: Final = "archive"
-"""The name of the folder, beside the log."""
+"""The name of the folder of closed files, next to the log."""
 
 _NAME: Final = re.compile(r"-([0-9]{12})-([0-9]{12})\.sqlite\Z")
 _ROWS: Final = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
@@ -39,7 +40,7 @@ _RIGHT: Final = "put the right file back from a backup"
 
 
 class ClosedFile(NamedTuple):
-    """A file that a log does not write to any more; `first` and `last` are positions."""
+    """A file that a log no longer writes to; `first` and `last` are positions."""
 
     path: Path
     first: int
@@ -47,17 +48,17 @@ class ClosedFile(NamedTuple):
 
 
 def archive_of(log: Path) -> Path:
-    """The folder of a log's closed files; a closed file's own folder is that already."""
+    """Return the folder of a log's closed files; for a closed file, its own folder."""
     return log.parent if log.parent.name == ARCHIVE else log.parent / ARCHIVE
 
 
 def closed_name(origin: str, first: int, last: int) -> str:
-    """What the file of `origin` with the events from `first` to `last` is called."""
+    """Return the file name for the events of `origin` from `first` to `last`."""
     return f"{origin.replace('/', '.')}-{first:012}-{last:012}.sqlite"
 
 
 def files_of(folder: Path, origin: str) -> tuple[ClosedFile, ...]:
-    """All closed files of `origin` in a folder, by their names, in order."""
+    """Return all closed files of `origin` in a folder, by their names, in order."""
     found, stem = [], origin.replace("/", ".")
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -71,15 +72,15 @@ def files_of(folder: Path, origin: str) -> tuple[ClosedFile, ...]:
 
 
 def closed_files(folder: Path, origin: str, base: int) -> tuple[ClosedFile, ...]:
-    """The files that hold all events of `origin` from the first to the one at `base`.
+    """Return the files that hold all events of `origin` from the first to the one at `base`.
 
     Args:
-        folder: where they lie.
+        folder: the folder of the closed files.
         origin: `<site>/<table>`.
-        base: the first position of the file that goes on behind them.
+        base: the first position of the file that follows them.
 
     Raises:
-        LogRefused: one is missing, or two say the same of themselves; names the position.
+        LogRefused: a file is missing, or two end at the same position; names the position.
     """
     found = files_of(folder, origin)
     chosen: list[ClosedFile] = []
@@ -99,7 +100,7 @@ def closed_files(folder: Path, origin: str, base: int) -> tuple[ClosedFile, ...]
 
 
 def open_closed(path: Path) -> sqlite3.Connection:
-    """A closed file, for reading. It stays as it is to the last byte."""
+    """Open a closed file for reading. It stays unchanged to the last byte."""
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(uri, uri=True, isolation_level=None)
     db.execute("PRAGMA trusted_schema=OFF")
@@ -108,9 +109,9 @@ def open_closed(path: Path) -> sqlite3.Connection:
 
 
 class Archive:
-    """The closed files of one log as its writer needs them: single stretches, single requests.
+    """The closed files of one log as its writer needs them: ranges of events, single requests.
 
-    Every stretch is held against the chain within it. One connection is kept at a time.
+    Every range is checked against the chain within it. One connection is open at a time.
 
     Args:
         origin: `<site>/<table>`.
@@ -123,15 +124,15 @@ class Archive:
         self._opened: tuple[Path, sqlite3.Connection] | None = None
 
     def ends_with(self, position: int, head: bytes) -> bool:
-        """Whether the newest closed file has this hash at its end."""
+        """Report whether the newest closed file ends with this hash at this position."""
         rows = self._in(self.files[-1], lambda db: db.execute(_HASH, (position,)).fetchall())
         return rows == [(head,)]
 
     def rows(self, first: int, last: int) -> list[tuple[Any, ...]]:
-        """The rows of a stretch of positions that closed files hold.
+        """Return the rows of a range of positions in closed files.
 
         Raises:
-            LogRefused: a file cannot be read, or is not what was hashed; names the position.
+            LogRefused: a file cannot be read or differs from what was hashed; names the position.
         """
         found: list[tuple[Any, ...]] = []
         for file in self.files:
@@ -142,7 +143,7 @@ class Archive:
         return found
 
     def request(self, cause: str, position: int) -> tuple[bytes, int]:
-        """The body of a request whose events end at `position`, and this position.
+        """Return the body of a request whose last event is at `position`, and that position.
 
         Raises:
             LogRefused: the file cannot be read, or does not hold the request.
@@ -155,7 +156,7 @@ class Archive:
         return rows[0]
 
     def close(self) -> None:
-        """Close what is open. Safe to call twice; reading opens it again."""
+        """Close the open file. Safe to call twice; a read opens it again."""
         if self._opened is not None:
             self._opened[1].close()
             self._opened = None

@@ -1,4 +1,4 @@
-"""The closed files of a log, copied to where a copy of the log will look for them."""
+"""Copy a log's closed files into the archive of the log's copy."""
 
 import filecmp
 import shutil
@@ -20,18 +20,18 @@ _READ_ONLY: Final = 0o444
 
 
 def copy_closed(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
-    """Copy what the log at `log` goes on from; a file that is there already must be the same.
+    """Copy the closed files of the log at `log`; an existing file must be the same.
 
     Args:
         log: a log that nobody has open.
         source: the folder of its closed files.
-        target: the folder to copy them to, which is made if there are any.
+        target: the folder to copy them to; it is made if there are any.
 
     Returns:
-        Those that were copied.
+        The files that were copied.
 
     Raises:
-        LogRefused: one is missing, or another file has the name of one.
+        LogRefused: a file is missing, or another file has its name.
         OSError, sqlite3.Error: the disk refused.
     """
     origin, base = _goes_on(log)
@@ -61,7 +61,7 @@ def copy_closed(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
 
 
 def _goes_on(log: Path) -> tuple[str, int]:
-    """Origin and first position of a log; 1, too, where what is wrong is for an inspection."""
+    """Return a log's origin and first position; ("", 1) if the inspection must refuse it."""
     try:
         with closing(sqlite3.connect(f"{log.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
             (origin,) = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()

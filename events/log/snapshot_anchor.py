@@ -1,4 +1,4 @@
-"""Where the newest closed books leave a log, so that opening need not begin at its first event."""
+"""The snapshot anchor: the newest `books_closed`, so that opening need not begin at event 1."""
 
 import sqlite3
 from typing import Final, NamedTuple
@@ -17,12 +17,12 @@ _ROWS: Final = "SELECT hash, bytes FROM event WHERE position IN (?, ?) ORDER BY 
 
 
 class Start(NamedTuple):
-    """Where a look at a log's events begins.
+    """The state of chain and tree before the first event to check.
 
     Args:
-        position: the last one that is not looked at, 0 for none.
+        position: the last position that is not checked, 0 for none.
         head: the chain's hash there.
-        tree: the Merkle tree over everything up to there.
+        tree: the Merkle tree over all events up to there.
     """
 
     position: int
@@ -31,12 +31,12 @@ class Start(NamedTuple):
 
 
 def beginning(origin: str) -> Start:
-    """Before the first event."""
+    """Return the start before the first event."""
     return Start(0, origin_hash(origin), Tree())
 
 
 def after_books(position: int, stored: bytes) -> Start | None:
-    """The place before the books at `position`, as they themselves have it; None if none are."""
+    """Return the start before the `books_closed` at `position`, from its own fields, or None."""
     try:
         books = decode_data(decode_envelope(stored))
         if not isinstance(books, BooksClosed) or books.size != position - 1:
@@ -48,23 +48,23 @@ def after_books(position: int, stored: bytes) -> Start | None:
 
 
 def beginning_of(db: sqlite3.Connection, origin: str) -> Start:
-    """Before the first event of a file: of the first one, or of one that goes on from books."""
+    """Return the start before a file's first event, whether position 1 or a `books_closed`."""
     row = db.execute(_FIRST).fetchone()
     return (after_books(*row) if row and row[0] != 1 else None) or beginning(origin)
 
 
 def newest_books(db: sqlite3.Connection) -> Start | None:
-    """The place before the newest `books_closed`, if these stand where they say, on their chain.
+    """Return the start before the newest `books_closed`, if it agrees with its place and the chain.
 
-    None, and so a look at everything, where there are none or anything is odd about them. What
-    the rest of the log says must then follow from them: the hash of their own event, of all behind
-    it, and the root of the newest checkpoint.
+    Return None, so that everything is checked, if there is none or anything about it is odd. The
+    rest of the log must then follow from it: its own event's hash, those of all later events, and
+    the root of the newest checkpoint.
     """
     try:
         newest = next((row[0] for row in db.execute(_BACKWARDS) if row[1] == BooksClosed.TYPE), 0)
         rows = db.execute(_ROWS, (newest - 1, newest)).fetchall()
         if db.execute("SELECT min(position) FROM event").fetchone() == (newest,):
-            return after_books(newest, rows[0][1])  # this file goes on from them
+            return after_books(newest, rows[0][1])  # this file goes on from it
         (head, _), (_, stored) = rows
         books = decode_data(decode_envelope(stored))
         if not isinstance(books, BooksClosed) or (books.size, books.chain) != (
@@ -74,4 +74,4 @@ def newest_books(db: sqlite3.Connection) -> Start | None:
             return None
         return Start(books.size, head, Tree(books.size, map(bytes.fromhex, books.peaks)))
     except (sqlite3.Error, UnreadableEvent, AttributeError, TypeError, ValueError):
-        return None  # the look at everything names what is wrong, and where
+        return None  # the full check names what is wrong, and where

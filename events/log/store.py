@@ -1,7 +1,7 @@
-"""The event log of one table: one append-only SQLite file, one writer, one commit an append.
+"""The event log of one table: one append-only SQLite file, one writer, one commit per append.
 
-WAL with `synchronous=FULL`: an append returns when its events are on the disk, and what an append
-that raises has tried to store may not be acknowledged. The newest commits live in `<log>-wal` until
+WAL with `synchronous=FULL`: an append returns when its events are on the disk. If it raises,
+nothing that it tried to store may be acknowledged. The newest commits are in `<log>-wal` until
 SQLite moves them: copy both files, or use SQLite's own backup.
 
 Use an `EventLog` from the thread that opened it. By convention the file is `table.sqlite`.
@@ -38,12 +38,12 @@ __all__ = ["EventLog", "Pending", "Recorded", "Stored"]
 _READ_BATCH: Final = 256
 _END: Final = "SELECT type, hash FROM event WHERE position = ?"
 
-# What a person got wrong about the path, as against what the disk refuses.
+# A person's mistake about the path, as opposed to a refusal by the disk.
 _WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
 
 
 class Pending(NamedTuple):
-    """An event to append, as `events.types.envelope.encode_envelope` made it, and its columns."""
+    """An event to append, encoded by `events.types.envelope.encode_envelope`, and its columns."""
 
     type: str
     version: int
@@ -52,7 +52,7 @@ class Pending(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """An event of the log. `stored` is the truth; `hash` is the chain's hash up to and with it."""
+    """A stored event. `stored` is the truth; `hash` is the chain's hash up to and including it."""
 
     position: int
     type: str
@@ -63,7 +63,7 @@ class Stored(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """A request that was accepted: its body, and the position of the last event it caused."""
+    """An accepted request: its body, and the position of the last event it caused."""
 
     body: bytes
     position: int
@@ -83,12 +83,12 @@ class EventLog:
 
     @classmethod
     def open(cls, path: Path, origin: str) -> Self:
-        """Open the log of `origin` (`<site>/<table>`), or make it where there is no file.
+        """Open the log of `origin` (`<site>/<table>`), or create it if there is no file.
 
         Raises:
             InputError: the origin or the path cannot be used.
-            LogRefused: another writer has it, or it is not a log this build may write; the file
-                and its folder are as they were.
+            LogRefused: another writer has it, or this build may not write it; the file and its
+                folder are unchanged.
             LogUnwritable: the disk refused.
         """
         if not ORIGIN.match(origin):
@@ -140,12 +140,12 @@ class EventLog:
 
     @property
     def position(self) -> int:
-        """The newest event's position, 0 where there is none."""
+        """The newest event's position, 0 if there is none."""
         return self._position
 
     @property
     def closed(self) -> bool:
-        """Whether it must be opened again: it was closed, or a failure left the disk in doubt."""
+        """Whether the log must be opened again: it was closed, or a failure left it in doubt."""
         return self._files.closed
 
     @property
@@ -160,17 +160,17 @@ class EventLog:
 
     @property
     def peaks(self) -> tuple[bytes, ...]:
-        """All that is needed to go on with that tree: the roots of its perfect subtrees."""
+        """The roots of the tree's perfect subtrees, which are enough to grow the tree further."""
         return self._tree.peaks
 
     @property
     def base(self) -> int:
-        """The first position of the file; what is before it stands in closed files."""
+        """The first position of the file; earlier events are in closed files."""
         return self._base
 
     @property
     def checked_from(self) -> int:
-        """The first position that opening has looked at; what is before it was taken on trust."""
+        """The first position that opening has checked; it trusted what is before."""
         return self._checked_from
 
     def append(
@@ -179,20 +179,20 @@ class EventLog:
         entries: Sequence[Pending],
         request: tuple[str, bytes] | None = None,
     ) -> tuple[Stored, ...]:
-        """Store `entries` behind position `expected`, all of them or none, in one commit.
+        """Store `entries` after position `expected`, all of them or none, in one commit.
 
         Args:
-            expected: where the caller believes the log to stand.
+            expected: the position at which the caller believes the log to end.
             entries: at least one.
-            request: cause and body of the command that asked for them, for `recorded`; None for
-                what the shoe or the core did of itself.
+            request: cause and body of the command that asked for the events, for `recorded`; None
+                for events of the shoe or the core.
 
         Raises:
-            LogConflict: the log stands elsewhere: another writer is there.
+            LogConflict: the log ends elsewhere: there is another writer.
             LogUnwritable: the disk refused; nothing may be acknowledged.
             InputError: an event is longer than `MAX_EVENT_BYTES`.
-            OurBug: nothing to append, bytes that contradict their columns, position or request or
-                that this build could not read again, or a request that is recorded already.
+            OurBug: nothing to append; bytes that contradict their columns, position or request, or
+                that this build could not read again; or a request that is recorded already.
         """
         if expected != self._position:
             raise LogConflict(expected, self._position)
@@ -216,13 +216,13 @@ class EventLog:
         return stored
 
     def read(self, start: int = 1, limit: int | None = None) -> Iterator[Stored]:
-        """The events from position `start` on, at most `limit`, up to the newest of this moment.
+        """Yield at most `limit` events from position `start` on, up to the newest at the call.
 
         Raises:
             LogRefused: the file cannot be read any more.
             LogUnwritable: the log is closed.
         """
-        # In batches: a query left open would pin its snapshot and make the next append fail.
+        # In batches: an open query would pin its snapshot and make the next append fail.
         sql = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
         end = self._position if limit is None else min(self._position, start + limit - 1)
         first = max(1, start)
@@ -237,7 +237,7 @@ class EventLog:
             first = last + 1
 
     def recorded(self, cause: str) -> Recorded | None:
-        """The request that was accepted under this cause, `<user>/<transaction>`, or None."""
+        """Return the request accepted under this cause, `<user>/<transaction>`, or None."""
         rows = self._files.query(
             "SELECT body, position FROM request WHERE transaction_id = ?", cause
         )
@@ -247,17 +247,17 @@ class EventLog:
         return Recorded._make(found) if found else None
 
     def cursor(self, name: str) -> int:
-        """How far `name` has come; 0 for one that was never moved."""
+        """Return the position that `name` has reached; 0 if it was never moved."""
         rows = self._files.query("SELECT position FROM cursor WHERE name = ?", name)
         return int(rows[0][0]) if rows else 0
 
     def cursors(self, prefix: str) -> dict[str, int]:
-        """How far each has come whose name begins so."""
+        """Return the position of each cursor whose name begins with `prefix`."""
         sql = "SELECT name, position FROM cursor WHERE substr(name, 1, ?) = ?"
         return dict(self._files.query(sql, len(prefix), prefix))
 
     def move_cursor(self, name: str, position: int | None) -> None:
-        """Remember how far `name` has come, or with None forget it; on the disk when this returns.
+        """Store the position that `name` has reached, or with None delete it; durable on return.
 
         Raises:
             LogUnwritable: the disk refused.
@@ -272,11 +272,11 @@ class EventLog:
                 db.execute("REPLACE INTO cursor VALUES (?, ?)", (name, position))
 
     def keep_checkpoint(self, note: bytes) -> None:
-        """Store a signed checkpoint of the log as it stands, on the disk when this returns.
+        """Store a signed checkpoint of the log as it is now; durable on return.
 
         Raises:
             LogUnwritable: the disk refused.
-            OurBug: there is one of this position already, or nothing that it could cover.
+            OurBug: there is one of this position already, or the log is empty.
         """
         try:
             with self._files.writing(f"keep the checkpoint at {self._position}") as db:
@@ -285,7 +285,7 @@ class EventLog:
             raise OurBug(f"{self._path}: checkpoint at {self._position}: {error}") from error
 
     def newest_checkpoint(self) -> tuple[int, bytes] | None:
-        """How many events the newest checkpoint covers, and the checkpoint; None before the first.
+        """Return the newest checkpoint and the number of events it covers; None before the first.
 
         Raises:
             LogRefused, LogUnwritable: as `read`.
@@ -294,7 +294,7 @@ class EventLog:
         return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def next_session(self) -> int:
-        """The number of a new session: 1, 2, 3..., never the same twice.
+        """Return the number of a new session: 1, 2, 3..., never the same twice.
 
         Raises:
             LogUnwritable: the disk refused.
@@ -305,19 +305,19 @@ class EventLog:
         return int(row[0])
 
     def new_file(self, probe: Callable[[str], None] = lambda _: None) -> Path | None:
-        """Go on in a new file, which begins with the books that were just closed.
+        """Rotate: go on in a new file, which begins with the `books_closed` just appended.
 
         Args:
-            probe: told of each step.
+            probe: called at each step.
 
         Returns:
-            Where the old file is now; None where there is nothing to close yet, or while somebody
-            reads the file: then the log goes on in it.
+            The old file's new path; None if there is nothing to close yet, or while somebody reads
+                the file: then the log goes on in it.
 
         Raises:
-            LogUnwritable: the disk refused. The log goes on in the old file, if it is not closed.
+            LogUnwritable: the disk refused. The log goes on in the old file, unless it is closed.
             LogRefused: something in the archive is in the way; the log goes on in the old file.
-            OurBug: the newest event is no `books_closed`.
+            OurBug: the newest event is not a `books_closed`.
         """
         if self._position <= self._base:
             return None
@@ -333,7 +333,7 @@ class EventLog:
         return closed
 
     def close(self) -> None:
-        """Close the file and let the next writer in. Safe to call twice."""
+        """Close the file and release the lock. Safe to call twice."""
         self._close_past()
         self._files.close()
 
@@ -356,7 +356,7 @@ class EventLog:
         """Find the closed files before this one; a log that lacks one of them is not opened."""
         if self._base > 1:
             ((kind, head),) = self._files.query(_END, self._base)
-            if kind != BooksClosed.TYPE:  # only those begin a file: see `log_turn`
+            if kind != BooksClosed.TYPE:  # only these begin a file: see `events.log.rotation`
                 told = f"position 1: missing, and the log begins with {kind} at {self._base}"
                 raise LogRefused(told, 1)
             self._past = ClosedPast.open(self._path, self._origin, self._base, head)
@@ -375,7 +375,7 @@ class EventLog:
             yield Stored(position, *entry, head)
 
     def _admit(self, position: int, entry: Pending, cause: str | None) -> None:
-        """Refuse what would make a log that nobody can open."""
+        """Refuse an event that would make the log unreadable."""
         if len(entry.stored) > MAX_EVENT_BYTES:
             raise InputError(
                 f"{entry.type} at {position}: {len(entry.stored)} bytes, "

@@ -1,14 +1,14 @@
-"""Verify a log with other code than wrote it: is every stored byte where and what it was?
+"""Verify a log, with code independent of the writer's: is every stored byte unchanged and in place?
 
-It re-hashes what is stored, holds the column copies against the bytes, reads every event in full,
-and computes the RFC 6962 root that a checkpoint held elsewhere can be compared with. It finds every
-change, deletion, swap and insertion, and a cut tail as far as the log's own cursors, requests and
-checkpoints reach beyond it. A log that was cut or rewritten whole, hashes and all, shows only
-against such a checkpoint.
+It hashes the stored bytes again, compares the column copies with them, reads every event in full,
+and computes the RFC 6962 root to compare with checkpoints kept elsewhere. It finds every change,
+deletion, swap and insertion. It finds a cut tail as far as the log's own cursors, requests and
+checkpoints reach beyond the cut. Only such a checkpoint reveals a log that was cut or rewritten
+whole, hashes included.
 
-The log stays as it was to the last byte. One that no writer has open is copied first, WAL and all,
-since SQLite would recover a killed writer's WAL in place. One that is being written is read beside
-its writer, as of one moment.
+The log stays unchanged to the last byte. A log without a writer is copied first, with its WAL,
+since SQLite would recover a killed writer's WAL in place. A log with a writer is read in place, as
+of one moment.
 """
 
 import os
@@ -41,7 +41,7 @@ from events.types.table import TableEvent
 
 __all__ = ["Progress", "Verdict", "held_elsewhere", "verify"]
 
-# Called with the events done and the events in all.
+# Called with the number of verified events and the total.
 Progress = Callable[[int, int], None]
 
 _COLUMNS: Final = {
@@ -52,24 +52,24 @@ _COLUMNS: Final = {
     "bytes": bytes,
     "hash": bytes,
 }
-# Damaged text can stand even in the messages of SQLite, which Python then fails to decode.
+# Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
 
 
 class Verdict(NamedTuple):
-    """What a verification found.
+    """The result of a verification.
 
     Args:
         ok: nothing is wrong.
-        events: how many events the log has, 0 where that cannot be read.
+        events: how many events the log has, 0 if that cannot be read.
         root: the RFC 6962 root over all stored bytes, in hex; None unless ok.
-        first_bad: the first position that is wrong or missing; None where no single one is.
+        first_bad: the first position that is wrong or missing; None if no single one is.
         reason: one line for a person; None if ok.
         checkpoints: how many agree with the log: all that there were, if ok.
-        base: the first position that was looked at: 1, or that of a file that was verified alone.
-        origin: whose log it says it is, `<site>/<table>`; empty where that cannot be read.
-        newest: when the last event that was found sound was appended, RFC 3339; empty before it.
+        base: the first position that was verified: 1, or that of a file verified alone.
+        origin: the log's own origin, `<site>/<table>`; empty if that cannot be read.
+        newest: when the last event found sound was appended, RFC 3339; empty before the first.
     """
 
     ok: bool
@@ -84,7 +84,7 @@ class Verdict(NamedTuple):
 
 
 class _Walk:
-    """What is gathered on the way through the events, file by file.
+    """The state gathered while walking the events, file by file.
 
     Args:
         origin: `<site>/<table>`.
@@ -104,7 +104,7 @@ class _Walk:
         self.keys: list[tuple[int, VerifierKey]] = []
 
     def begin_at(self, start: Start) -> None:
-        """Take the word of a file for what is before it."""
+        """Trust a file about what is before it."""
         self.position, self.digest, self.tree = start
         self.roots[start.position] = self.tree.root()
 
@@ -123,14 +123,14 @@ class _Walk:
 
 
 def held_elsewhere(name: str, data: bytes) -> tuple[Held, ...]:
-    """Checkpoints that somebody kept, one behind the other.
+    """Parse checkpoints that somebody kept, one after the other.
 
     Args:
-        name: what to call them: the file they are from.
-        data: what it holds.
+        name: the file they are from, for messages.
+        data: its content.
 
     Raises:
-        InputError: it holds none, or something that is none.
+        InputError: it holds none, or something that is not a checkpoint.
     """
     notes = split_notes(data)
     if not notes:
@@ -154,18 +154,18 @@ def verify(
     archive: Path | None = None,
     alone: bool = False,
 ) -> Verdict:
-    """Verify the log at `path`, which stays as it is, with all closed files before it.
+    """Verify the log at `path` and all its closed files; all stay unchanged.
 
     Args:
-        path: the log's file; its WAL is found beside it.
+        path: the log's file; its WAL is found next to it.
         progress: called now and then.
-        held: checkpoints from elsewhere; those stored in the log are verified in any case.
-        keys: public keys that are believed; without any, those that the log announces.
-        archive: the folder of the closed files, where it is not `archive` beside the log.
-        alone: take the file's own word for what stands in closed files, and leave them alone.
+        held: checkpoints kept elsewhere; those stored in the log are verified in any case.
+        keys: public keys to trust; without any, those that the log announces.
+        archive: the folder of the closed files, if not `archive` next to the log.
+        alone: trust the file about the events in closed files, and do not read those.
 
     Raises:
-        InputError: there is no such file, it cannot be read, or it is no SQLite file at all.
+        InputError: there is no such file, it cannot be read, or it is not a SQLite file.
     """
     path = Path(os.path.realpath(path))
     events, odd, origin, walk = 0, None, "", None
@@ -233,7 +233,7 @@ def _verify_closed_files(walk: _Walk, folder: Path, base: int, stored: list[Held
 
 
 def _verify_file(walk: _Walk, db: sqlite3.Connection, version: int, stored: list[Held]) -> None:
-    """One file's events, and what it knows of them; its checkpoints go to `stored`."""
+    """Verify one file's events and its hints about them; add its checkpoints to `stored`."""
     found = _stored_checkpoints(db, version)
     walk.wanted.update(each.checkpoint.size for each in found)
     stored += [each for each in found if each not in stored[-1:]]  # the newest is carried on
@@ -243,7 +243,7 @@ def _verify_file(walk: _Walk, db: sqlite3.Connection, version: int, stored: list
 
 
 def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
-    """Every event of a file that begins behind `walk`; returns how many requests end in it."""
+    """Verify every event of a file after `walk`; return how many requests end in it."""
     ended, progress = 0, walk.progress
     rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
     seam = walk.position > 0 and bool(walk.before)
@@ -267,7 +267,7 @@ def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
 
 
 def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:
-    """A file goes on with the very event that the one before it ends with: books, and true ones."""
+    """Verify that a file begins with the last event of the one before: a true `books_closed`."""
     position = walk.position
     if row is None:
         raise BadFile("empty", position)
@@ -283,13 +283,13 @@ def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:
     books.tree.add(stored)
     if (books.head, books.tree.root()) != (walk.before, walk.tree.root()):
         raise BadFile("begins with books that do not have the log before them", position)
-    walk.roots[position] = walk.tree.root()  # a checkpoint of this size may lie in either file
+    walk.roots[position] = walk.tree.root()  # a checkpoint of this size may be in either file
 
 
 def _verify_event(
     row: tuple[object, ...], position: int, origin: str, before: bytes
 ) -> tuple[bytes, Envelope, TableEvent]:
-    """The chain's hash with this event, its envelope and itself, if it belongs at `position`."""
+    """Verify the event at `position`; return the chain's hash with it, its envelope and itself."""
     found, kind, version, at, stored, digest = row
     if found != position:
         raise BadFile(f"missing; the next event stands at {found}", position)
@@ -320,7 +320,7 @@ def _verify_event(
 
 
 def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
-    """Whether a request that is recorded ends with this event; each that was asked for has one."""
+    """Report whether a recorded request ends with this event; every event asked for has one."""
     if envelope.actor in OWN_ACTORS:
         return False
     sql = "SELECT position FROM request WHERE transaction_id = ?"
@@ -368,7 +368,7 @@ def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...
 def _judged(
     walk: _Walk, held: Sequence[Held], base: int, keys: Collection[VerifierKey]
 ) -> Sequence[Held]:
-    """The checkpoints to judge: of a file alone, those that can be; the others are passed over.
+    """Return the checkpoints to judge; for a file alone, only those that can be judged.
 
     Raises:
         BadFile: a file alone has another root than one of them.
@@ -379,7 +379,7 @@ def _judged(
     if keys:
         return within
     announced = walk.keys[0][0] if walk.keys else walk.position + 1
-    for each in within:  # the key of the older ones was announced in a closed file
+    for each in within:  # a closed file announced the older ones' key
         size = each.checkpoint.size
         if size < announced and walk.roots.get(size) != each.checkpoint.root:
             raise BadFile(f"rewritten or cut: {each.where} gives another root", None)

@@ -1,4 +1,4 @@
-"""Verify the form of one file of a log: SQLite whole, ours, with nothing loosened or beside it."""
+"""Verify the form of one log file: whole SQLite, our format, nothing loosened, no side files."""
 
 import sqlite3
 from pathlib import Path
@@ -22,11 +22,11 @@ _WAL_ATTEMPTS: Final = 5
 
 
 class BadFile(Exception):  # noqa: N818 - named for what it is
-    """What is wrong with a file, in one line.
+    """The reason why a file is bad, in one line.
 
     Args:
-        reason: for a person.
-        position: the first that is wrong or missing; None where no single one is.
+        reason: one line for a person.
+        position: the first that is wrong or missing; None if no single one is.
     """
 
     def __init__(self, reason: str, position: int | None = None) -> None:
@@ -36,10 +36,10 @@ class BadFile(Exception):  # noqa: N818 - named for what it is
 
 
 def verify_alone(path: Path, *, closed: bool = False) -> None:
-    """Nothing lies beside the file that SQLite would play back; beside a closed one, no WAL.
+    """Verify that no side file exists that SQLite would play back; for a closed file, no WAL.
 
     Raises:
-        BadFile: it does.
+        BadFile: one exists.
     """
     journal = path.with_name(path.name + "-journal")
     if journal.exists():
@@ -50,13 +50,13 @@ def verify_alone(path: Path, *, closed: bool = False) -> None:
 
 
 def verify_wal(path: Path) -> None:
-    """No frame of the WAL is wrong, but in the last commit.
+    """Verify every frame of the WAL except those of the last commit.
 
     Raises:
-        BadFile: one is.
-        InputError: it cannot be read.
+        BadFile: a frame is wrong.
+        InputError: the WAL cannot be read.
     """
-    # A writer that goes on while its WAL is read may look like damage, but not twice the same.
+    # A writer that goes on while its WAL is read may look like damage, but never twice the same.
     found = set()
     for _ in range(_WAL_ATTEMPTS):
         try:
@@ -71,10 +71,10 @@ def verify_wal(path: Path) -> None:
 
 
 def verify_format(db: sqlite3.Connection) -> tuple[str, int, str | None]:
-    """The log's origin and its format, if the file is of one of ours; and what is odd in it.
+    """Verify that the file is one of our formats; return its origin, its format and what is odd.
 
     Raises:
-        BadFile: it is none of ours, or its tables are not.
+        BadFile: the format or the tables are not ours.
     """
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID:
@@ -95,10 +95,10 @@ def verify_format(db: sqlite3.Connection) -> tuple[str, int, str | None]:
 
 
 def _odd_triggers(db: sqlite3.Connection, version: int) -> str | None:
-    """What is odd about the triggers: whoever took one away has used that, and it is told where.
+    """Return what is odd about the triggers; somebody who removed one has used that somewhere.
 
     Raises:
-        BadFile: anything else in the schema is odd: then nothing in the file means anything.
+        BadFile: anything else in the schema is odd, so that nothing in the file means anything.
     """
     many, missing = odd_rows(rows_of(db.execute), rows_made_by(SCHEMAS[version].values()))
     told = None
@@ -113,14 +113,14 @@ def _odd_triggers(db: sqlite3.Connection, version: int) -> str | None:
 
 
 def verify_size(copy: Path, db: sqlite3.Connection) -> None:
-    """Without a WAL the file is whole pages.
+    """Verify that a file without a WAL is whole pages.
 
     Raises:
         BadFile: it is not.
     """
     wal = wal_of(copy)
     if wal.exists() and wal.stat().st_size > 0:
-        return  # what is missing in the main file may stand there
+        return  # the WAL may hold what the main file lacks
     (count,) = db.execute("PRAGMA page_count").fetchone()
     (size,) = db.execute("PRAGMA page_size").fetchone()
     if copy.stat().st_size != count * size:
@@ -128,10 +128,10 @@ def verify_size(copy: Path, db: sqlite3.Connection) -> None:
 
 
 def verify_pages(db: sqlite3.Connection) -> None:
-    """SQLite finds nothing wrong.
+    """Run SQLite's integrity check.
 
     Raises:
-        BadFile: it does.
+        BadFile: SQLite found something wrong.
     """
     (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":

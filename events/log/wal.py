@@ -1,15 +1,15 @@
-"""Has the WAL beside a log lost a commit? SQLite itself never says so.
+"""Detect a WAL that has lost a commit, which SQLite itself never reports.
 
-When SQLite recovers a WAL it takes the frames up to the first whose salts or checksum are wrong,
-and drops the rest without a word. That is right for the torn end of a commit that never returned,
-and wrong for a byte that changed under commits that did. So the frames are walked here first, as
-the SQLite file format (section 4, "The Write-Ahead Log") describes them.
+When SQLite recovers a WAL, it takes the frames up to the first with wrong salts or checksum, and
+silently drops the rest. That is right for the torn end of a commit that never returned, and wrong
+for a byte that changed under commits that did. So this module walks the frames first, as the SQLite
+file format (section 4, "The Write-Ahead Log") describes them.
 
-A commit of several frames can be torn anywhere by a power cut before it returned: the disk writes
-in what order it likes. Only the newest commit can, since every commit is forced to the disk before
-the next begins. So a frame that SQLite would stop at is damage if a commit of the same WAL
-generation (the same salts) stands behind the one that the frame belongs to. Frames of other salts
-are what an earlier generation left behind, and are not looked at.
+A power cut can tear a commit of several frames anywhere before it returned: the disk writes in any
+order. Only the newest commit can be torn, since every commit is forced to the disk before the next
+begins. So a frame at which SQLite would stop is damage if a later commit of the same WAL generation
+(the same salts) follows the frame's own. Frames of other salts are left from an earlier generation
+and are ignored.
 """
 
 import struct
@@ -21,7 +21,7 @@ __all__ = ["wal_damage", "wal_of"]
 
 _HEADER: Final = struct.Struct(">6I2I")
 _FRAME: Final = struct.Struct(">4I2I")
-# Sums are over little-endian words with the first, over big-endian ones with the second.
+# The magic number says whether checksums are over little-endian or big-endian words.
 _ORDERS: Final = {0x377F0682: "<", 0x377F0683: ">"}
 _SUMMED_OF_HEADER: Final = 24
 _SUMMED_OF_FRAME: Final = 8
@@ -32,21 +32,21 @@ _Sums = tuple[int, int]
 
 
 def wal_of(path: Path) -> Path:
-    """The name of the WAL of the log at `path`."""
+    """Return the path of the WAL of the log at `path`."""
     return path.with_name(path.name + "-wal")
 
 
 def wal_damage(wal: Path) -> str | None:
-    """What makes SQLite drop commits of this WAL, in one line; None if nothing does.
+    """Return why SQLite would drop commits of this WAL, in one line; None if it would not.
 
     Args:
-        wal: the WAL's file, which may be missing, and is only read.
+        wal: the WAL's file, which may be missing; it is only read.
 
     Raises:
         OSError: it cannot be read.
     """
     try:
-        data = wal.read_bytes()  # at once, and summed after: a writer may be going on
+        data = wal.read_bytes()  # in one read, summed afterwards: a writer may be going on
     except FileNotFoundError:
         return None
     return _damage(BytesIO(data), wal.name)
@@ -55,7 +55,7 @@ def wal_damage(wal: Path) -> str | None:
 def _damage(file: BinaryIO, name: str) -> str | None:
     head = file.read(_HEADER.size)
     if len(head) < _HEADER.size:
-        return None  # cut while it was made: the header is on the disk before any frame is
+        return None  # cut while it was made: the header is on the disk before any frame
     magic, _, size, _, *salts, first, second = _HEADER.unpack(head)
     order = _ORDERS.get(magic)
     sums = _summed(order or ">", head[:_SUMMED_OF_HEADER], (0, 0))
@@ -72,7 +72,7 @@ def _damage(file: BinaryIO, name: str) -> str | None:
                 bad = number
         if bad is not None and of == salts and commit:
             ends += 1
-        if ends > 1:  # the end of the bad frame's own commit, and that of a later one
+        if ends > 1:  # the end of the bad frame's own commit, and the end of a later one
             return (
                 f"frame {bad} of {name} is damaged, so that SQLite would drop it and the commits "
                 f"behind it, at least that of frame {number}"
@@ -81,7 +81,7 @@ def _damage(file: BinaryIO, name: str) -> str | None:
 
 
 def _summed(order: str, data: bytes, sums: _Sums) -> _Sums:
-    """The running sums with `data`, an even number of 32-bit words, added."""
+    """Add `data`, an even number of 32-bit words, to the running checksums."""
     first, second = sums
     words = iter(struct.unpack(f"{order}{len(data) // 4}I", data))
     for one, two in zip(words, words, strict=True):

@@ -1,4 +1,4 @@
-"""What an open log needs of its closed files, and the turn that adds one to them."""
+"""The closed files as the writer uses them: reads, requests, and the rotation that adds one."""
 
 import sqlite3
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _REQUESTS: Final = "SELECT transaction_id, position FROM request"
 
 
 class ClosedPast:
-    """Events and requests in the closed files of a log. Use `ClosedPast.open`."""
+    """The events and requests in a log's closed files. Use `ClosedPast.open`."""
 
     def __init__(self, archive: Archive, index: RequestIndex) -> None:
         self._archive = archive
@@ -27,16 +27,16 @@ class ClosedPast:
 
     @classmethod
     def open(cls, log: Path, origin: str, base: int, head: bytes) -> Self:
-        """Find the files that the log goes on from.
+        """Open the closed files that the log goes on from.
 
         Args:
-            log: its file.
+            log: the log's file.
             origin: `<site>/<table>`.
-            base: the first position of that file, the last of the newest closed one.
+            base: the first position of that file, which is the last of the newest closed one.
             head: the chain's hash there.
 
         Raises:
-            LogRefused: one is missing, or the newest is not what the log goes on from.
+            LogRefused: a file is missing, or the log does not go on from the newest.
             LogUnwritable: the index of their requests cannot be made.
         """
         folder = archive_of(log)
@@ -54,7 +54,7 @@ class ClosedPast:
         return self._archive.rows(first, last)
 
     def request(self, cause: str) -> tuple[bytes, int] | None:
-        """Body and position of a request that a closed file holds, or None.
+        """Return the body and position of a request that a closed file holds, or None.
 
         Raises:
             LogRefused: the index or the file cannot be read.
@@ -69,13 +69,13 @@ class ClosedPast:
 
 
 class Turn(NamedTuple):
-    """One file's end.
+    """One rotation: the end of one file and the beginning of the next.
 
     Args:
-        log: its path.
+        log: the log's file.
         origin: `<site>/<table>`.
-        first: its first position.
-        last: its last, that of a `books_closed`.
+        first: the file's first position.
+        last: its last position, that of a `books_closed`.
         head: the chain's hash there.
     """
 
@@ -88,16 +88,16 @@ class Turn(NamedTuple):
     def make(
         self, files: LogFiles, past: ClosedPast | None, probe: Callable[[str], None]
     ) -> Path | None:
-        """Close the file and go on in a new one; None while a reader is in the way.
+        """Close the file and go on in a new one; return None while a reader is in the way.
 
         Args:
             files: the open file.
-            past: the files that were closed before.
-            probe: told of each step.
+            past: the files closed before it.
+            probe: called at each step.
 
         Raises:
             LogUnwritable: the disk refused.
-            LogRefused: something in the archive is in the way, or what was made is no such log.
+            LogRefused: something in the archive is in the way, or the new file is not a good log.
         """
         folder = archive_of(self.log)
         closed = folder / closed_name(self.origin, self.first, self.last)

@@ -1,6 +1,6 @@
-"""MQTT: the bus, one connection, topics, presence.
+"""MQTT: the bus, one connection, topic names and presence.
 
-Imported by shells of every room; topics are pure.
+Services of every room may import it; topic names are pure.
 """
 
 __all__: list[str] = []

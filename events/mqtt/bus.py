@@ -1,30 +1,33 @@
-"""The bus port: what a service may ask of MQTT, and all it may rely on.
+"""The bus: a service's MQTT client, which reconnects by itself, and the guarantees it gives.
 
-**The broker is a courier, never a store.** Sessions are clean: a broker that kept a queue for us
-would hand over after a reconnect what the journals at both ends resend anyway, in another order,
-and would lose part of it when killed. Quality of service is 1, the client id is fixed, and every
-connection has a client of its own, for a used one is not usable again.
+**The broker is a courier, never a store.** Sessions are clean. A broker that kept a queue for us
+would deliver after a reconnect what the journals at both ends resend anyway, in another order, and
+a kill would lose part of it. Quality of service is 1 and the client id is fixed. Every connection
+has a new client object, because a used one cannot be used again.
 
-**Order.** `post` and `publish` reach the wire in the order of the calls. Handlers are called one
-after the other, in the order of arrival. Within one connection: `on_connect` runs to its end, then
-the handlers, then `on_disconnect`; messages that come early, even before SUBACK, wait. `on_connect`
-may publish and wait for the acknowledgement. What the brokers do not promise: nats-server delivers
-a kept message after a live and newer one, so a reader goes by positions and never by arrival.
+**Order.** `post` and `publish` write to the wire in the order of the calls. Handlers run one after
+the other, in the order of arrival. Within one connection `on_connect` runs to its end, then the
+handlers, then `on_disconnect`; early messages wait, even those before SUBACK. `on_connect` may
+publish and wait for the acknowledgement. Brokers do not promise order between retained and live
+messages: nats-server may deliver a retained message after a newer live one. So a reader goes by
+positions, never by arrival.
 
-**Loss.** Nothing is kept for later: what was not acknowledged when a connection ended is gone, and
-its sender reads it again from a journal. Queues are bounded; what a full one drops is counted.
+**Loss.** The bus keeps nothing for later. A message that was not acknowledged when its connection
+ended is gone, and its sender reads it again from a journal. Queues are bounded; the bus counts what
+a full queue drops.
 
-**Stopping.** Cancel `run`. However it ends, it hangs up without DISCONNECT and the broker speaks
-the Will: who is gone is offline, whatever the reason, and nobody can forget to say so. A service
-that wants a last word publishes it before and waits for its acknowledgement.
+**Stopping.** Cancel `run`. However it ends, it hangs up without DISCONNECT, and the broker
+publishes the Will. So a service that is gone is offline, whatever the reason, and no code can
+forget to report it. A service with a last message publishes it first and waits for the
+acknowledgement.
 
-**Failing closed.** A handler's exception is ours, not the sender's: it ends `run`. (A handler
-refuses junk by value.) So does a refusal of the login or of a subscription, or a TLS file that
-cannot be used, before the first good connection: it may never work, and a person is told at once.
-A good connection has proved the configuration. Then the trouble is the broker's, or of a renewal
-that is under way: it is logged with its reason and the connection is tried again, for a service
-that ends in mid-coup mends nothing. A handler must not wait for the bus to come back: it is the
-handlers that the next connection waits for.
+**Failing closed.** A handler's exception is our fault, not the sender's, and ends `run`; a handler
+refuses junk by value. Before the first good connection a refused login or subscription, or a TLS
+file that cannot be used, ends `run` too: it may never work, and a person learns of it at once. A
+good connection has proved the configuration. From then on such a failure is the broker's or a
+renewal's. The bus logs it with its reason and tries again, because a service that ends in mid-coup
+repairs nothing. A handler must not wait for the bus to come back: the next connection waits for the
+handlers.
 """
 
 import asyncio
@@ -56,25 +59,25 @@ __all__ = [
     "Publication",
 ]
 
-# Brokers are configured for 8 MB, headers and topic included. Above its limit nats-server answers
-# nothing and hangs up, and whoever sends the same again does so for ever.
+# Brokers are configured for 8 MB, headers and topic included. Above its limit nats-server hangs up
+# without an answer, and a sender that retries would do so for ever.
 PAYLOAD_BYTES: Final = 7 * 1024 * 1024
-# Received and not yet handled: ten times what any sender may have in flight at once (1,000) ...
+# Received and not yet handled: ten times the 1,000 that any sender may have in flight ...
 INBOX_MESSAGES: Final = 10_000
-# ... and of large messages as much as one sender may have in flight.
+# ... and, for large messages, as many bytes as one sender may have in flight.
 INBOX_BYTES: Final = 32 * 1024 * 1024
-# A broker that restarts is back within a second: the first attempts come at once, and the longest
-# pause still leaves no dealer waiting. Half of each pause is chance, so that a whole site does not
-# come back in the same instant.
+# A restarted broker is back within a second: the first attempts come at once, and the longest pause
+# still leaves no dealer waiting. Half of each pause is random, so that a whole site does not come
+# back in the same instant.
 RECONNECT_FIRST_SECONDS: Final = 0.05
 RECONNECT_MOST_SECONDS: Final = 2.0
-# A connection that lasted less than this does not shorten the next pause: two services with one
-# client id throw each other out for ever, and should do so slowly.
+# A connection shorter than this does not reset the pause: two services with one client id
+# disconnect each other for ever, and should do so slowly.
 STEADY_SECONDS: Final = 5.0
 
 
 class Message(NamedTuple):
-    """What arrived. `retain` says that it was kept by the broker; live messages never have it."""
+    """A received message. `retain` is true if the broker had stored it, and false if it is live."""
 
     topic: str
     payload: bytes
@@ -82,7 +85,7 @@ class Message(NamedTuple):
 
 
 class Publication(NamedTuple):
-    """What is to be published, now or as a Will."""
+    """A message to publish, now or as a Will."""
 
     topic: str
     payload: bytes
@@ -93,15 +96,15 @@ Handler = Callable[[Message], Awaitable[None]]
 
 
 class BusSettings(Struct, frozen=True):
-    """Where the broker is, and who we are to it.
+    """The broker's address and our login.
 
     Args:
         host: its host; with `ca`, a name or address that its certificate holds.
         port: its port.
-        client_id: ours alone.
+        client_id: used by this service alone.
         username: our login.
         password: its password.
-        ca: PEM file of the CA that the broker's certificate must come from; with it we speak TLS.
+        ca: PEM file of the CA that the broker's certificate must come from; turns on TLS.
         cert: PEM file of our own certificate.
         key: PEM file of its key.
     """
@@ -120,17 +123,17 @@ class BusSettings(Struct, frozen=True):
 
 
 class Bus:
-    """A service's place on the bus.
+    """A service's connection to the bus.
 
     Args:
         settings: the broker and the login. The client id must be this service's alone.
         subscriptions: topic filters and their handlers. The first filter that matches takes the
-            message; filters should not overlap, since brokers differ in what they then deliver.
-        will: what the broker says for us when we vanish.
-        on_connect: called after every connect, before any handler: the place to publish retained
-            topics again, since a killed broker may have lost them.
+            message. Filters should not overlap, since brokers differ in what they then deliver.
+        will: the message that the broker publishes when our connection ends.
+        on_connect: called after every connect, before any handler. Publish retained topics again
+            here, since a killed broker may have lost them.
         on_disconnect: called once after each connection that `on_connect` was called for.
-        rng: where the chance in the reconnect pauses comes from.
+        rng: the source of the random part of reconnect pauses.
     """
 
     def __init__(
@@ -154,24 +157,24 @@ class Bus:
         self._dropped = 0
         self._tls = ClientTls(settings.ca, settings.cert, settings.key)
         self._proved = False
-        self._troubles: set[str] = set()  # said since the last good connection
+        self._troubles: set[str] = set()  # logged since the last good connection
 
     @property
     def connected(self) -> bool:
-        """Whether what is sent now has somebody to go to."""
+        """Whether a connection is open."""
         return self._connection is not None and self._connection.alive
 
     @property
     def dropped(self) -> int:
-        """How many messages found the inbox full since the start."""
+        """How many messages a full inbox has dropped since the start."""
         return self._dropped
 
     async def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Send, and wait until the broker has it.
+        """Publish, and wait for the broker's acknowledgement.
 
         Returns:
-            True when it has; False when we are offline, the window is full, or the connection ended
-            first (then the broker may have it or not).
+            True if the broker acknowledged; False if we are offline, the window is full, or the
+                connection ended first (then the broker may have the message or not).
 
         Raises:
             OurBug: the payload is larger than any broker here carries.
@@ -180,10 +183,10 @@ class Bus:
         return acknowledged is not None and await acknowledged
 
     def post(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Send without waiting: the socket has it when this returns, if it can take it.
+        """Publish without waiting: on return the socket has the message, if it can take it.
 
         Returns:
-            False when nothing was sent: we are offline or the window is full.
+            False if nothing was sent: we are offline or the window is full.
 
         Raises:
             OurBug: the payload is larger than any broker here carries.
@@ -196,11 +199,11 @@ class Bus:
         return self._connection.send(topic, payload, retain=retain) if self._connection else None
 
     async def run(self) -> None:
-        """Connect, serve, and connect again, until cancelled.
+        """Connect, handle messages, and reconnect, until cancelled.
 
         Raises:
-            BusError: the broker refuses our login or a subscription, or a file of the settings
-                cannot be used, and there was no good connection yet.
+            BusError: before the first good connection, the broker refused our login or a
+                subscription, or a file of the settings cannot be used.
         """
         failures = 0
         while True:
@@ -213,7 +216,7 @@ class Bus:
         return min(doubled, RECONNECT_MOST_SECONDS) * self._rng.uniform(0.5, 1.0)
 
     async def _live_once(self) -> float:
-        """One connection from the attempt to its end: for how many seconds it served."""
+        """Run one connection from the attempt to its end; return for how many seconds it served."""
         inbox = _Inbox()
         connection = await self._new_connection(inbox)
         try:
@@ -226,7 +229,7 @@ class Bus:
             await connection.close()
 
     async def _new_connection(self, inbox: "_Inbox") -> BusConnection:
-        """The next one, by a renewed certificate where there is one.
+        """Make the next connection, with the renewed certificate if there is one.
 
         Raises:
             BusError: a file of the settings cannot be used, and never could.
@@ -255,10 +258,10 @@ class Bus:
         )
 
     async def _reach(self, connection: BusConnection) -> bool:
-        """Open and subscribe; say once that it does not succeed, and why.
+        """Connect and subscribe; log each reason of failure once.
 
         Raises:
-            BusError: the broker refuses us, and never did otherwise.
+            BusError: the broker refused us, and there was no good connection yet.
         """
         try:
             await connection.open()
@@ -267,7 +270,7 @@ class Bus:
             if isinstance(error, BusError) and not self._proved:
                 raise
             reason = str(error)
-            if reason not in self._troubles:  # a broker that starts is away, and may then refuse
+            if reason not in self._troubles:  # may refuse once it is up
                 self._log.warning("bus_unreachable", at=repr(self._settings), reason=reason)
             self._troubles.add(reason)
             return False
@@ -296,12 +299,12 @@ class Bus:
 
 
 def _takes(name: str, topic: str) -> bool:
-    """Whether a subscription is meant. Most are no pattern, and to match one is dear."""
+    """Report whether a subscription matches; equal names skip the costly pattern match."""
     return name == topic or (("+" in name or "#" in name) and topic_matches_sub(name, topic))
 
 
 class _Inbox:
-    """What one connection received and nobody has handled yet: bounded, and ended by its loss."""
+    """One connection's messages that await a handler: bounded, and closed with the connection."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Message | None] = asyncio.Queue()  # bounded by `put`
@@ -309,7 +312,7 @@ class _Inbox:
         self._overflowing = False
 
     def put(self, message: Message) -> bool:
-        """Take it, or drop it (False)."""
+        """Add a message, or drop it and return False."""
         size = len(message.payload)
         if self._queue.qsize() >= INBOX_MESSAGES or self._bytes + size > INBOX_BYTES:
             return False
@@ -318,16 +321,16 @@ class _Inbox:
         return True
 
     def overflowed_now(self) -> bool:
-        """Whether this is the first drop since the inbox was last empty."""
+        """Report whether this is the first drop since the inbox was last empty."""
         first, self._overflowing = not self._overflowing, True
         return first
 
     def end(self) -> None:
-        """Nothing more will come: `take` answers None after what is there."""
+        """Close the inbox: after the remaining messages `take` returns None."""
         self._queue.put_nowait(None)
 
     async def take(self) -> Message | None:
-        """The oldest message, or None at the end."""
+        """Return the oldest message, waiting for one; None at the end."""
         if self._queue.empty():
             self._overflowing = False
         message = await self._queue.get()

@@ -1,11 +1,11 @@
-"""One connection to the broker: made, used, lost, and never used again.
+"""One connection to the broker: opened, used, lost, and never used again.
 
-This is aiomqtt 2.5 with four things put right that a live table cannot live with. aiomqtt wakes
-nobody who waits for an acknowledgement when the line breaks, nor who waits for CONNACK; it writes
-a publication two turns of the loop after it was asked to; its queues are unbounded; and a cancelled
-or timed-out attempt leaves a socket and a task behind. For that this class leans on four names
-inside aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`) and replaces five of its
-callbacks; the contract tests run against both brokers and notice when one of them moves.
+This is aiomqtt 2.5 with four things fixed that a live table cannot accept. When the line breaks,
+aiomqtt wakes neither those who wait for an acknowledgement nor those who wait for CONNACK. It
+writes a publication only two turns of the loop after the call. Its queues are unbounded. A
+cancelled or timed-out attempt leaves a socket and a task behind. To fix this the class uses four
+private names of aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`) and replaces five
+of its callbacks. The contract tests run against both brokers and notice when one of them changes.
 """
 
 import asyncio
@@ -32,22 +32,22 @@ __all__ = [
     "BusConnection",
 ]
 
-# The broker speaks the Will after one and a half of it, and a silent peer is given up after two.
-# Shorter than 10 s, a machine busy with its disk would be taken for a dead one.
+# The broker publishes the Will after one and a half of it; we give up a silent broker after two.
+# With less than 10 s, a machine busy with its disk would pass for a dead one.
 KEEPALIVE_SECONDS: Final = 10
-# For TCP, and again for CONNACK and for SUBACK. The broker is on this machine or on its network.
+# For TCP, then again for CONNACK and for SUBACK. The broker is on this machine or its network.
 CONNECT_SECONDS: Final = 3.0
-# A broker that lives but acknowledges nothing (its store is stuck, a message was too large for it)
-# would otherwise hold the window full for ever. 4 MB on a slow disk take a second or two.
+# A live broker that acknowledges nothing (its store is stuck, a message was too large) would
+# otherwise keep the window full for ever. 4 MB on a slow disk take a second or two.
 ACK_SECONDS: Final = 10.0
 # Sent and not yet acknowledged: a whole shoe with its wagers is some hundreds of messages ...
 WINDOW_MESSAGES: Final = 1_000
-# ... of about a kilobyte. Two states and four events of the largest size permitted also fit.
+# ... of about a kilobyte. Two states and four events of the largest permitted size also fit.
 WINDOW_BYTES: Final = 32 * 1024 * 1024
 
-_QUALITY: Final = 1  # at least once: what both brokers keep their promises for
+_QUALITY: Final = 1  # at least once: the level that both brokers implement reliably
 _REFUSED: Final = 0x80  # in a SUBACK
-# In a CONNACK, by paho's names: it is us whom the broker does not want, and not that it is busy.
+# In a CONNACK, by paho's names: the broker refuses us, rather than being busy.
 _FINAL_REFUSALS: Final = (
     "Bad user name or password",
     "Not authorized",
@@ -67,16 +67,16 @@ class BusConnection(aiomqtt.Client):
     """A connection; see the module.
 
     Args:
-        host: where the broker listens.
-        port: and its TCP port.
+        host: the broker's host.
+        port: its TCP port.
         client_id: the same at every connection of a service.
         username: the login, or None.
         password: its password, or None.
-        tls: how to speak TLS, or None to speak in the clear.
-        will: what the broker says for us when we vanish.
-        received: is given topic, payload and the retained flag of each message, in the order of
-            arrival, from before CONNECT on. It must neither wait nor raise.
-        lost: is called once, when an opened connection has ended.
+        tls: the TLS context, or None for plain TCP.
+        will: the message that the broker publishes when the connection ends.
+        received: called with topic, payload and retained flag of each message, in the order of
+            arrival, from before CONNACK on. It must neither wait nor raise.
+        lost: called once, when an opened connection has ended.
     """
 
     def __init__(  # noqa: PLR0913 - what MQTT's CONNECT holds, and two callbacks
@@ -100,17 +100,18 @@ class BusConnection(aiomqtt.Client):
             password=password,
             tls_context=tls,
             will=will,
-            # Deaf: aiomqtt and paho write a line for every socket error and for every pending call.
-            # All of it ends in `end` or in a future, and the bus says it once.
+            # A silent logger: aiomqtt and paho log every socket error and every pending call. All
+            # of it ends in `end` or in a future, and the bus reports it once.
             logger=logging.Logger("mqtt", logging.CRITICAL),  # noqa: LOG001 - nobody else's to set
             protocol=aiomqtt.ProtocolVersion.V311,
             clean_session=True,
             keepalive=KEEPALIVE_SECONDS,
             timeout=CONNECT_SECONDS,
-            # The window below is the bound. paho's own would hold a publication back, and walks
-            # through all that is in flight at every acknowledgement.
+            # The window below is the bound. paho's own would hold a publication back, and scans
+            # everything in flight at every acknowledgement.
             max_inflight_messages=0,
-            # Without it a hop costs 40 ms: Nagle's algorithm against delayed acknowledgements.
+            # Without TCP_NODELAY a hop costs 40 ms: Nagle's algorithm against delayed
+            # acknowledgements.
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
         self._client.connect_timeout = CONNECT_SECONDS
@@ -120,11 +121,11 @@ class BusConnection(aiomqtt.Client):
         self._unacknowledged_bytes = 0
         self._watchdog: asyncio.TimerHandle | None = None
         self._opened = False
-        self._watching = True  # aiomqtt may still do so for what `open` has sent
+        self._watching = True  # aiomqtt may still watch the socket for what `open` has sent
 
     @property
     def alive(self) -> bool:
-        """Whether it is open and not known to be lost."""
+        """Whether the connection is open and not known to be lost."""
         return self._opened and not self._disconnected.done()
 
     @property
@@ -134,18 +135,18 @@ class BusConnection(aiomqtt.Client):
         return str(error) if error else "closed"
 
     async def open(self) -> None:
-        """Connect. A cancellation waits for the attempt under way, which a thread makes.
+        """Connect. A cancellation waits for the running attempt, which is in a thread.
 
         Raises:
-            BusError: the broker will not have us.
-            aiomqtt.MqttError: it could not be reached; it may be worth trying again.
+            BusError: the broker refuses us for good.
+            aiomqtt.MqttError: the broker could not be reached; a retry may help.
         """
         attempt = asyncio.ensure_future(self.__aenter__())
         try:
             await asyncio.shield(attempt)
         except asyncio.CancelledError:
             await asyncio.wait({attempt})
-            attempt.exception()  # looked at: nobody else will
+            attempt.exception()  # mark as retrieved: nobody else will
             raise
         except MqttConnectError as error:
             if isinstance(error.rc, ReasonCode) and error.rc.getName() in _FINAL_REFUSALS:
@@ -160,9 +161,9 @@ class BusConnection(aiomqtt.Client):
         """Subscribe to all of `filters` in one packet.
 
         Raises:
-            BusError: the broker refused one. (Only nats-server says so; mosquitto grants what it
-                will not deliver.)
-            aiomqtt.MqttError: the connection was lost, or nothing came back in time.
+            BusError: the broker refused one. Only nats-server reports that; mosquitto grants what
+                it will not deliver.
+            aiomqtt.MqttError: the connection was lost, or the answer timed out.
         """
         if not filters:
             return
@@ -181,18 +182,18 @@ class BusConnection(aiomqtt.Client):
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            asking.cancel()  # which does nothing to what is done
+            asking.cancel()  # does nothing to a finished future
             await asyncio.gather(asking, return_exceptions=True)
         if asking.cancelled():
             raise aiomqtt.MqttError(self.end)
         return asking.result()
 
     def send(self, topic: str, payload: bytes, *, retain: bool) -> asyncio.Future[bool] | None:
-        """Write a publication to the socket now; what the socket does not take follows in order.
+        """Write a publication to the socket now; what does not fit follows in order.
 
         Returns:
-            A future that is True at the broker's acknowledgement and False when the connection
-            ends without one; or None when the line is down or the window full: nothing was sent.
+            A future: True at the broker's acknowledgement, False if the connection ends without
+                one. None if nothing was sent: the line is down or the window is full.
         """
         if not self.alive or not self._has_room_for(len(payload)):
             return None
@@ -216,9 +217,9 @@ class BusConnection(aiomqtt.Client):
         )
 
     async def close(self) -> None:
-        """Hang up, and leave nothing behind: no socket, no task, no callback.
+        """Hang up, and leave no socket, task or callback behind.
 
-        There is no DISCONNECT, so the broker speaks the Will.
+        There is no DISCONNECT, so the broker publishes the Will.
         """
         self._opened = False
         self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up
@@ -228,14 +229,14 @@ class BusConnection(aiomqtt.Client):
             await asyncio.gather(self._misc_task, return_exceptions=True)
         for future in (self._connected, self._disconnected):
             if future.done() and not future.cancelled():
-                future.exception()  # looked at: else asyncio complains that nobody did
+                future.exception()  # mark as retrieved, or asyncio complains
 
     def _ended(self, _: asyncio.Future[None]) -> None:
         self._release()
         self._lost()
 
     def _release(self) -> None:
-        """Tell whoever waits for an acknowledgement that none will come."""
+        """Resolve every wait for an acknowledgement with False."""
         if self._watchdog is not None:
             self._watchdog.cancel()
             self._watchdog = None
@@ -246,7 +247,7 @@ class BusConnection(aiomqtt.Client):
         self._unacknowledged_bytes = 0
 
     def _watch(self) -> None:
-        """Hang up on a broker that acknowledges nothing: a new connection may find it well."""
+        """Hang up on a broker that acknowledges nothing: a new connection may work."""
         self._watchdog = None
         oldest = next(iter(self._unacknowledged.values()), None)
         if oldest is None:
@@ -260,11 +261,11 @@ class BusConnection(aiomqtt.Client):
             )
 
     def _write_soon(self, client: mqtt.Client, _: Any, __: "mqtt.SocketLike") -> None:
-        """Something is to be written: at the loop's next turn, unless `send` has done it by then.
+        """Write at the loop's next turn, unless `send` has written by then.
 
-        To watch the socket for what it takes at once, and to end that, costs more than the writing.
-        aiomqtt's own watch comes two turns of the loop later, after `send` has written and
-        forgotten: it would then be called at every turn for ever.
+        Watching the socket, only to stop at once, costs more than writing. aiomqtt's own watch
+        starts two turns of the loop later, after `send` has written and moved on; the loop would
+        then call it at every turn for ever.
         """
         self._loop.call_soon(self._write, client)
 
@@ -278,7 +279,7 @@ class BusConnection(aiomqtt.Client):
             self._watching = True
 
     def _written(self, _: mqtt.Client, __: Any, sock: "mqtt.SocketLike") -> None:
-        """All is written."""
+        """Stop watching: everything is written."""
         if self._watching:
             self._loop.remove_writer(sock.fileno())
             self._watching = False
@@ -287,7 +288,7 @@ class BusConnection(aiomqtt.Client):
         try:
             topic = message.topic
         except UnicodeDecodeError:
-            return  # no topic of ours; both brokers refuse such names already
+            return  # no topic of ours; both brokers refuse such names
         self._received(topic, bytes(message.payload), message.retain)
 
     def _on_publish(
@@ -312,8 +313,8 @@ class BusConnection(aiomqtt.Client):
         reason_code: ReasonCode,
         properties: Properties | None = None,
     ) -> None:
-        if not self._connected.done():  # the line broke before CONNACK: do not wait for it in vain
+        if not self._connected.done():  # the line broke before CONNACK: stop waiting for it
             self._connected.set_exception(aiomqtt.MqttCodeError(reason_code, "not connected"))
         if self._connected.cancelled():
-            return  # CONNACK came too late: the attempt is being given up, and aiomqtt would trip
+            return  # CONNACK came too late: the attempt is being given up, and aiomqtt would fail
         super()._on_disconnect(client, userdata, flags, reason_code, properties)

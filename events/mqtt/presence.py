@@ -1,10 +1,10 @@
-"""Who is there: retained birth, heartbeat and Will of a service, and how a reader understands them.
+"""Presence: a service's retained birth, heartbeat and Will, and how a reader interprets them.
 
 A retained "online" outlives a service that dies together with its broker, so a reader believes it
-only while its heartbeat is fresh. A Will may come late, after the service has started again, so it
-counts against the session that it names, and no other. A session number says which run of a service
-speaks, never which is newer: it is kept on a disk that may be lost, restored or copied. And a
-service that reads of itself that it is offline while it is connected says again that it is not.
+only while its heartbeat is fresh. A Will may arrive late, after the service has restarted, so it
+counts only against the session it names. A session number identifies one run of a service, never
+which run is newer: it is kept on a disk that may be lost, restored or copied. A connected service
+that reads its own "offline" publishes "online" again.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ __all__ = [
     "read_status",
 ]
 
-# A screen that has lost the table says so within 3 s, and one beat may be lost on the way.
+# A screen that has lost the table shows that within 3 s, and one beat may be lost on the way.
 HEARTBEAT_SECONDS: Final = 1.0
-# Of a heartbeat: so old, it is not believed. Where the broker had kept it its age is told by its
-# stamp, so this is also what two machines' clocks may differ by.
+# A heartbeat older than this is not believed. The age of a retained heartbeat comes from its
+# timestamp, so two machines' clocks may also differ by this much.
 STALE_SECONDS: Final = 10.0
 
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -59,12 +59,12 @@ _statuses: Final = msgspec.json.Decoder(Status)
 
 
 def encode_status(status: Status) -> bytes:
-    """The payload of a status message."""
+    """Encode a status as the payload of a message."""
     return _encoder.encode(status)
 
 
 def read_status(payload: bytes) -> Status | None:
-    """The status in a message's payload, or None when it holds none (cleared, or junk)."""
+    """Decode a message's payload; None if it holds no status (cleared, or junk)."""
     try:
         status = _statuses.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -73,7 +73,7 @@ def read_status(payload: bytes) -> Status | None:
 
 
 def _written_us(ts: str) -> int | None:
-    """Microseconds since 1970, of a stamp with nine decimals; None when it is none."""
+    """Parse a timestamp with nine decimals into microseconds since 1970; None if it is not one."""
     if not _RFC3339.match(ts):
         return None
     try:
@@ -83,28 +83,29 @@ def _written_us(ts: str) -> int | None:
 
 
 class Presence(Struct, frozen=True, kw_only=True):
-    """What a reader knows of one service: the fold of its status messages. Pure.
+    """A reader's knowledge of one service: the fold of its status messages. Pure.
 
-    **What is live is newest.** A broker keeps the order within a topic. So a live "online" is
-    believed whatever its session number: who has lost the disk on which it counts begins at 1.
-    Its age is counted from its arrival, so that nobody's clock matters.
+    **A live message is newest.** A broker keeps the order within a topic. So a live "online" is
+    believed whatever its session number: a service that lost its disk counts from 1 again. The age
+    of a live message counts from its arrival, so no clock but ours matters.
 
-    **An "offline" is of one session.** Of another than the one that is believed it is a late Will.
+    **An "offline" belongs to one session.** If that is not the believed session, it is a late Will.
 
-    **What the broker had kept is history**, and nats-server may hand it over after what is live.
-    It counts before the first live message of a connection alone, not where its session is below
-    the one known, and as of its stamp.
+    **A retained message is history**, and nats-server may deliver it after live ones. It counts
+    only before a connection's first live message, only if its session is not below the known one,
+    and its age comes from its timestamp.
 
-    **Two at once** (a copy of a controller, say) are believed in turn, and it shows: `doubled`.
+    **Two services at once**, such as a copy of a controller, are believed in turn, and `doubled`
+    reports it.
 
     Args:
-        status: the newest that counts, or None before the first.
-        beat_us: of the session believed, the last heartbeat, in microseconds of this machine's
+        status: the newest status that counts, or None before the first.
+        beat_us: the last heartbeat of the believed session, in microseconds of this machine's
             monotonic clock.
         before: the session that was believed before, or 0.
         before_us: its last heartbeat.
-        doubled_us: when one last spoke that another had followed; None where none did.
-        live: something live was heard over this connection.
+        doubled_us: when a replaced session last sent again; None if none has.
+        live: this connection has delivered a live message.
     """
 
     status: Status | None = None
@@ -115,11 +116,11 @@ class Presence(Struct, frozen=True, kw_only=True):
     live: bool = False
 
     def heard(self, status: Status, *, retained: bool, utc_ns: int, mono_us: int) -> "Presence":
-        """With one more message.
+        """Return the presence after one more message.
 
         Args:
-            status: what it says.
-            retained: whether the broker had kept it.
+            status: the message's content.
+            retained: whether the broker had stored it.
             utc_ns: now, nanoseconds since 1970 UTC.
             mono_us: now, monotonic.
         """
@@ -136,7 +137,8 @@ class Presence(Struct, frozen=True, kw_only=True):
         known = self.status
         if self.live or (known is not None and status.session < known.session):
             return self
-        # A stamp from the future is as bad as an old one: a clock was set, or two differ.
+        # A timestamp from the future is as bad as an old one: a clock was set, or two clocks
+        # differ.
         age_us = abs(utc_ns // 1_000 - (_written_us(status.ts) or 0))
         beat_us = mono_us - age_us
         if known is not None and status.session == known.session:
@@ -157,11 +159,11 @@ class Presence(Struct, frozen=True, kw_only=True):
         )
 
     def disconnected(self) -> "Presence":
-        """With the broker gone: what the next connection finds kept may be newer."""
+        """Return the presence after a broker was lost: retained messages may then be newer."""
         return replace(self, live=False)
 
     def online(self, mono_us: int, stale_after: float = STALE_SECONDS) -> bool:
-        """Whether the service is there.
+        """Report whether the service is online.
 
         Args:
             mono_us: now, monotonic.
@@ -171,7 +173,7 @@ class Presence(Struct, frozen=True, kw_only=True):
         return online and _within(stale_after, mono_us - self.beat_us)
 
     def doubled(self, mono_us: int) -> bool:
-        """Whether two of the service are there at once, or were until `STALE_SECONDS` ago."""
+        """Report whether two of the service are online at once, or were within `STALE_SECONDS`."""
         return self.doubled_us is not None and _within(STALE_SECONDS, mono_us - self.doubled_us)
 
 
@@ -180,12 +182,12 @@ def _within(seconds: float, age_us: int) -> bool:
 
 
 class Herald:
-    """Says that a service is there. `announce` belongs into the bus's `on_connect`.
+    """Publishes a service's presence. Call `announce` in the bus's `on_connect`.
 
     Args:
         topic: the service's status topic.
         session: its session number, larger than at its last start.
-        clock: for the stamps.
+        clock: for the timestamps.
     """
 
     def __init__(self, topic: str, session: int, clock: Clock) -> None:
@@ -196,32 +198,32 @@ class Herald:
 
     @property
     def will(self) -> Publication:
-        """What the bus is to leave with the broker: retained, like the birth that it takes back."""
+        """The Will to leave with the broker: retained, like the birth that it replaces."""
         return Publication(self.topic, self._payload("offline"), retain=True)
 
     def announce(self, bus: Bus) -> bool:
-        """Birth and heartbeat: online, now, retained. False when it did not go out."""
+        """Publish birth or heartbeat: online, now, retained. Return False if it was not sent."""
         return not self._leaving and bus.post(self.topic, self._payload("online"), retain=True)
 
     async def beat(self, bus: Bus, every: float = HEARTBEAT_SECONDS) -> None:
-        """Announce every so many seconds while connected, for ever."""
+        """Announce every `every` seconds, for ever."""
         while True:
             await asyncio.sleep(every)
             self.announce(bus)
 
     async def farewell(self, bus: Bus) -> bool:
-        """The last word: offline, now, retained; nothing is announced after it.
+        """Publish "offline", retained, as the last message; nothing is announced after it.
 
-        The Will says the same when the bus hangs up. This is for who wants it said, and taken by
-        the broker (True), before something else ends.
+        The Will has the same effect when the bus hangs up. Call this to have the broker acknowledge
+        it (True) before something else ends.
         """
         self._leaving = True
         return await bus.publish(self.topic, self._payload("offline"), retain=True)
 
     def contradicted_by(self, payload: bytes) -> bool:
-        """Whether a message on our own topic says that we are gone: then announce again.
+        """Report whether a message on our own topic marks us offline; then announce again.
 
-        Of whatever session: it stands where readers look for us, and we are there.
+        Its session does not matter: readers look there for us, and we are online.
         """
         status = read_status(payload)
         return status is not None and status.state == "offline"

@@ -1,4 +1,4 @@
-"""Topic names on the bus. Segments are `[a-z0-9_-]+`: what both mosquitto and nats-server carry."""
+"""Topic names on the bus, of segments `[a-z0-9_-]+`, which mosquitto and nats-server both carry."""
 
 import re
 from typing import Final
@@ -34,22 +34,22 @@ class Topics(Struct, frozen=True):
                 raise InputError(f"{key} {value!r}: use lower-case letters, digits, - and _")
 
     def status(self, service: str) -> str:
-        """Birth, heartbeat and Will of a service; retained."""
+        """A service's birth, heartbeat and Will; retained."""
         return f"{self.root}/status/{service}"
 
     @property
     def shoe_event(self) -> str:
-        """One shoe event a message."""
+        """Shoe events, one per message."""
         return f"{self.root}/shoe/event"
 
     @property
     def shoe_ack(self) -> str:
-        """What the core has appended."""
+        """The core's acknowledgements of shoe events it has appended."""
         return f"{self.root}/shoe/ack"
 
     @property
     def link_shoe(self) -> str:
-        """How the shoe link stands; retained."""
+        """The state of the shoe link; retained."""
         return f"{self.root}/link/shoe"
 
     @property
@@ -59,12 +59,12 @@ class Topics(Struct, frozen=True):
 
     @property
     def settlement(self) -> str:
-        """One settlement phase a message."""
+        """Settlements, one phase per message."""
         return f"{self.root}/settlement"
 
     @property
     def state(self) -> str:
-        """The whole table for a display; retained."""
+        """The table's whole state for displays; retained."""
         return f"{self.root}/state"
 
     @property
@@ -78,24 +78,24 @@ class Topics(Struct, frozen=True):
         return f"{self.root}/alarm"
 
     def request(self, user: str, command: str) -> str:
-        """Where `user` sends a command."""
+        """The topic for a command of `user`."""
         return f"{self.root}/request/{user}/{command}"
 
     @property
     def requests(self) -> str:
-        """The filter that catches every user's commands."""
+        """The filter that matches every user's commands."""
         return f"{self.root}/request/+/+"
 
     def response(self, user: str) -> str:
-        """Where `user` is answered."""
+        """The topic for answers to `user`."""
         return f"{self.root}/response/{user}"
 
     def replayed(self, user: str) -> str:
-        """Where `user` is sent stored events again."""
+        """The topic for stored events that are sent to `user` again."""
         return f"{self.root}/response/{user}/events"
 
     def parse_request(self, topic: str) -> tuple[str, str] | None:
-        """(user, command) of a request's topic, or None when it is no request of this table."""
+        """Parse a request's topic into (user, command); None if it is no request of this table."""
         prefix = f"{self.root}/request/"
         if not topic.startswith(prefix):
             return None

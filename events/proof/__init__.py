@@ -1,6 +1,6 @@
-"""What proves a log: hash chain, Merkle tree, signed notes and checkpoints, keys.
+"""Proof that a log is unchanged: hash chain, Merkle tree, signed notes, checkpoints and keys.
 
-Imported by every room; pure but for key files.
+Every room may import it; it is pure except for key files.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""Checkpoints: what a log said, signed, in the form of C2SP tlog-checkpoint. Pure.
+"""Checkpoints: signed states of a log, in the form of C2SP tlog-checkpoint. Pure.
 
 The text is three lines: the log's origin, how many events it has, and base64 of the RFC 6962 root
-over their stored bytes: https://c2sp.org/tlog-checkpoint. Whoever keeps one can tell a log that was
-cut or rewritten since, with the public key alone.
+over their stored bytes: https://c2sp.org/tlog-checkpoint. A kept checkpoint and the public key are
+enough to detect a log that was cut or rewritten since.
 """
 
 import re
@@ -17,12 +17,12 @@ __all__ = ["Checkpoint", "parse_checkpoint", "signed_checkpoint"]
 
 _ROOT_BYTES: Final = 32
 _LINES: Final = 3
-# Positions stay within 2^53 - 1, as all integers of ours do.
+# Positions stay within 2^53 - 1, like all integers of ours.
 _SIZE: Final = re.compile(r"(0|[1-9][0-9]{0,15})\Z")
 
 
 class Checkpoint(NamedTuple):
-    """What a log said at one moment.
+    """The state of a log at one moment.
 
     Args:
         origin: `<site>/<table>`.
@@ -36,22 +36,22 @@ class Checkpoint(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is signed."""
+        """The text that is signed."""
         return f"{self.origin}\n{self.size}\n{b64encode(self.root).decode()}\n"
 
 
 def signed_checkpoint(checkpoint: Checkpoint, keys: Sequence[SigningKey]) -> bytes:
-    """The checkpoint as it is stored and published."""
+    """Return the checkpoint, signed, in the form that is stored and published."""
     return signed_note(checkpoint.text, keys)
 
 
 def parse_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
-    """Read a checkpoint, and the note whose signatures are still to be verified.
+    """Parse a checkpoint, and the note whose signatures are still to be verified.
 
-    Lines behind the third are extensions of somebody else's, and are signed but not looked at.
+    Lines after the third are extensions; they are signed and ignored.
 
     Raises:
-        InputError: it is none; says why.
+        InputError: it is not a checkpoint; says why.
     """
     note = parse_note(data)
     lines = note.text.removesuffix("\n").split("\n")

@@ -1,12 +1,11 @@
-"""Is a log what its checkpoints say it was? Those stored in it, and those kept elsewhere. Pure.
+"""Check a log against its checkpoints: those stored in it, and those kept elsewhere. Pure.
 
-A checkpoint binds every event up to its size. So a good one vouches for the keys, too, that the log
-announces up to there: whoever holds one public key can follow a rotation both ways, as long as a
-checkpoint signed by a key that is believed covers the change (the core has the old key sign it).
-
-At each size the log itself says which key was in force, and only that one counts there: a key that
-was retired, and may since have been stolen, signs nothing newer. A key that was given and that the
-log never announced is somebody else's, a witness's, and counts everywhere.
+A checkpoint binds every event up to its size. So a good checkpoint also vouches for the keys that
+the log announces up to there. With one public key you can follow a key rotation both ways, if a
+checkpoint signed by a trusted key covers the change; the core has the old key sign it. At each size
+the log itself determines the key in force, and only that one counts there: a retired key, which may
+since have been stolen, signs nothing newer. A given key that the log never announced belongs to
+somebody else, a witness, and counts everywhere.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,11 +18,11 @@ __all__ = ["Finding", "Held", "LogSays", "first_fault"]
 
 
 class Held(NamedTuple):
-    """A checkpoint to hold against a log.
+    """A checkpoint to compare with a log.
 
     Args:
-        where: what to call it: where it was stored, or its file.
-        checkpoint: what it says.
+        where: a name for messages: where it was stored, or its file.
+        checkpoint: its content.
         note: the same with its signatures.
     """
 
@@ -33,12 +32,12 @@ class Held(NamedTuple):
 
 
 class LogSays(NamedTuple):
-    """What was found in the log.
+    """The log's own data, as verified, to compare with checkpoints.
 
     Args:
         origin: `<site>/<table>`.
         events: how many there are.
-        roots: the RFC 6962 root at each size that is asked about, as far as the log goes.
+        roots: the RFC 6962 root at each size of a checkpoint, as far as the log goes.
         keys: the keys that it announces, each with the position of the announcement, in order.
     """
 
@@ -48,18 +47,18 @@ class LogSays(NamedTuple):
     keys: Sequence[tuple[int, VerifierKey]]
 
     def in_force(self, size: int) -> VerifierKey | None:
-        """The key in force when the log had `size` events."""
+        """Return the key in force when the log had `size` events."""
         until = [key for position, key in self.keys if position <= size]
         return until[-1] if until else None
 
     def agrees(self, checkpoint: Checkpoint) -> bool:
-        """Whether the checkpoint is of this log as it stands."""
+        """Report whether the checkpoint matches this log."""
         root = self.roots.get(checkpoint.size)
         return checkpoint.origin == self.origin and checkpoint.root == root
 
 
 class Finding(NamedTuple):
-    """What is wrong, for a person, and the first position that nobody vouches for any more."""
+    """A fault, in words for a person, and the first position that nothing vouches for any more."""
 
     reason: str
     first_bad: int | None
@@ -68,13 +67,13 @@ class Finding(NamedTuple):
 def first_fault(
     log: LogSays, held: Sequence[Held], given: Collection[VerifierKey]
 ) -> Finding | None:
-    """What is wrong first; None if the log is what every checkpoint says.
+    """Return the first fault; None if the log matches every checkpoint.
 
     Args:
         log: the log, otherwise verified.
-        held: the checkpoints, in the order in which they are judged.
-        given: public keys that are believed. Without any, the log's own are: then a forger who
-            replaced those and every checkpoint is not found.
+        held: the checkpoints, in the order of checking.
+        given: trusted public keys. Without any, the log's own are trusted, and a forger who
+            replaced those and every checkpoint goes unnoticed.
     """
     judge = _Judge(log, held, given)
     return next((fault for each in held if (fault := judge.fault(each))), None)
@@ -91,7 +90,7 @@ class _Judge:
         self._vouched = self._follow(held)
 
     def fault(self, held: Held) -> Finding | None:
-        """What is wrong with the log by this checkpoint, or with the checkpoint."""
+        """Return the fault of the log by this checkpoint, or of the checkpoint."""
         log, checkpoint = self._log, held.checkpoint
         size = checkpoint.size
         if checkpoint.origin != log.origin:
@@ -136,12 +135,12 @@ class _Judge:
         return None
 
     def _counting(self, held: Held) -> frozenset[VerifierKey]:
-        """The signers that count at the checkpoint's size."""
+        """Return the signers that count at the checkpoint's size."""
         force = self._log.in_force(held.checkpoint.size)
         return self._signers[id(held)] & (self._foreign | ({force} if force else set()))
 
     def _follow(self, held: Sequence[Held]) -> int:
-        """Believe what believed keys vouch for; returns how many events those vouch for."""
+        """Trust the keys that trusted keys vouch for; return how many events those vouch for."""
         agreeing = [each for each in held if self._log.agrees(each.checkpoint)]
         vouched = 0
         while True:
@@ -157,7 +156,7 @@ class _Judge:
             self._believed |= announced
 
     def _retiring(self, held: Held) -> frozenset[VerifierKey]:
-        """The key that was in force before, where it has signed beside its successor."""
+        """Return the previous key in force, if it has signed together with its successor."""
         size = held.checkpoint.size
         force = self._log.in_force(size)
         until = [key for position, key in self._log.keys if position <= size and key != force]

@@ -1,8 +1,8 @@
-"""Key files: a private key that only its owner may read, and public keys given on a command line.
+"""Key files: a private key that only its owner may read, and public keys from a command line.
 
-A private key's file holds one line, `PRIVATE+KEY+name+id+key`; its public half is printed where it
-is made, and is not secret. A file that others may read is refused: whoever has the key can sign
-another history.
+A private key's file holds one line, `PRIVATE+KEY+name+id+key`. Making the key prints its public
+half, which is not secret. A file that others may read is refused: the key's owner can sign another
+history.
 """
 
 import os
@@ -22,10 +22,10 @@ _MAX_FILE: Final = 4096
 
 
 def make_signing_key(path: Path, name: str) -> SigningKey:
-    """Make a new private key in a new file of mode 0600, on the disk when this returns.
+    """Make a private key in a new file of mode 0600; durable on return.
 
     Raises:
-        InputError: the name cannot be a key's, something is there already, or it cannot be made.
+        InputError: the name cannot be a key's, the file exists already, or it cannot be made.
     """
     key = SigningKey(name, secrets.token_bytes(_SEED_BYTES))
     try:
@@ -35,7 +35,7 @@ def make_signing_key(path: Path, name: str) -> SigningKey:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(descriptor, 0o600)  # whatever the umask has taken away
+            os.fchmod(descriptor, 0o600)  # whatever the umask has removed
             file.write(f"{key.secret}\n")
             file.flush()
             os.fsync(descriptor)
@@ -74,7 +74,7 @@ def load_signing_key(path: Path) -> SigningKey:
 
 
 def given_key(text: str) -> VerifierKey:
-    """A public key as a person gives it: the line itself, or a file that holds it.
+    """Read a public key from a command line: the key's line itself, or the path of its file.
 
     Raises:
         InputError: it is neither.

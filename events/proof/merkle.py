@@ -4,13 +4,13 @@
     MTH({d})  = SHA-256(00 || d)
     MTH(D[n]) = SHA-256(01 || MTH(D[0:k]) || MTH(D[k:n])),  k the largest power of two below n
 
-The tree is grown leaf by leaf and keeps its peaks only: the roots of the perfect subtrees, largest
-first, one for each bit that is set in the number of leaves. They are all that the root, and every
-later root, needs.
+The tree grows leaf by leaf and keeps its peaks only: the roots of the perfect subtrees, largest
+first, one for each bit set in the number of leaves. The root, and every later root, needs no more
+than the peaks.
 
-A proof is a row of hashes that leads from a part to a root: from one leaf (*inclusion*, 2.1.1), or
-from the root of an earlier, shorter log (*consistency*, 2.1.2). Proofs are verified as RFC 9162
-has it, sections 2.1.3.2 and 2.1.4.2, whose trees are the same.
+A proof is a list of hashes that leads from a part to a root: from one leaf (*inclusion*, 2.1.1), or
+from the root of an earlier, shorter log (*consistency*, 2.1.2). Proofs are verified as in RFC 9162,
+sections 2.1.3.2 and 2.1.4.2, whose trees are the same.
 """
 
 import hashlib
@@ -32,24 +32,24 @@ _EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """The hash of a leaf: prefix 00, so that no leaf can pass for a node."""
+    """Return the hash of a leaf: prefix 00, so that no leaf can pass for a node."""
     return hashlib.sha256(b"\x00" + data).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """The hash of an inner node: prefix 01."""
+    """Return the hash of an inner node: prefix 01."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 class Tree:
-    """A tree that grows; O(log n) memory.
+    """A growing tree in O(log n) memory.
 
     Args:
         size: how many leaves it holds already.
         peaks: the roots of its perfect subtrees, largest first.
 
     Raises:
-        ValueError: there is not one peak for each bit set in `size`.
+        ValueError: the number of peaks is not the number of bits set in `size`.
     """
 
     def __init__(self, size: int = 0, peaks: Iterable[bytes] = ()) -> None:
@@ -60,7 +60,7 @@ class Tree:
 
     @property
     def size(self) -> int:
-        """How many leaves there are."""
+        """The number of leaves."""
         return self._size
 
     @property
@@ -69,13 +69,13 @@ class Tree:
         return tuple(self._peaks)
 
     def add(self, data: bytes) -> None:
-        """Add a leaf behind the others."""
+        """Append a leaf."""
         self.add_leaf(leaf_hash(data))
 
     def add_leaf(self, leaf: bytes) -> None:
-        """As `add`, by the leaf's hash, as `leaf_hash` makes it."""
+        """Append a leaf by its hash from `leaf_hash`."""
         peak = leaf
-        # Adding one to the size carries over its trailing ones: each carry joins two equal peaks.
+        # Adding one to the size carries over its trailing ones; each carry joins two equal peaks.
         carry = self._size
         while carry & 1:
             peak = node_hash(self._peaks.pop(), peak)
@@ -84,7 +84,7 @@ class Tree:
         self._size += 1
 
     def root(self) -> bytes:
-        """The Merkle tree hash of all leaves so far."""
+        """Return the Merkle tree hash of all leaves so far."""
         if not self._peaks:
             return _EMPTY_ROOT
         *larger, root = self._peaks
@@ -94,7 +94,7 @@ class Tree:
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
-    """The Merkle tree hash of `leaves`."""
+    """Return the Merkle tree hash of `leaves`."""
     tree = Tree()
     for leaf in leaves:
         tree.add(leaf)
@@ -104,12 +104,12 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
 def inclusion_proofs(
     leaves: Sequence[bytes], indices: Sequence[int]
 ) -> tuple[tuple[bytes, ...], ...]:
-    """A proof for each of `indices`, counted from 0, that its leaf is in the tree of `leaves`.
+    """Return, for each of `indices` from 0, a proof that its leaf is in the tree of `leaves`.
 
     Args:
-        leaves: the hashes of all leaves, as `leaf_hash` makes them; each is used once, whatever
-            the number of proofs.
-        indices: whose proofs are wanted.
+        leaves: the hashes of all leaves from `leaf_hash`; each is used once, however many the
+            proofs.
+        indices: the leaves to prove.
 
     Raises:
         ValueError: there is no such leaf.
@@ -121,7 +121,7 @@ def inclusion_proofs(
     while len(level) > 1:
         for index, proof in zip(indices, proofs, strict=True):
             beside = (index >> depth) ^ 1
-            if beside < len(level):  # else it goes up alone, and meets nobody here
+            if beside < len(level):  # else the node moves up alone, without a sibling here
                 proof.append(level[beside])
         level = _level_above(level)
         depth += 1
@@ -129,14 +129,14 @@ def inclusion_proofs(
 
 
 def consistency_proof(leaves: Sequence[bytes], old: int) -> tuple[bytes, ...]:
-    """The proof that the tree of the first `old` leaves became the tree of all of them.
+    """Return the proof that the tree of the first `old` leaves became the tree of all of them.
 
     Args:
         leaves: the hashes of all leaves.
         old: how many there were; at least 1.
 
     Raises:
-        ValueError: there never were as many, or none.
+        ValueError: `old` is below 1 or above the number of leaves.
     """
     if not 0 < old <= len(leaves):
         raise ValueError(f"a tree of {len(leaves)} leaves did not grow out of one of {old}")
@@ -158,7 +158,7 @@ def consistency_proof(leaves: Sequence[bytes], old: int) -> tuple[bytes, ...]:
 def verify_inclusion(
     leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes
 ) -> bool:
-    """Whether `proof` leads from the leaf hash `leaf` at `index` to the root of `size` leaves."""
+    """Report whether `proof` leads from the hash `leaf` at `index` to the root of `size` leaves."""
     if not 0 <= index < size:
         return False
     last = size - 1
@@ -178,12 +178,12 @@ def verify_inclusion(
 def verify_consistency(
     old: int, new: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
 ) -> bool:
-    """Whether `proof` shows that the tree of `new` leaves begins with that of `old` leaves."""
+    """Report whether `proof` shows that the tree of `new` leaves begins with that of `old`."""
     if not 0 < old <= new:
         return False
     if old == new:
         return not proof and old_root == new_root
-    # An old tree that is one perfect subtree is where the proof begins; else its first hash is.
+    # A proof begins at the old tree if that is one perfect subtree; else at its own first hash.
     path = list(proof) if old & (old - 1) else [old_root, *proof]
     if not path:
         return False

@@ -1,4 +1,4 @@
-"""Signed notes as C2SP has them: a text, a blank line, and a line for each signature. Pure.
+"""Signed notes of C2SP: a text, a blank line, and a line for each signature. Pure.
 
     sydney/t1
     1071
@@ -6,10 +6,10 @@
 
     — sydney/t1 Vm0q3AAA...=
 
-A signature line is an em dash, the key's name, and base64 of its id and the signature over the
-text. An id is the first four bytes of SHA-256(name || 0A || 01 || public key), where 01 stands for
-Ed25519. Lines of keys that the reader does not know are left alone, so that others may sign the
-same note: https://c2sp.org/signed-note. Keys are written as Go's sumdb/note writes them.
+A signature line is an em dash, the key's name, and base64 of the key's id and the signature over
+the text. An id is the first four bytes of SHA-256(name || 0A || 01 || public key); 01 means
+Ed25519. A reader ignores lines of unknown keys, so that others may sign the same note:
+https://c2sp.org/signed-note. Keys are written as in Go's sumdb/note.
 """
 
 import hashlib
@@ -44,30 +44,30 @@ _ID_BYTES: Final = 4
 _SIGNATURE_BYTES: Final = 64
 _DASH: Final = "\u2014 "
 _PRIVATE: Final = "PRIVATE+KEY+"
-# More hands than ever sign one checkpoint; beyond it somebody is filling our memory.
+# More than ever sign one checkpoint; a longer note would only fill our memory.
 _MAX_SIGNATURES: Final = 100
 _MAX_NAME: Final = 200
 
 
 class VerifierKey(NamedTuple):
-    """A public key and the name it signs under."""
+    """A public key and the name that it signs under."""
 
     name: str
     public: bytes
 
     @property
     def key_id(self) -> bytes:
-        """The four bytes that stand before each of its signatures: a hint, not a proof."""
+        """The four bytes before each of its signatures: a hint, not a proof."""
         return hashlib.sha256(b"%b\n%b%b" % (self.name.encode(), _ED25519, self.public)).digest()[
             :_ID_BYTES
         ]
 
     def __str__(self) -> str:
-        """`name+id+key`, as it is given to whoever verifies."""
+        """Return `name+id+key`, the form that a verifier is given."""
         return f"{self.name}+{self.key_id.hex()}+{b64encode(_ED25519 + self.public).decode()}"
 
     def verifies(self, text: str, signature: bytes) -> bool:
-        """Whether `signature` is this key's over `text`."""
+        """Report whether `signature` is this key's over `text`."""
         try:
             Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text.encode())
         except (InvalidSignature, ValueError):
@@ -76,7 +76,7 @@ class VerifierKey(NamedTuple):
 
 
 class SigningKey(NamedTuple):
-    """A private key and the name it signs under. Never shown, never logged."""
+    """A private key and the name that it signs under. Never shown, never logged."""
 
     name: str
     seed: bytes
@@ -88,7 +88,7 @@ class SigningKey(NamedTuple):
 
     @property
     def secret(self) -> str:
-        """`PRIVATE+KEY+name+id+key`, as it stands in its file."""
+        """`PRIVATE+KEY+name+id+key`, the content of its file."""
         tail = b64encode(_ED25519 + self.seed).decode()
         return f"{_PRIVATE}{self.name}+{self.verifier.key_id.hex()}+{tail}"
 
@@ -99,17 +99,17 @@ class SigningKey(NamedTuple):
         return repr(self)
 
     def sign(self, text: str) -> bytes:
-        """Its signature over `text`."""
+        """Return its signature over `text`."""
         return _expanded(self.seed).sign(text.encode())
 
 
-@lru_cache(maxsize=2)  # as long as a signature; a table has a key, and while it changes two
+@lru_cache(maxsize=2)  # as slow as a signature; a table has one key, and two during a change
 def _expanded(seed: bytes) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
 class Signature(NamedTuple):
-    """A signature line: who is said to have signed, and what they signed with."""
+    """A signature line: the claimed signer, and the signature."""
 
     name: str
     key_id: bytes
@@ -124,10 +124,10 @@ class Note(NamedTuple):
 
 
 def parse_verifier_key(line: str) -> VerifierKey:
-    """Read `name+id+key`.
+    """Parse `name+id+key`.
 
     Raises:
-        InputError: it is no such line, or its id is another key's.
+        InputError: it is not such a line, or its id belongs to another key.
     """
     name, key = _parse_key(line.strip())
     verifier = VerifierKey(name, key)
@@ -137,10 +137,10 @@ def parse_verifier_key(line: str) -> VerifierKey:
 
 
 def parse_signing_key(line: str) -> SigningKey:
-    """Read `PRIVATE+KEY+name+id+key`. No message shows any of it.
+    """Parse `PRIVATE+KEY+name+id+key`. No message shows any of it.
 
     Raises:
-        InputError: it is no such line, or its id is another key's.
+        InputError: it is not such a line, or its id belongs to another key.
     """
     text = line.strip()
     if not text.startswith(_PRIVATE):
@@ -152,10 +152,10 @@ def parse_signing_key(line: str) -> SigningKey:
 
 
 def parse_note(data: bytes) -> Note:
-    """Read one signed note, as strictly as it is written.
+    """Parse one signed note strictly.
 
     Raises:
-        InputError: it is none; says why.
+        InputError: it is not a signed note; says why.
     """
     try:
         whole = data.decode()
@@ -173,7 +173,7 @@ def parse_note(data: bytes) -> Note:
 
 
 def signed_note(text: str, keys: Sequence[SigningKey]) -> bytes:
-    """`text`, which ends with a line end, signed by each of `keys`."""
+    """Return `text`, which ends with a line end, signed by each of `keys`."""
     lines = [
         f"{_DASH}{key.name} {b64encode(key.verifier.key_id + key.sign(text)).decode()}\n"
         for key in keys
@@ -182,7 +182,7 @@ def signed_note(text: str, keys: Sequence[SigningKey]) -> bytes:
 
 
 def signed_by(note: Note, keys: Iterable[VerifierKey]) -> frozenset[VerifierKey]:
-    """Which of `keys` have signed the note; none at all where a line of one of them is wrong.
+    """Return the `keys` that have signed the note; none if any of their signatures is wrong.
 
     A note with a wrong signature is refused whole, whoever else has signed it (C2SP signed-note).
     """
@@ -199,9 +199,9 @@ def signed_by(note: Note, keys: Iterable[VerifierKey]) -> frozenset[VerifierKey]
 
 
 def split_notes(data: bytes) -> tuple[bytes, ...]:
-    """Notes one behind the other, with or without blank lines between, each by itself.
+    """Split concatenated notes, with or without blank lines between them.
 
-    Nothing is thrown away but those blank lines: what is no note stays to be refused.
+    Only those blank lines are dropped; anything that is not a note remains, to be refused.
     """
     notes: list[bytes] = []
     lines: list[bytes] = []
@@ -216,10 +216,10 @@ def split_notes(data: bytes) -> tuple[bytes, ...]:
 
 
 def from_base64(text: str, size: int) -> bytes:
-    """The bytes of base64 that is written in the one right way.
+    """Decode base64 in its one canonical form.
 
     Raises:
-        InputError: it is not, or it holds another number of bytes than `size`.
+        InputError: it is not, or it does not hold `size` bytes.
     """
     try:
         data = b64decode(text, validate=True)

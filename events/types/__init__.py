@@ -1,6 +1,6 @@
-"""The event types by subject, their registry, envelope and upcasting.
+"""The event types by subject, their registry, the envelope and upcasting.
 
-Imported by every room; pure.
+Every room may import it; it is pure.
 """
 
 __all__: list[str] = []

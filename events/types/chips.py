@@ -1,7 +1,7 @@
-"""The table's chips as facts of their own: the float, what the cage brings and takes, counts.
+"""Events about the table's chips: float opened and closed, fills, credits, counts, drop.
 
-From these and from the wagers follow drop and hold (docs/cage.md, "Drop and hold"). Nobody's name
-stands here: who signed is an opaque staff reference, as of a dealer.
+Drop and hold follow from these and from the wagers (docs/cage.md, "Drop and hold"). No event holds
+a person's name: `signed` are opaque staff references, like that of a dealer.
 """
 
 from collections.abc import Iterable
@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 ChipMove = Literal["opening", "fill", "credit", "closing"]
-"""What moves chips between the cage and the table's tray; a closing float goes back whole."""
+"""A movement of chips between the cage and the table's tray; a closing float returns whole."""
 
 MOVES: Final[dict[ChipMove, int]] = {"opening": 1, "fill": 1, "credit": -1, "closing": -1}
-"""A move to its sign: does the tray gain or lose by it."""
+"""The sign of each move: 1 if the tray gains, -1 if it loses."""
 
 
 class Pieces(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -41,17 +41,17 @@ class Pieces(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
 
 def amount_of(chips: Iterable[Pieces]) -> int:
-    """What they come to, in minor units."""
+    """Return the value of the chips, in minor units."""
     return sum(each.denomination * each.pieces for each in chips)
 
 
 class ChipFact(TableEvent, frozen=True, kw_only=True):
-    """What all facts about a float share.
+    """The common fields of all events about a float.
 
     Args:
         float_id: `YYYYMMDD-NN` by the site's business day.
-        amount: what the pieces come to, minor units.
-        signed: who signed for it, opaque staff references.
+        amount: the value of the pieces, minor units.
+        signed: opaque references of the staff who signed.
     """
 
     float_id: str

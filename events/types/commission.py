@@ -1,7 +1,7 @@
-"""What becomes of the house's commission: facts of their own, beside the settlements.
+"""Events about the house's commission, apart from the settlements: due, collected, returned.
 
-A settlement's lines are net whenever commission is taken. These events say when it is due and when
-its money moves, per seat, so that at any moment (game rules, commission):
+A settlement's lines are net, whenever commission is taken. These events record when commission is
+due and when its money moves, per seat, so that at any moment (game rules, commission):
 
     accrued - reversed = collected + recovered + outstanding + still uncollected
 """

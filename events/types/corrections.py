@@ -1,8 +1,8 @@
-"""What a person puts right about a coup, before its settlement or after: facts, none edits history.
+"""Events that correct a coup's cards, wagers or rulebook; none edits history.
 
-Who did it stands in the envelope's `actor`, why in `reason`. Where the coup was settled, the next
-revision of its settlements stands behind the correction in the same transaction: `coup_settled`
-with `reverses` and the `difference` of each seat. A coup that is void after its settlement has a
+The envelope's `actor` names the person, `reason` the reason. If the coup was settled, the next
+revision of its settlements follows the correction in the same transaction: `coup_settled` with
+`reverses` and the `difference` of each seat. A coup that is voided after its settlement gets a
 `coup_voided` without refunds, and settlements that give the stakes back.
 """
 

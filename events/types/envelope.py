@@ -1,8 +1,8 @@
-"""The envelope: how an event is stored and sent. What is stored is the truth.
+"""The envelope: how an event is encoded for the log and the bus. The stored bytes are the truth.
 
-Stored bytes are the envelope's JSON without `hash`; hashes are taken of those bytes and never of a
-re-encoding. Unknown types, newer versions and unknown fields are refused; older versions are read
-as what they would be today (`events.types.upcasting`).
+Stored bytes are the envelope's JSON without `hash`; hashes are of those bytes, never of a
+re-encoding. Unknown types, newer versions and unknown fields are refused. Older versions are upcast
+to the newest on reading (`events.types.upcasting`).
 """
 
 import hashlib
@@ -29,7 +29,7 @@ __all__ = [
     "with_hash",
 ]
 
-# Brokers are configured for messages of 8 MB; half of that leaves room for any envelope around it.
+# Brokers are configured for messages of 8 MB; half of that leaves room for any envelope.
 MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -62,16 +62,16 @@ class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
 
 
 class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """An envelope with its event read, of the newest version; the event says which type it is.
+    """An envelope with its event decoded at the newest version; the event has the type.
 
     Args:
-        event_id: as in `Envelope`, and so are all to `correlation`.
+        event_id: as in `Envelope`, like all fields up to `correlation`.
         stream: `<site>/<table>`.
         position: 1, 2, 3...
         v: the version that was stored.
         at: when it was appended.
-        actor: who.
-        cause: of what it came.
+        actor: the user or service.
+        cause: the request or the shoe event that caused it.
         correlation: the coup's id, or empty.
         data: the event.
     """
@@ -88,7 +88,7 @@ class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
 
 
 def _entry_of(kind: type[TableEvent]) -> type[Struct]:
-    """An entry of the newest version of one type, told by the envelope's `type`."""
+    """Return the entry type of one event type's newest version, tagged by the envelope's `type`."""
     fields = [("v", Literal[kind.VERSION]), ("data", kind)]
     return msgspec.defstruct(
         f"{kind.__name__}Entry", fields, bases=(Entry,), tag_field="type", tag=kind.TYPE
@@ -105,7 +105,7 @@ _NO_ENVELOPE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def event_id(cause: str, index: int) -> str:
-    """The same cause makes the same ids, whenever and wherever it is decided."""
+    """Return an event's id; the same cause and index always give the same id."""
     return hashlib.sha256(f"{cause}\n{index}".encode()).hexdigest()[:32]
 
 
@@ -120,7 +120,7 @@ def encode_envelope(
     cause: str,
     correlation: str,
 ) -> bytes:
-    """The bytes to store for `event`, the `index`-th of its cause."""
+    """Return the bytes to store for `event`, the `index`-th of its cause."""
     return _encoder.encode(
         Envelope(
             event_id=event_id(cause, index),
@@ -138,10 +138,10 @@ def encode_envelope(
 
 
 def decode_envelope(stored: bytes) -> Envelope:
-    """Read the envelope around an event.
+    """Decode the envelope around an event.
 
     Raises:
-        UnreadableEvent: the bytes are no envelope.
+        UnreadableEvent: the bytes are not an envelope.
     """
     try:
         return _envelopes.decode(stored)
@@ -150,7 +150,7 @@ def decode_envelope(stored: bytes) -> Envelope:
 
 
 def decode_data(envelope: Envelope) -> TableEvent:
-    """Read the event itself; one of an older version is brought up to the newest.
+    """Decode the event itself; upcast one of an older version to the newest.
 
     Raises:
         UnreadableEvent: unknown type, newer version, or fields that are not the version's.
@@ -159,7 +159,7 @@ def decode_data(envelope: Envelope) -> TableEvent:
 
 
 def decode_entry(stored: bytes) -> Entry:
-    """Read an envelope and its event: in one pass where the event is of the newest version.
+    """Decode an envelope and its event, in one pass if the event is of the newest version.
 
     Raises:
         UnreadableEvent: as `decode_envelope` and `decode_data`.
@@ -182,10 +182,10 @@ def decode_entry(stored: bytes) -> Entry:
 
 
 def with_hash(stored: bytes, digest: bytes) -> bytes:
-    """The message for the bus: the stored bytes with `hash` put in as the last field."""
+    """Return the message for the bus: the stored bytes with `hash` as an additional last field."""
     return b'%b,"hash":"%b"}' % (stored[:-1], digest.hex().encode())
 
 
 def sealed_bytes(stored: bytes) -> bytes:
-    """The envelope with `data` null: for events whose contents displays must not see."""
+    """Return the envelope with `data` null, for events that displays must not see."""
     return _encoder.encode(msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null")))

@@ -1,4 +1,4 @@
-"""What is on record about the log's own proof: by which key its checkpoints are signed."""
+"""The event about the log's own proof: the key that signs its checkpoints has changed."""
 
 from events.types.table import TableEvent
 

@@ -1,6 +1,6 @@
-"""What goes wrong at a table and what a named person made of it: facts, none edits history.
+"""Events about irregularities at a table and how a named person resolved them.
 
-Who did it stands in the envelope's `actor`; why stands in `reason`.
+None edits history. The envelope's `actor` names the person, `reason` the reason.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Every type of event that a log may hold, and how its older versions are brought up."""
+"""The registry of every event type that a log may hold, and the upcasts of older versions."""
 
 from typing import Final
 
@@ -73,6 +73,6 @@ TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
     (kind.TYPE, kind.VERSION): kind for kind in KINDS
 }
 
-# From every older version, which a log may hold as well. No type has one yet;
-# docs/changing-an-event.md says how it gets one.
+# From every older version, which a log may also hold. No type has one yet;
+# docs/changing-an-event.md describes how to add one.
 UPCASTS: Final[tuple[Upcast, ...]] = ()

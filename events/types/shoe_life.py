@@ -1,4 +1,4 @@
-"""The life of a shoe beside its coups: burn, cut card, and the audit when it has ended."""
+"""Events in the life of a shoe besides its coups: burn, cut card, and the audit at its end."""
 
 from typing import Literal
 

@@ -1,8 +1,8 @@
-"""What a dealing shoe says, in the driver's words: one report, stamped and numbered.
+"""Reports of a dealing shoe, as the driver sends them: each with a number and timestamps.
 
-A *report* is what one frame, or one happening on the link, means. A `ShoeEvent` is a report with
-its number: 1, 2, 3... without gaps per journal. That number, never the device's, is what the core
-acknowledges. Vocabulary: the house's shoe-link page (docs/shoe-link.md).
+A *report* is the meaning of one frame, or of one event on the link. A `ShoeEvent` is a report with
+its number: 1, 2, 3... without gaps per journal. The core acknowledges that number, never the
+device's. docs/shoe-link.md defines the vocabulary.
 """
 
 from typing import Final, TypeAlias
@@ -51,7 +51,7 @@ ACKNOWLEDGE_NOTHING: Final = 0
 class Report(
     Struct, frozen=True, gc=False, forbid_unknown_fields=True, tag_field="kind", omit_defaults=True
 ):
-    """The root of everything a shoe link can say. `kind` tells which."""
+    """The root of all reports of a shoe link; `kind` is the tag."""
 
 
 class ShoeBooted(Report, frozen=True, kw_only=True, tag="shoe_booted"):
@@ -230,7 +230,7 @@ AnyReport: TypeAlias = (
     | CardCarriedOver | CardReversed | ErrorRaised | ErrorCleared | LockChanged | DeviceResult
     | RoundForcedEnd | ModeChanged | UnknownReport | FrameRejected | CopyConflict
 )  # fmt: skip
-"""The union msgspec decodes; a kind outside it is refused."""
+"""The union that msgspec decodes; it refuses any other kind."""
 
 
 class ShoeEvent(

@@ -1,4 +1,4 @@
-"""The books that are closed at a shoe's end: what a later start need not compute again."""
+"""The event that anchors a snapshot at a shoe's end, so that a later start can begin there."""
 
 from events.types.table import TableEvent
 

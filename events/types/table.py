@@ -1,8 +1,9 @@
-"""What has happened at the table: past tense, frozen, versioned. The log holds nothing else.
+"""Events of play: shoe, betting, cards, results, settlements and alarms.
 
-A type's name and integer version stand in the envelope, its fields in `data`. A field is never
-renamed or given another meaning: a new version is a new class with an upcaster. Every type stands
-in `events.types.registry`.
+All are frozen, versioned and in the past tense; the log holds nothing but events. The envelope
+holds a type's name and integer version, `data` its fields. A field is never renamed or given
+another meaning: a new version is a new class with an upcast. `events.types.registry` lists every
+type.
 """
 
 from typing import ClassVar, Literal
@@ -47,7 +48,7 @@ class TableEvent(
 ):
     """The root of all table events.
 
-    No event can lie in a circle, so none is looked at by the garbage collector (`gc=False`).
+    No event can be part of a reference cycle, so the garbage collector tracks none (`gc=False`).
     """
 
     TYPE: ClassVar[str]
@@ -96,7 +97,7 @@ class BettingOpened(TableEvent, frozen=True, kw_only=True):
 
 
 WagerKind = Literal["chips", "promo", "toke"]
-"""What lies on the layout."""
+"""The kind of a wager: house chips, a promotional token, or a wager for the dealer."""
 
 
 class Wager(

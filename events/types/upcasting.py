@@ -1,14 +1,15 @@
-"""Events of older versions, brought up to the newest on reading. Pure; nothing stored is rewritten.
+"""Upcasting: decode events of older versions and convert them to the newest. Pure.
 
-A type has a name and an integer version. What was stored stays as it is for ever, and so does the
-class that describes it: its *shape*. Where a type changes, the new class takes the next version,
-and an upcast says how the fields of the one become those of the other. Each goes up by exactly one,
-so that a chain has neither branches nor circles; a type's chain begins at version 1 and ends at the
-class that the rest of the product knows. All this is checked when a reader is made, before anything
-is read.
+Nothing stored is rewritten. A type has a name and an integer version. Stored bytes stay for ever,
+and so does the class that describes them, their *shape*. When a type changes, the new class takes
+the next version, and an upcast converts the fields of the old version to those of the new. Each
+upcast goes up by exactly one version, so a chain has neither branches nor circles. It begins at
+version 1 and ends at the class that the rest of the product knows. A reader checks all this when it
+is made, before it reads anything.
 
-Every version is read strictly, by its own shape: a field that it did not have is refused, even
-where a later version has one of that name. What an upcast makes is held against the next shape.
+Every version is decoded strictly, by its own shape: a field that the version did not have is
+refused, even if a later version has one of that name. The result of an upcast is checked against
+the next shape.
 """
 
 import re
@@ -23,7 +24,7 @@ from events.types.table import TableEvent
 
 __all__ = ["EventReader", "Upcast"]
 
-# A name is a word of its own: nothing that a move of Python code could make untrue.
+# A type's name is independent of Python names, so moving code cannot make it untrue.
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 _Decoder = msgspec.json.Decoder[TableEvent]
@@ -31,12 +32,12 @@ _NO_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Upcast(Struct, frozen=True):
-    """How one version of a type becomes the next.
+    """The conversion of one version of a type to the next.
 
     Args:
-        shape: the class of that version, with the `TYPE` and `VERSION` that it had.
-        up: its fields, as JSON has them, to those of the next version. A field that has its default
-            may be missing. The dictionary is the upcast's own.
+        shape: the class of the older version, with the `TYPE` and `VERSION` that it had.
+        up: converts its fields, as JSON has them, to those of the next version. A field at its
+            default may be missing. The dictionary is the upcast's own.
     """
 
     shape: type[TableEvent]
@@ -44,15 +45,15 @@ class Upcast(Struct, frozen=True):
 
 
 class EventReader:
-    """Reads the events of a set of types, in every version that they ever had.
+    """Decodes the events of a set of types, in every version that they ever had.
 
     Args:
         kinds: the newest class of each type.
         upcasts: from every older version, in any order.
 
     Raises:
-        OurBug: a type is there twice, or its name is none; an upcast is missing, is there twice,
-            or leads nowhere; a class takes fields that it does not know.
+        OurBug: a type occurs twice or has a bad name; an upcast is missing, occurs twice, or leads
+            nowhere; a class accepts unknown fields.
     """
 
     def __init__(self, kinds: Iterable[type[TableEvent]], upcasts: Iterable[Upcast] = ()) -> None:
@@ -69,7 +70,7 @@ class EventReader:
         }
 
     def read(self, name: str, version: int, data: bytes | msgspec.Raw) -> TableEvent:
-        """One event from the JSON of its fields.
+        """Decode one event from the JSON of its fields.
 
         Raises:
             UnreadableEvent: unknown type, newer version, or fields that are not the version's.

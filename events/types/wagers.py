@@ -1,4 +1,4 @@
-"""Facts about wagers beside placing and settling them: limits, voided wagers, aggregate maxima."""
+"""Events about wagers besides placing and settling: limits, voided wagers, aggregate maxima."""
 
 from msgspec import Struct
 

@@ -1,6 +1,6 @@
-"""Code tables: what the bytes of a report mean, for each kind of frame.
+"""Code tables: the meaning of a report's bytes, for each kind of frame.
 
-Imported by profiles and link; pure.
+Profiles and link import them; they are pure.
 """
 
 __all__: list[str] = []

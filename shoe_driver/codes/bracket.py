@@ -1,17 +1,17 @@
 """The codes of bracketed lines: `[Game]<Card:4S>`.
 
-    [mode]<Card:face>   a card, in the mode that the profile says: of the game, or burned
-    [mode]<mode>        a card that could not be read; so is a `Card:` whose face is none
-    [mode]              nothing but the mode
+    [mode]<Card:face>   a card, of the game or burned, as the profile defines the mode
+    [mode]<mode>        a card that could not be read, like a `Card:` without a legal face
+    [mode]              the mode alone
     <Alarm:code text>   an error
-    <Wcode>             a warning; like every line without a meaning it is told raw, unless the
+    <Wcode>             a warning; reported raw, like every line without a meaning, unless the
                         profile gives that very line one
 
-The bracket is the mode, and a change of it is told. Before the first line the mode is one of the
-game. A card in a mode that the profile does not know is no card of any kind here: it is told raw.
+The bracket is the mode, and a change of mode is reported. Before the first line the mode is that of
+the game. A card in a mode that the profile does not know is not a card here: it is reported raw.
 
-No line says that an error is over. One that stands until it is over (which shuts betting) is taken
-to be over at the next line of a card, read or not: the device works again.
+No line reports the end of an error. An error that persists shuts betting. It counts as over at the
+next line with a card, read or not: the device works again.
 """
 
 import re
@@ -39,7 +39,7 @@ _SEPARATOR: Final = "\n"  # occurs in no line
 
 
 class AlarmSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an alarm is called, and whether it stands until it is over or has just happened."""
+    """The name of an alarm, and whether it persists until it is cleared or is momentary."""
 
     word: str
     stands: bool = True
@@ -50,9 +50,9 @@ class BracketTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Args:
         variant: `bracket`.
-        modes: what the cards of each mode are.
-        alarms: alarms by their code. Another one is still an error, by its own code.
-        lines: lines that a site gives a meaning, whole.
+        modes: the kind of the cards of each mode.
+        alarms: alarms by their code. An unknown one is still an error, by its own code.
+        lines: whole lines that a site gives a meaning.
     """
 
     variant: Literal["bracket"]
@@ -62,7 +62,7 @@ class BracketTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class BracketCodes:
-    """Reads lines.
+    """Decodes lines.
 
     Args:
         table: the profile's words.
@@ -74,20 +74,20 @@ class BracketCodes:
     def __init__(self, table: BracketTable) -> None:
         self._table = table
         self._fixed = fixed_lines(table.lines)
-        self._mode = ""  # not known, and so of the game
+        self._mode = ""  # unknown, which counts as the game's
         self._standing: list[str] = []
 
     @property
     def memory(self) -> str:
-        """The mode, and the errors that stand."""
+        """The mode, and the errors that persist."""
         return _SEPARATOR.join([self._mode, *self._standing])
 
     def recall(self, memory: str) -> None:
-        """Stand as one does that gave this memory."""
+        """Restore the state that `memory` returned."""
         self._mode, *self._standing = memory.split(_SEPARATOR)
 
     def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - for a scan it matters
-        """Whether memory is all there is to know: always."""
+        """Report whether `memory` is the whole state: always."""
         return True
 
     def meaning(
@@ -95,7 +95,7 @@ class BracketCodes:
         line: bytes,
         mono_us: int | None,  # noqa: ARG002 - for a scan it matters
     ) -> list[AnyReport | None]:
-        """What a line says, in order; None for something that has no meaning here.
+        """Return the reports of a line, in order; None for something without a meaning here.
 
         Args:
             line: printable ASCII.

@@ -1,8 +1,8 @@
 """The codes of `enq` frames: a kind and data bytes, by the profile's tables.
 
-A body that cannot be read under its kind has no meaning here, and the decoder tells it raw as an
-`unknown_report`: nothing is guessed. An error whose number has no word in the profile is still an
-error (`error_12`), because errors are a set that keeps betting shut until each one is cleared.
+A body that does not fit its kind has no meaning here, and the decoder reports it raw as an
+`unknown_report`: nothing is guessed. An error without a word in the profile is still an error
+(`error_12`), because each error keeps betting shut until it is cleared.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,18 +33,18 @@ DataElement: TypeAlias = Literal["target", "card", "result", "error"]
 
 _FACE_WITHHELD: Final = 0x80
 _LAST_NUMBER: Final = 3  # no hand has more cards
-_REMEMBERED: Final = 4096  # bodies whose meaning is kept; a shoe uses some hundred
+_REMEMBERED: Final = 4096  # bodies whose meaning is cached; a shoe uses some hundred
 
 _T = TypeVar("_T")
 
 
 class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one kind of frame means.
+    """The meaning of one kind of frame.
 
     Args:
         report: the kind of report (`events.types.shoe_reports`).
-        data: what the data bytes are, in order.
-        fields: fields of the report that are the same every time.
+        data: the meaning of the data bytes, in order.
+        fields: fields of the report that are always the same.
     """
 
     report: str
@@ -64,11 +64,11 @@ class CodeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
-    """The data bytes are not what the kind says."""
+    """The data bytes do not fit the kind."""
 
 
 class _Values(Struct):
-    """What the data bytes of one frame say."""
+    """The decoded data bytes of one frame."""
 
     target: str = ""
     index: int = 0
@@ -83,7 +83,7 @@ _Builder = Callable[[_Values, Mapping[str, Any]], AnyReport]
 
 
 class Codes:
-    """Reads bodies.
+    """Decodes bodies.
 
     Args:
         table: the profile's tables.
@@ -99,7 +99,7 @@ class Codes:
         self._known: dict[bytes, AnyReport | None] = {}
 
     def meaning(self, body: bytes) -> AnyReport | None:
-        """What kind and data mean, or None where the profile does not know."""
+        """Return the report of a kind and its data; None if the profile does not know it."""
         if body in self._known:
             return self._known[body]
         report = self._decode(body)
@@ -122,7 +122,7 @@ class Codes:
             return None
 
     def _take(self, element: str, byte: int, values: _Values) -> None:
-        """One data byte; bit 7 is always set, the framer has seen to that."""
+        """Decode one data byte; the framer has checked that bit 7 is set."""
         if element == "target":
             values.target = _look_up(self._table.targets, byte >> 4 & 7)
             values.index = byte & 15
@@ -169,7 +169,7 @@ def _cards(table: CodeTable) -> dict[int, Card]:
 
 
 def _place(values: _Values) -> tuple[Hand, int]:
-    """The hand and the number of a card that has a place."""
+    """Return the hand and the number of a card that has a place."""
     if values.target not in ("player", "banker") or not 1 <= values.index <= _LAST_NUMBER:
         raise _Unreadable
     return Hand(values.target), values.index
@@ -230,7 +230,7 @@ def _error_cleared(values: _Values, _: Mapping[str, Any]) -> AnyReport:
     return ErrorCleared(code=values.error)
 
 
-# Report -> the data it needs, the fields it needs, and what makes it.
+# By report: the data it needs, the fields it needs, and its builder.
 _FROM_DATA: Final[Mapping[str, tuple[frozenset[str], frozenset[str], _Builder]]] = {
     "card_drawn": (frozenset({"target", "card"}), frozenset(), _drawn),
     "card_revealed": (frozenset({"target", "card"}), frozenset(), _revealed),
@@ -243,10 +243,10 @@ _FROM_DATA: Final[Mapping[str, tuple[frozenset[str], frozenset[str], _Builder]]]
 
 
 def _builder(key: str, spec: KindSpec) -> _Builder:
-    """What makes the report of `spec`: of its data, or always the same one.
+    """Return the builder of a report: from the data, or always the same report.
 
     Raises:
-        ConfigError: the report does not exist, or cannot be made of this data.
+        ConfigError: the report does not exist, or cannot be built from this data.
     """
     where = f"codes.kinds.{key}"
     if len(key) != 1 or not " " <= key <= "~":

@@ -1,9 +1,9 @@
-"""Patterns of a site's profile: regular expressions that cannot run away.
+"""Check a site's regular expressions, so that no match can take exponential time.
 
-Python's engine tries every way to match. What makes the number of ways explode is a repeated group
-(`(a+)+`), and what looks elsewhere (back references, lookarounds); both are refused. What is left
-is a row of characters and classes, each of which may be repeated: with at most `OPEN_REPEATS` that
-have no upper end, a line of a few hundred bytes costs microseconds.
+Python's engine tries every way to match. Two things make the number of ways explode: a repeated
+group (`(a+)+`), and references elsewhere (back references, lookarounds). Both are refused. The rest
+is a row of characters and classes, each of which may be repeated. With at most `OPEN_REPEATS`
+repeats without an upper end, a line of a few hundred bytes costs microseconds.
 """
 
 import re
@@ -35,7 +35,7 @@ def checked_pattern(where: str, text: str) -> re.Pattern[str]:
         text: the pattern.
 
     Raises:
-        ConfigError: it is no pattern, or one that could run away.
+        ConfigError: it is not a pattern, or its match could take exponential time.
     """
     if len(text) > PATTERN_LIMIT:
         raise ConfigError(f"{where}: the pattern has over {PATTERN_LIMIT} characters")

@@ -1,8 +1,8 @@
 """The kinds and payloads of `ref-crc`, which mirror the shoe's reports (docs/shoe-link.md).
 
-They are ours, so they stand here and not in a table; only the words of error codes and of reasons
-are the profile's. A payload of another length, or with a value that the page does not know, has no
-meaning: it is told raw.
+We defined them, so they are in the code and not in a table; the profile only holds the words for
+error codes and reasons. A payload of another length, or with a value that the page does not define,
+has no meaning and is reported raw.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ __all__ = ["RefCodes", "RefKind", "RefTable"]
 
 
 class RefKind(IntEnum):
-    """What a frame is. Below 80 the device speaks, from 80 on the host."""
+    """The kind of a frame. The device sends those below 80, the host those from 80 on."""
 
     POWER_UP = 0x01
     READY = 0x02
@@ -62,14 +62,14 @@ class RefKind(IntEnum):
 
 
 class RefTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Words for numbers. Another number is still an error (`error_12`) or a reason (`reason_9`)."""
+    """Words for numbers. An unknown one is still an error (`error_12`) or a reason (`reason_9`)."""
 
     errors: dict[int, str] = {}
     reasons: dict[int, str] = {}
 
 
 class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
-    """The payload is not what the page says."""
+    """The payload does not fit its definition."""
 
 
 _SUITS: Final = {1: "S", 2: "H", 3: "D", 4: "C"}
@@ -83,7 +83,7 @@ _HANDS: Final = {0: None, 1: Hand.PLAYER, 2: Hand.BANKER}
 _WINNERS: Final = {1: "player", 2: "banker", 3: "tie"}
 _PLACES: Final = {1: "exit", 2: "midway"}
 _LAST_NUMBER: Final = 3
-_NOT_COUNTED: Final = 0xFF  # how many burn cards are left is not known
+_NOT_COUNTED: Final = 0xFF  # the number of burn cards left is unknown
 _FLAGS: Final = 7  # of a result
 _MODE_BYTES: Final = 32
 
@@ -91,7 +91,7 @@ _Reader = Callable[[bytes, RefTable], AnyReport]
 
 
 class RefCodes:
-    """Reads kind and payload.
+    """Decodes a kind and its payload.
 
     Args:
         table: the profile's words.
@@ -101,7 +101,7 @@ class RefCodes:
         self._table = table
 
     def meaning(self, kind: int, payload: bytes) -> AnyReport | None:
-        """What they mean, or None where the page does not say."""
+        """Return the report of a kind and its payload; None if the page does not define it."""
         reader = _READERS.get(kind)
         if reader is None:
             return None
@@ -115,7 +115,7 @@ class RefCodes:
 
 
 def _card(code: int) -> Card | None:
-    """A face, or None where it is withheld."""
+    """Return a face, or None if it is withheld."""
     if code == 0:
         return None
     if code not in _CARDS:
@@ -204,7 +204,7 @@ def _mode(payload: bytes, _: RefTable) -> AnyReport:
     return ModeChanged(mode=payload.decode("ascii"))
 
 
-# Kind -> the payload's length (None: any) and what reads it.
+# By kind: the payload's length (None: any) and its decoder.
 _READERS: Final[Mapping[int, tuple[int | None, _Reader]]] = {
     RefKind.POWER_UP: (0, lambda _payload, _table: ShoeBooted()),
     RefKind.READY: (0, lambda _payload, _table: ShoeReady()),

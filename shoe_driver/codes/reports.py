@@ -1,4 +1,4 @@
-"""A report that a code stands for as it is, and words for a card's face."""
+"""Fixed reports of a code table, and parsing a card's face from text."""
 
 import re
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ _FACE: Final = re.compile(
 
 
 class Always(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A report and its fields, the same every time.
+    """A report with fields that are always the same.
 
     Args:
         report: the kind of report (`events.types.shoe_reports`).
-        fields: what stands in it.
+        fields: its fields.
     """
 
     report: str
@@ -31,12 +31,12 @@ class Always(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def always(where: str, report: str, fields: Mapping[str, Any]) -> AnyReport:
-    """The report of this kind with these fields.
+    """Return the report of this kind with these fields.
 
     Args:
         where: the key in the profile, for messages.
         report: its kind.
-        fields: what stands in it.
+        fields: its fields.
 
     Raises:
         ConfigError: there is no such report.
@@ -49,7 +49,7 @@ def always(where: str, report: str, fields: Mapping[str, Any]) -> AnyReport:
 
 
 def fixed_lines(table: Mapping[str, Always]) -> dict[bytes, AnyReport]:
-    """Whole lines that a site's file gives a meaning.
+    """Return the reports of whole lines that a site's file gives a meaning.
 
     Raises:
         ConfigError: a report does not exist; names each such line.
@@ -67,7 +67,7 @@ def fixed_lines(table: Mapping[str, Always]) -> dict[bytes, AnyReport]:
 
 
 def face_of(text: str) -> Card | None:
-    """A face in words, rank and suit in either order, ten as T or 10; None for anything else."""
+    """Parse a face, rank and suit in either order, ten as T or 10; None for anything else."""
     found = _FACE.fullmatch(text)
     if found is None:
         return None

@@ -1,14 +1,14 @@
-"""The codes of barcode and RFID readers: a line is one code, and a table says which card it is.
+"""The codes of barcode and RFID readers: a line is one code, and a table maps it to a card.
 
     matches, and is in the table     the card
-    anything else                    a card that could not be read: never a card made up
+    anything else                    a card that could not be read: never an invented card
     two equal codes in a row         two cards: equal faces are legal in a shoe of many decks
 
-Only where each single card has a code of its own (`unique_codes`) can a code that comes again be
-the same card, read again. Soon after (`copy_ms`) it is a copy and says nothing. Later it is a
-finding, `copy_conflict`: one card does not leave a shoe twice. After `new_shoe_ms` without any scan
-another shoe may have been begun, and all is forgotten. A bare capture has no times: there a code is
-a copy of the scan just before it, and a finding otherwise.
+A repeated code can only be the same card, read again, if every single card has a code of its own
+(`unique_codes`). Soon after (`copy_ms`) it is a copy and gives no report. Later it is a
+`copy_conflict`: one card does not leave a shoe twice. After `new_shoe_ms` without any scan there
+may be another shoe, and all codes are forgotten. A bare capture has no times: there a code is a
+copy if it equals the scan just before it, and a conflict otherwise.
 """
 
 from typing import Final, Literal
@@ -23,7 +23,7 @@ from shoe_driver.codes.reports import Always, face_of, fixed_lines
 
 __all__ = ["ScanCodes", "ScanTable"]
 
-# A shoe has 416 cards. Of more codes than four of them have, the oldest is forgotten.
+# A shoe has 416 cards. Beyond the codes of four shoes, the oldest is forgotten.
 _REMEMBERED: Final = 4 * 416
 _SEPARATOR: Final = "\n"  # occurs in no line
 
@@ -33,13 +33,13 @@ class ScanTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Args:
         variant: `scan`.
-        pattern: what a whole code looks like. Of a group named `face` the table is asked, else of
-            the whole code.
-        faces: which card a code is.
+        pattern: the form of a whole code. The table is asked for its group `face` if there is one,
+            else for the whole code.
+        faces: the card of each code.
         unique_codes: every single card has a code of its own.
         copy_ms: the same unique code within this time is a copy.
-        new_shoe_ms: after this time without a scan codes may come again.
-        lines: lines that a site gives a meaning, whole.
+        new_shoe_ms: after this time without a scan, codes may come again.
+        lines: whole lines that a site gives a meaning.
     """
 
     variant: Literal["scan"]
@@ -52,13 +52,13 @@ class ScanTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ScanCodes:
-    """Reads codes.
+    """Decodes codes.
 
     Args:
         table: the profile's table.
 
     Raises:
-        ConfigError: the pattern or a face is none; a report does not exist.
+        ConfigError: the pattern or a face is invalid; a report does not exist.
     """
 
     def __init__(self, table: ScanTable) -> None:
@@ -68,32 +68,32 @@ class ScanCodes:
         self._copy_us = table.copy_ms * 1_000
         self._new_shoe_us = table.new_shoe_ms * 1_000
         self._fixed = fixed_lines(table.lines)
-        self._seen: dict[str, int | None] = {}  # unique code: when it came first
+        self._seen: dict[str, int | None] = {}  # unique code: its first arrival
         self._newest: str | None = None
         self._newest_us: int | None = None
 
     @property
     def memory(self) -> str:
-        """When the newest unique code came, and the codes of this shoe, without their times."""
+        """The arrival of the newest unique code, and this shoe's codes without their times."""
         newest = "" if self._newest_us is None else str(self._newest_us)
         return _SEPARATOR.join([newest, *self._seen]) if self._unique else ""
 
     def recall(self, memory: str) -> None:
-        """Stand as one does that gave this memory and was settled."""
+        """Restore the state that `memory` returned once settled."""
         newest, *codes = memory.split(_SEPARATOR)
         self._seen = dict.fromkeys(codes)
         self._newest, self._newest_us = None, int(newest) if newest else None
 
     def settled(self, mono_us: int) -> bool:
-        """Whether no copy can come any more."""
+        """Report whether no copy can come any more."""
         return self._newest_us is None or mono_us - self._newest_us > self._copy_us
 
     def meaning(self, line: bytes, mono_us: int | None) -> list[AnyReport | None]:
-        """What a line says, in order; nothing for a copy.
+        """Return the reports of a line, in order; none for a copy.
 
         Args:
             line: printable ASCII.
-            mono_us: arrival, or None where there are no times.
+            mono_us: arrival, or None if there are no times.
         """
         if line in self._fixed:
             report = self._fixed[line]
@@ -123,7 +123,7 @@ class ScanCodes:
         return [CopyConflict(device_seq=code, bodies=(code.encode().hex().upper(),))]
 
     def _is_another_shoe(self, now: int | None) -> bool:
-        """Nothing was scanned for long, or the clock began anew: the machine was started since."""
+        """Report whether nothing was scanned for long, or the machine has restarted its clock."""
         if now is None or self._newest_us is None:
             return False
         return not 0 <= now - self._newest_us <= self._new_shoe_us

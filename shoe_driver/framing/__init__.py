@@ -1,3 +1,6 @@
-"""Framers and checks: a stream of bytes cut into frames. Imported by profiles and link; pure."""
+"""Framers and checks, which cut a stream of bytes into frames.
+
+Profiles and link import them; they are pure.
+"""
 
 __all__: list[str] = []

@@ -20,15 +20,15 @@ HEADER_BYTES: Final = 11
 _CHECK_BYTES: Final = 2
 _LEN_AT: Final = 10
 _SEQ: Final = slice(4, 6)
-_FULL: Final = 0xFF  # a code that says: 254 bytes, and no 00 after them
+_FULL: Final = 0xFF  # a code for 254 bytes without a 00 after them
 _GROUP: Final = 254
 
 
 class CobsFramer(HoldingFramer):
-    """Cuts at 00 and unstuffs.
+    """Splits the stream at 00 and decodes COBS.
 
     Args:
-        check: what body and CRC must pass.
+        check: the check that body and CRC must pass.
         data_limit: most bytes of payload.
     """
 
@@ -80,7 +80,7 @@ class CobsFramer(HoldingFramer):
 
 
 def cobs_decode(chunk: bytes) -> bytes | None:
-    """What was stuffed into a chunk without 00 in it, or None where it is no COBS."""
+    """Decode a chunk without 00 in it; None if it is not COBS."""
     parts: list[bytes] = []
     at, size = 0, len(chunk)
     while at < size:
@@ -96,7 +96,7 @@ def cobs_decode(chunk: bytes) -> bytes | None:
 
 
 def cobs_encode(data: bytes) -> bytes:
-    """Stuff `data`: what comes out has no 00 in it."""
+    """Encode `data` in COBS; the result has no 00 in it."""
     out: list[bytes] = []
     parts = data.split(b"\0")
     for part in parts:

@@ -1,7 +1,7 @@
 """The framer `enq`: `05 seq kind data... 03 h h`.
 
 frame    05 seq kind data* 03 h h     seq '0'-'9', kind printable ASCII, data 80-FF, h 0-9A-F
-anew     05 occurs nowhere else in a frame, so it begins one wherever it comes
+begin    05 occurs nowhere else in a frame, so it begins one wherever it comes
 check    a whole frame whose check fails is rejected by itself, at once
 rest     all other bytes are gathered into runs: `noise`, or `broken_frame` with a 05 in it
 """
@@ -14,14 +14,14 @@ from shoe_driver.framing.frames import Check, Frame, HoldingFramer, Piece, Rejec
 __all__ = ["EnqFramer"]
 
 _ENQ: Final = 0x05
-_REMEMBERED: Final = 4096  # frames whose check is known; a shoe sends some hundred, again and again
+_REMEMBERED: Final = 4096  # frames whose check is cached; a shoe repeats some hundred
 
 
 class EnqFramer(HoldingFramer):
     """Cuts `05 seq kind data... 03 h h`.
 
     Args:
-        check: what a whole frame must pass.
+        check: the check that a whole frame must pass.
         data_limit: most data bytes in a frame.
     """
 
@@ -57,7 +57,7 @@ class EnqFramer(HoldingFramer):
                 out.append(Frame(base + start, raw, chr(raw[1]), raw[2:-3]))
             else:
                 out.append(Rejected(base + start, raw, len(raw), "bad_check"))
-        # Only the last 05 can still become a frame, and only if nothing has spoilt it.
+        # Only the last 05 can still become a frame, and only if no byte after it is illegal.
         keep = buffer.rfind(_ENQ, done)
         if keep < 0 or not self._begun.fullmatch(buffer, keep):
             keep = len(buffer)

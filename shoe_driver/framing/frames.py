@@ -1,11 +1,11 @@
-"""What every framer brings forth: frames, and runs of bytes that are none.
+"""The output of every framer: frames, and runs of bytes that are not frames.
 
-Sans-IO: bytes in, pieces out. What comes out depends on the bytes alone and never on how they were
-cut into reads (a test feeds every split). Rejected bytes are gathered into runs, which end at the
-next whole frame, at `RUN_LIMIT` bytes, or when the stream is broken off (`flush`): a megabyte of
-garbage costs some hundred rejects and no memory.
+Sans-IO: bytes in, pieces out. The pieces depend on the bytes alone, never on how reads split them;
+a test feeds every split. Rejected bytes are gathered into runs. A run ends at the next whole frame,
+at `RUN_LIMIT` bytes, or when the stream breaks off (`flush`). So a megabyte of garbage costs some
+hundred rejects and no memory.
 
-What does not fit here: when half a frame has waited too long. That needs a clock; the driver writes
+Framers do not decide when half a frame has waited too long. That needs a clock: the driver writes
 such a silence into its journal, and the decoder then calls `flush`.
 """
 
@@ -26,8 +26,8 @@ __all__ = [
     "RejectedRun",
 ]
 
-RUN_LIMIT: Final = 4096  # rejected bytes told in one report
-RAW_LIMIT: Final = 64  # ... of which so many are shown; the journal has them all
+RUN_LIMIT: Final = 4096  # rejected bytes in one report
+RAW_LIMIT: Final = 64  # ... of which a report shows these; the journal has them all
 
 
 class Frame(Struct, frozen=True, gc=False):
@@ -35,9 +35,9 @@ class Frame(Struct, frozen=True, gc=False):
 
     Args:
         offset: where it begins in the stream.
-        raw: all of its bytes, without what delimits it.
-        seq: the device's number, or empty where it has none.
-        body: what is read further: kind and data, a line's text, or a whole body.
+        raw: all of its bytes, without its delimiters.
+        seq: the device's number, or empty if it has none.
+        body: the part to decode: kind and data, a line's text, or a whole body.
     """
 
     offset: int
@@ -47,13 +47,13 @@ class Frame(Struct, frozen=True, gc=False):
 
 
 class Rejected(Struct, frozen=True, gc=False):
-    """Bytes that are no valid frame.
+    """Bytes that are not a valid frame.
 
     Args:
         offset: where they begin in the stream.
         raw: the first `RAW_LIMIT` of them.
         length: how many there are.
-        reason: why, in the framer's words; of a run, why its first bytes are none.
+        reason: the framer's word for the fault; of a run, that of its first bytes.
     """
 
     offset: int
@@ -67,11 +67,11 @@ Check: TypeAlias = Callable[[bytes], bool]
 
 
 class Framer(Protocol):
-    """What every framer does."""
+    """The interface of every framer."""
 
     @property
     def pending(self) -> bool:
-        """Whether bytes are held back, for a frame or a run that is not finished."""
+        """Whether the framer holds back bytes of an unfinished frame or run."""
         ...
 
     @property
@@ -80,19 +80,19 @@ class Framer(Protocol):
         ...
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take the next bytes; what is complete comes out, in the stream's order."""
+        """Take the next bytes; return the completed pieces, in the stream's order."""
         ...
 
     def flush(self) -> list[Piece]:
-        """The stream is broken off here: what is held back is rejected."""
+        """End the stream here: reject the bytes held back."""
         ...
 
 
 class RejectedRun:
-    """A stretch of rejected bytes. Remembers its beginning and its length only.
+    """A run of rejected bytes; it keeps the first bytes and the length only.
 
     Args:
-        mark: bytes that no noise has: a run with one of them is a `broken_frame`.
+        mark: bytes that noise never contains: a run with one of them is a `broken_frame`.
 
     Attributes:
         length: bytes in the run that has not ended.
@@ -106,7 +106,7 @@ class RejectedRun:
         self._reason = ""
 
     def add(self, offset: int, data: bytes, out: list[Piece], reason: str = "noise") -> None:
-        """More bytes, which follow those before; full runs go to `out`."""
+        """Add the bytes that follow; append full runs to `out`."""
         done = 0
         while done < len(data):
             piece = data[done : done + RUN_LIMIT - self.length]
@@ -121,17 +121,17 @@ class RejectedRun:
                 self.end(out)
 
     def end(self, out: list[Piece]) -> None:
-        """The run, if there is one, goes to `out`."""
+        """End the run, if there is one, and append it to `out`."""
         if self.length:
             out.append(Rejected(self._offset, self._raw, self.length, self._reason))
             self.length, self._raw = 0, b""
 
 
 class HoldingFramer:
-    """What the framers have in common: they hold back what is no whole frame yet.
+    """The base of the framers: it holds back the bytes of an incomplete frame.
 
     Args:
-        broken: what is said of bytes that were held back when the stream is broken off.
+        broken: the reason for rejecting held bytes when the stream breaks off.
         mark: see `RejectedRun`.
     """
 
@@ -160,7 +160,7 @@ class HoldingFramer:
         return out
 
     def _take(self, data: bytes) -> tuple[int, bytes]:
-        """The bytes to be cut now, those held back before them, and where they begin."""
+        """Return where the bytes to cut now begin, and those bytes with the held ones first."""
         at, buffer = self._fed - len(self._held), self._held + data
         self._fed += len(data)
         return at, buffer

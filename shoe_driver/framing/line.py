@@ -1,15 +1,15 @@
 """The framer `line`: text that ends with CR, LF or CR LF.
 
     frame    text without its line end, of which a prefix and a suffix are stripped
-    empty    a line of nothing is no line: so LF after CR says nothing, wherever it is split off
+    empty    an empty line is no line: so LF after CR means nothing, wherever it is split off
     reject   `not_text` (a byte outside 20-7E), `no_prefix`, `no_suffix`, `too_long`
     run      rejected lines are gathered with their line ends
-    partial  broken off before its end, a line is `broken_line` and is never emitted. What comes
-             next may be its rest, and the rest of a line can look like another line (`52` of
-             `0052`): so it is rejected up to the line end. Not so where what was broken off is no
-             text (noise), or where a prefix tells a line from the rest of one
+    partial  a line that breaks off before its end is `broken_line` and never emitted. The bytes
+             that follow may be its rest, and the rest of a line can look like another line (`52`
+             of `0052`), so they are rejected up to the line end. There are two exceptions: the
+             part broken off is not text (noise), or a prefix marks the beginning of a line
 
-There is no check: a flipped bit that leaves a line legible is not seen.
+There is no check: a flipped bit that leaves a line legible goes unnoticed.
 """
 
 import re
@@ -29,8 +29,8 @@ class LineFramer(HoldingFramer):
 
     Args:
         line_limit: most bytes in a line, with its prefix and its suffix.
-        prefix: what every line begins with.
-        suffix: what every line ends with, before the line end.
+        prefix: the text that begins every line.
+        suffix: the text that ends every line, before the line end.
     """
 
     def __init__(self, line_limit: int, prefix: bytes = b"", suffix: bytes = b"") -> None:
@@ -72,7 +72,7 @@ class LineFramer(HoldingFramer):
         return super().flush()
 
     def _fault(self, line: bytes) -> str:
-        """Why this is no line, if so."""
+        """Return why this is not a line; empty if it is one."""
         if len(line) > self._limit:
             return _TOO_LONG
         if not line.startswith(self._prefix):

@@ -1,4 +1,4 @@
-"""The first cut, by name: which framers and which checks there are, and which go together."""
+"""The registry of framers and checks by name, and which go together."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,12 +15,12 @@ __all__ = ["CHECKS", "FRAMERS", "FramerOptions", "make_framer"]
 
 
 class FramerOptions(Struct, frozen=True, kw_only=True):
-    """What a framer is told.
+    """The settings of a framer.
 
     Args:
         data_limit: most data bytes in a frame, or most bytes in a line.
-        prefix: what a line begins with.
-        suffix: what a line ends with, before the line end.
+        prefix: the text that begins a line.
+        suffix: the text that ends a line, before the line end.
     """
 
     data_limit: int
@@ -33,7 +33,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "none": unchecked,
     "crc-16-ccitt-false": crc_holds,
 }
-# Framer -> the check that belongs to it, and what makes it.
+# By framer: the check that belongs to it, and its constructor.
 FRAMERS: Final[Mapping[str, tuple[str, Callable[[Check, FramerOptions], Framer]]]] = {
     "enq": ("xor-hex", lambda check, options: EnqFramer(check, options.data_limit)),
     "line": (
@@ -45,5 +45,5 @@ FRAMERS: Final[Mapping[str, tuple[str, Callable[[Check, FramerOptions], Framer]]
 
 
 def make_framer(framer: str, check: str, options: FramerOptions) -> Framer:
-    """The framer and the check of these names, which are in the tables above."""
+    """Make the framer with the check; both names are in the tables above."""
     return FRAMERS[framer][1](CHECKS[check], options)

@@ -1,6 +1,6 @@
 """The raw journal on disk: files of records in a driver's folder.
 
-Imported by the service and by commands that read journals.
+The service and the commands that read journals import it.
 """
 
 __all__: list[str] = []

@@ -1,10 +1,9 @@
-"""The raw journal on disk: files of records, appended to and on disk before anything is decoded.
+"""The raw journal's files: append records, which are on disk before anything is decoded.
 
-A journal goes on in a new file, its next *segment*, when one is large; events are numbered through.
-
-A record is either whole on disk or was never acted upon. So an unfinished tail, left by a killed
-process or a power cut, is put aside and cut off; damage with whole records after it is another
-matter and is refused, because numbers that the core has already seen would be given anew.
+A large journal goes on in a new file, its next *segment*; events are numbered across segments. A
+record is whole on disk before anything acts on it. So an unfinished tail, left by a killed process
+or a power cut, is moved aside and cut off. Damage with whole records after it is refused, because
+numbers that the core has already seen would be given again.
 """
 
 import os
@@ -33,12 +32,12 @@ __all__ = ["SUFFIX", "Journal", "read_records", "write_durably"]
 
 SUFFIX: Final = ".journal"
 _READ_SIZE: Final = 65_536
-# More than any one append: all that is older was forced before it.
+# More than any one append: everything older was forced before it.
 _UNFORCED_MOST: Final = 1024 * 1024
 
 
 class Journal:
-    """An open journal. Opening it repairs a torn tail.
+    """An open journal file. Opening it repairs a torn tail.
 
     Args:
         path: the file.
@@ -46,10 +45,10 @@ class Journal:
     Attributes:
         header: its first record.
         size: bytes of whole records.
-        torn: bytes of an unfinished tail that were put aside when it was opened.
+        torn: bytes of an unfinished tail that were moved aside at opening.
 
     Raises:
-        LogRefused: it is no journal, or it is damaged in its midst; it was left as it is.
+        LogRefused: it is not a journal, or it is damaged before its tail; it is unchanged.
         LogUnwritable: the disk refuses to open or to repair it.
     """
 
@@ -78,14 +77,14 @@ class Journal:
         clock: Clock,
         carried: Carried | None = None,
     ) -> Self:
-        """Begin a journal; it is there whole, with its header, or not at all.
+        """Begin a journal; the file is there whole, with its header, or not at all.
 
         Args:
-            folder: where.
+            folder: the folder for it.
             journal: its id, and its file's name.
             profile: the bytes of the wire profile's file.
             clock: stamps its first records.
-            carried: what is known of the device from a journal before.
+            carried: the device's state from an earlier journal, if known.
 
         Raises:
             LogUnwritable: the disk refused it.
@@ -97,19 +96,19 @@ class Journal:
 
     @classmethod
     def create_file(cls, path: Path, journal: str, profile: bytes, clock: Clock) -> Self:
-        """The same in a file of any name, which is replaced where it exists."""
+        """As `create`, in a file of any name, which is replaced if it exists."""
         header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
         return cls._begin(path, header, (), clock)
 
     def next_segment(self, carried: Carried, clock: Clock) -> tuple[Self, Record]:
-        """Begin the journal's next file; this one is not touched.
+        """Begin the journal's next file; this one is unchanged.
 
         Args:
-            carried: where the journal stands.
+            carried: the journal's state.
             clock: stamps the new file's first records.
 
         Returns:
-            The file, and its second record: where the journal stood.
+            The file, and its second record with the journal's state.
 
         Raises:
             LogUnwritable: the disk refused it.
@@ -135,7 +134,7 @@ class Journal:
         return cls(path)
 
     def append(self, records: Iterable[Record]) -> None:
-        """Store the records: when this returns they are on disk.
+        """Store the records; on return they are on disk.
 
         Raises:
             LogUnwritable: the disk refused them: none of them is stored.
@@ -157,18 +156,18 @@ class Journal:
         self.size += len(data)
 
     def records(self) -> Iterator[Record]:
-        """All whole records as they are on disk now, the header first."""
+        """Yield all whole records on disk, the header first."""
         return read_records(self.path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._fd)
 
     def _force_what_is_there(self) -> None:
-        """Put on the disk what a driver before this one wrote and may never have forced there.
+        """Force to the disk what an earlier driver wrote and may never have forced.
 
-        It is about to be told, and a power cut must not take it back. It is written again, since
-        the kernel calls an fsync good that follows one which failed.
+        The event sender is about to send it, and a power cut must not take it back. It is written
+        again, since the kernel reports an fsync that follows a failed one as good.
         """
         start = max(0, self.size - _UNFORCED_MOST)
         os.pwrite(self._fd, os.pread(self._fd, self.size - start, start), start)
@@ -181,16 +180,16 @@ class Journal:
 
 
 def _where(carried: Carried, clock: Clock) -> Record:
-    """The record that says where a journal stood."""
+    """Return the record that holds a journal's state."""
     payload = msgspec.json.encode(carried)
     return Record(RecordKind.CARRIED, clock.mono_us(), clock.utc_ns(), payload)
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """The whole records of a journal file; an unfinished tail is left out.
+    """Yield the whole records of a journal file, without an unfinished tail.
 
     Raises:
-        LogRefused: it is no journal, or it is damaged.
+        LogRefused: it is not a journal, or it is damaged.
     """
     reader = RecordReader()
     with path.open("rb") as file:
@@ -199,7 +198,7 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Put a file in place, whole and on disk, or leave what was there.
+    """Put a file in place, whole and on disk, or leave the old one.
 
     Raises:
         OSError: the disk refused it.
@@ -218,7 +217,7 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def _survey(path: Path) -> tuple[JournalHeader, int, bytes]:
-    """Header, bytes of whole records, and the unfinished tail."""
+    """Return the header, the number of bytes in whole records, and the unfinished tail."""
     reader = RecordReader()
     header: JournalHeader | None = None
     damage: LogRefused | None = None

@@ -1,13 +1,13 @@
 """A driver's folder: its journals, the lock against a second driver, and two small counters.
 
-lock                   held by the running driver; says which process that is
+lock                   held by the running driver; contains its process id
 session                how often a driver was started here (births and Wills carry it)
 <journal>.journal      raw journals; the one with the highest number is the newest
-<journal>.0002.journal ... which go on in further files
-<journal>.acked        hint: what the core has acknowledged; stale is harmless, it is resent
+<journal>.0002.journal ... and their further segments
+<journal>.acked        hint: the acknowledged number; a stale one only causes a resend
 <journal>.journal.torn-<byte>   an unfinished tail that was cut off
-profiles/<SHA-256>.toml         every edition of a wire profile that a journal was read by
-hold                   put there by a person: as long as it is there, nothing is ever dropped
+profiles/<SHA-256>.toml         every edition of a wire profile that a journal was decoded with
+hold                   made by a person: while it exists, nothing is ever dropped
 """
 
 import fcntl
@@ -30,7 +30,7 @@ _HOLD: Final = "hold"
 
 
 class JournalFolder:
-    """The folder, made where there is none, and locked until `close`.
+    """The folder, made if it does not exist, and locked until `close`.
 
     Args:
         path: the folder.
@@ -64,11 +64,11 @@ class JournalFolder:
         self.close()
 
     def close(self) -> None:
-        """Unlock."""
+        """Release the lock."""
         os.close(self._lock)
 
     def next_session(self) -> int:
-        """One more than at the last start, durably."""
+        """Return a session number, one higher than at the last start, and store it durably."""
         session = self._number("session") + 1
         try:
             write_durably(self.path / "session", b"%d\n" % session)
@@ -77,7 +77,7 @@ class JournalFolder:
         return session
 
     def newest(self) -> list[Path]:
-        """The newest journal's files, in order; empty where there is none."""
+        """Return the newest journal's files, in order; empty if there is none."""
         files = self.files()
         if not files:
             return []
@@ -85,17 +85,17 @@ class JournalFolder:
         return [path for path in files if _parts(path)["journal"] == journal]
 
     def files(self) -> list[Path]:
-        """All journals' files, the oldest first."""
+        """Return all journals' files, the oldest first."""
         found = [p for p in self.path.glob(f"*{SUFFIX}") if _NAME.fullmatch(p.stem)]
         return sorted(found, key=_order)
 
     def knows(self, journal: str) -> bool:
-        """Whether it was ever written here: its files may be gone, the note of it stays."""
+        """Report whether a journal was ever written here; its note outlives its files."""
         return any(path.name.startswith(f"{journal}.") for path in self.path.iterdir())
 
     @property
     def on_hold(self) -> bool:
-        """Whether a person has said that nothing may be dropped."""
+        """Whether a person has forbidden to drop anything."""
         return (self.path / _HOLD).exists()
 
     def drop(self, path: Path) -> None:
@@ -109,7 +109,7 @@ class JournalFolder:
         path.unlink()
 
     def keep_profile(self, profile: bytes) -> None:
-        """Keep an edition, whole and on the disk: journals that have it may be dropped some day.
+        """Store an edition of a profile durably, since the journals that contain it may be dropped.
 
         Raises:
             LogUnwritable: the disk refused it.
@@ -122,12 +122,12 @@ class JournalFolder:
             ) from error
 
     def begin(self, profile: bytes, clock: Clock, carried: Carried | None = None) -> Journal:
-        """A new journal, newer than all others; its id is the time and a number.
+        """Begin a new journal, newer than all others; its id is the time and a number.
 
         Args:
             profile: the bytes of the wire profile's file.
             clock: gives the time.
-            carried: what the journal before it knew of the device, where that holds.
+            carried: the device's state from the journal before, if it is still valid.
 
         Raises:
             LogUnwritable: the disk refused it.
@@ -138,14 +138,15 @@ class JournalFolder:
         return Journal.create(self.path, f"j{second}-{number}", profile, clock, carried)
 
     def acked(self, journal: str) -> int:
-        """What the core had acknowledged of the journal when this was last noted."""
+        """Return the number that the core had acknowledged in the journal at the last note."""
         return self._number(f"{journal}.acked")
 
     def note_acked(self, journal: str, seq: int) -> None:
-        """Note what the core has acknowledged. Only a hint: not forced to disk, may fail.
+        """Note the acknowledged number. Only a hint: not forced to disk, and it may fail.
 
-        In its place, and always as long: some file systems force a file that replaces another to
-        the disk (3 ms), and twenty bytes within a sector are written whole or not at all.
+        It is written in place, always at the same length. Some file systems force a file that
+        replaces another to the disk (3 ms), and twenty bytes within a sector are written whole or
+        not at all.
         """
         with suppress(OSError):
             note = os.open(self.path / f"{journal}.acked", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
@@ -162,7 +163,7 @@ class JournalFolder:
 
 
 def _parts(path: Path) -> dict[str, str]:
-    """Journal, number and segment of a file's name."""
+    """Parse journal, number and segment from a file's name."""
     match = _NAME.fullmatch(path.stem)
     assert match is not None  # noqa: S101 - only files of such names are listed
     return match.groupdict(default="1")

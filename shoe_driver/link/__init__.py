@@ -1,6 +1,6 @@
-"""The link with a shoe: duplicate filter, resend window, link states, outbox, protocols.
+"""The link with a shoe: duplicate filter, resend window, link states, outbox, link protocols.
 
-Imported by the decoder and the service; pure.
+The decoder and the service import it; it is pure.
 """
 
 __all__: list[str] = []

@@ -1,20 +1,20 @@
-"""Three copies of everything: which frame is a new report, and which one we have already.
+"""The duplicate filter for devices that send every report in copies: is a frame new or a copy?
 
-The rule of the house's shoe-link page for devices that repeat without being acknowledged:
+The rule of the shoe-link page for devices that repeat without being acknowledged:
 
     first valid copy             a new report, at once: nothing waits for the others
-    same number, same body       a copy, while it may be one, and not more than `copies`
+    same number, same body       a copy, while it may be one, up to `copies` in all
     same number, another body    a conflict: neither can be trusted
     same number otherwise        a new report (two power-ups in a row look alike and are two)
-    another number than due      reports were lost in between; told before the new report
+    another number than due      reports between were lost; reported before the new report
     number of a power-up         due at any time on a power-up, and never on anything else
 
-A device sends its copies within the profile's window, and the way may hold them back for `LATE_MS`
-more: the bytes of a line come in order, so what follows a report under its number is its copy. Of a
-power-up, and after the port was opened anew, only the window counts: two power-ups look alike, and
-what was said while the port was closed is not known. Where frames carry no times (bare captures)
-every frame counts as within the window. Nine reports lost in a row cannot be seen: this is why the
-profile's loss detection is `weak`.
+A device sends its copies within the profile's window, and the transport may delay them by `LATE_MS`
+more. The bytes of a line come in order, so a frame that follows a report under its number is its
+copy. For a power-up, and after the port was opened again, only the window counts: two power-ups
+look alike, and reports sent while the port was closed are unknown. In bare captures frames have no
+times, and every frame counts as within the window. The filter cannot see nine reports lost in a
+row; so the profile's loss detection is `weak`.
 """
 
 from typing import Final
@@ -29,11 +29,11 @@ __all__ = ["RepeatFilter", "Verdict"]
 
 
 class Verdict(Struct, frozen=True):
-    """What a valid frame is.
+    """The classification of a valid frame.
 
     Args:
         new: it is a new report.
-        finding: what has to be told first.
+        finding: what must be reported before it.
     """
 
     new: bool
@@ -51,8 +51,8 @@ class RepeatFilter:
         policy: how the device repeats and numbers.
 
     Attributes:
-        copies: finished reports of which one copy came, two, and so on.
-        late_us: how much later than within the window a copy may come.
+        copies: finished reports with one copy, two, and so on.
+        late_us: how long after the window a copy may come.
     """
 
     def __init__(self, policy: RepeatPolicy) -> None:
@@ -67,23 +67,23 @@ class RepeatFilter:
         self._count = 0
         self._first_us: int | None = None
         self._patience_us = 0  # ... of the newest report
-        self._open = False  # the newest report is not among `copies` yet
+        self._open = False  # the newest report is not counted in `copies` yet
         self.copies = [0] * policy.copies
         self.late_us = LATE_MS * 1_000
 
     @property
     def short_copies(self) -> int:
-        """Finished reports of which fewer copies came than are sent."""
+        """The number of finished reports with fewer copies than the device sends."""
         return sum(self.copies[:-1])
 
     def accept(self, seq: str, body: bytes, mono_us: int | None, *, booted: bool) -> Verdict:
-        """Judge a valid frame.
+        """Classify a valid frame.
 
         Args:
             seq: the device's number.
             body: kind and data.
-            mono_us: arrival by a clock that never steps, or None where there are no times.
-            booted: it says that the device was powered up.
+            mono_us: arrival by a clock that never steps, or None if there are no times.
+            booted: the frame reports a power-up.
         """
         if seq == self._seq and self._count < self._copies and self._within(mono_us):
             self._count += 1
@@ -99,31 +99,31 @@ class RepeatFilter:
         self._patience_us = 0 if booted or seq == self._boot else self.late_us
         if booted if seq == self._boot else due in (None, seq):
             return _NEW
-        # Before the first report any number of the cycle is due: its first stands for them.
+        # Before the first report any number of the cycle is due; its first represents them.
         return Verdict(new=True, finding=ReportLost(expected=due or self._first, got=seq))
 
     def reopened(self) -> None:
-        """The port was opened: what comes late now may be another report, after some unheard."""
+        """Accept no late copies: the port was opened again, and reports may have been missed."""
         self._patience_us = 0
 
     def close_window(self) -> None:
-        """No copy of the newest report can come any more: the clock has been another since."""
+        """Accept no more copies of the newest report: the clock has restarted since."""
         self._finish()
         self._count = self._copies
 
     @property
     def memory(self) -> str | None:
-        """What is remembered once no copy can come any more: the newest report's number."""
+        """The state once no copy can come any more: the newest report's number."""
         return self._seq
 
     def recall(self, memory: str | None) -> None:
-        """Stand as one does that gave this memory."""
+        """Restore the state that `memory` returned."""
         self._open = False
         self._seq, self._bodies, self._first_us = memory, (), None
         self._count = self._copies
 
     def settled(self, mono_us: int) -> bool:
-        """Whether no copy of the newest report can come any more."""
+        """Report whether no copy of the newest report can come any more."""
         full = self._count >= self._copies
         return self._seq is None or full or not self._within(mono_us)
 

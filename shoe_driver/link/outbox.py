@@ -1,10 +1,10 @@
-"""What has been told and not yet acknowledged: a window over the journal's events. Sans-IO.
+"""The outbox: a window over the journal's events that the core has not acknowledged. Sans-IO.
 
-The journal holds every event for ever; this holds the encoded bytes of those above the
-acknowledged one, of which at most `IN_FLIGHT` are on their way and at most `KEPT` in memory. When
-more have piled up (the core is down for days) the rest is decoded from the journal again.
-Acknowledgement is cumulative. Everything is resent in order from the last acknowledged one, and
-whoever receives it drops what it has by number.
+The journal holds every event for ever. The outbox holds the encoded events above the acknowledged
+one: at most `IN_FLIGHT` on their way and at most `KEPT` in memory. If more pile up (the core is
+down for days), the rest is decoded from the journal again. Acknowledgement is cumulative. The event
+sender resends everything in order from the last acknowledged event, and the receiver drops by
+number what it has.
 """
 
 from collections import deque
@@ -19,11 +19,11 @@ KEPT: Final = 4096  # about 2 MB
 
 
 class AckOutcome(Enum):
-    """What an acknowledgement was."""
+    """The effect of an acknowledgement."""
 
-    ADVANCED = "advanced"  # new: these events are the core's now
+    ADVANCED = "advanced"  # new: the core has these events now
     REPEATED = "repeated"  # known: the core asks for what follows
-    REWOUND = "rewound"  # below a former one: the core has lost what it had
+    REWOUND = "rewound"  # below an earlier one: the core has lost events
     BEYOND = "beyond"  # of an event that this journal does not have: refused
 
 
@@ -56,47 +56,47 @@ class Outbox:
 
     @property
     def room(self) -> int:
-        """How many more can be kept."""
+        """How many more events fit in memory."""
         return self._limit - len(self._kept)
 
     @property
     def waiting(self) -> bool:
-        """Whether something sent has not been acknowledged."""
+        """Whether a sent event has not been acknowledged."""
         return self._sent > self.acked
 
     @property
     def lacks(self) -> int | None:
-        """The number from which on events have to be read from the journal again, or None."""
+        """The number from which events must be read from the journal again, or None."""
         after = self._first + len(self._kept)
         if after > self.head or after > self.acked + self._in_flight:
             return None
         return after
 
     def offer(self, seq: int) -> bool:
-        """There is an event of this number. Whether its message is wanted now: then `keep` it."""
+        """Note that an event exists; report whether its message is wanted. If so, call `keep`."""
         self.head = max(self.head, seq)
         return seq == self._first + len(self._kept) and len(self._kept) < self._limit
 
     def keep(self, message: bytes) -> None:
-        """The message of the event that was just offered and is wanted."""
+        """Store the message of the event that was just offered and is wanted."""
         self._kept.append(message)
 
     def due(self) -> Iterator[tuple[int, bytes]]:
-        """The events to send now, in order. `sent` is called for each that went out."""
+        """Yield the events to send now, in order. Call `sent` for each that went out."""
         last = min(self.acked + self._in_flight, self._first + len(self._kept) - 1)
         for seq in range(self._sent + 1, last + 1):
             yield seq, self._kept[seq - self._first]
 
     def sent(self, seq: int) -> None:
-        """This event is on its way."""
+        """Mark an event as sent."""
         self._sent = seq
 
     def resend(self) -> None:
-        """Nothing that is unacknowledged counts as sent any more."""
+        """Mark every unacknowledged event as unsent."""
         self._sent = self.acked
 
     def acknowledge(self, seq: int) -> AckOutcome:
-        """The core has everything up to `seq`."""
+        """Apply the core's acknowledgement of everything up to `seq`."""
         if not 0 <= seq <= self.head:
             return AckOutcome.BEYOND
         if seq == self.acked:

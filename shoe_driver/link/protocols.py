@@ -1,8 +1,8 @@
-"""From valid frames to reports: each framer's frames have their own numbers and their own codes.
+"""Link protocols: from a framer's valid frames to reports, with numbering, copies and codes.
 
-`enq` repeats and numbers (`repeat`), `line` does neither, `cobs` numbers and is answered
-(`window`). A listener remembers what it must to judge the next frame, and can say so in a line of
-text, with which another one goes on.
+`enq` repeats and numbers its reports (`repeat`), `line` does neither, `cobs` numbers them and is
+acknowledged (`window`). A protocol object keeps the state it needs to interpret the next frame. It
+can export that state as one line of text, from which another one continues.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ _BEAT_BYTES: Final = 4
 
 
 class Heard(Struct, frozen=True, gc=False):
-    """One thing that was heard.
+    """One decoded report.
 
     Args:
-        report: what it means.
-        frame: the frame that says or shows it.
-        new: it is a report of the device, and nothing that was found out about its reports.
+        report: its meaning.
+        frame: the frame that carries or reveals it.
+        new: the device sent it; False for a finding about the device's reports.
     """
 
     report: AnyReport
@@ -42,71 +42,71 @@ class Heard(Struct, frozen=True, gc=False):
 
 
 class Listener(Protocol):
-    """What every listener does."""
+    """The interface of every link protocol."""
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """Finished reports of which one copy came, two, and so on; empty where none are sent."""
+        """Finished reports with one copy, two, and so on; empty if the device sends none."""
         ...
 
     @property
     def resends(self) -> int:
-        """Reports that came again although they had been taken."""
+        """The number of reports that came again after they were accepted."""
         ...
 
     @property
     def awaited(self) -> int:
-        """How many reports will be told at least of what has come, or is known to be missing."""
+        """The least number of reports still to come from what arrived or is known to be missing."""
         ...
 
     @property
     def memory(self) -> str | None:
-        """What the next frame is judged by, once `settled`; None before the first frame."""
+        """The state for the next frame, once `settled`; None before the first frame."""
         ...
 
     def recall(self, memory: str | None) -> None:
-        """Stand as one does that gave this memory."""
+        """Restore the state that `memory` returned."""
         ...
 
     def settled(self, mono_us: int) -> bool:
-        """Whether memory is all there is to know."""
+        """Report whether `memory` is the whole state."""
         ...
 
     def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
-        """What a valid frame says, in order."""
+        """Return the reports of a valid frame, in order."""
         ...
 
     def rejected(self, piece: Rejected) -> list[AnyReport]:
-        """What rejected bytes say besides that they were rejected."""
+        """Return the reports that rejected bytes imply, besides the rejection itself."""
         ...
 
     def punctual(self) -> None:
-        """The journal was begun by a build that knew no late copies, and is read as it was then."""
+        """Accept no late copies: an older build began the journal, and its rules apply."""
         ...
 
     def restarted(self) -> None:
-        """The driver was started: no time before can be compared."""
+        """Note a start of the driver: earlier times cannot be compared."""
         ...
 
     def reopened(self) -> None:
-        """The port was opened."""
+        """Note that the port was opened."""
         ...
 
     def finish(self) -> list[Heard]:
-        """Nothing comes any more."""
+        """Return the last reports: nothing more comes."""
         ...
 
     def greeting(self) -> bytes:
-        """What the device is told when the port is open."""
+        """Return the bytes to send when the port is open."""
         ...
 
     def replies(self) -> bytes:
-        """What the device is told now, once everything heard is stored."""
+        """Return the bytes to send now that everything received is stored."""
         ...
 
 
 class _Silent:
-    """What a listener does that has nothing to count and never writes."""
+    """The base of protocols that count nothing and never write."""
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -127,13 +127,13 @@ class _Silent:
         return []
 
     def punctual(self) -> None:
-        """Nothing here depends on the time at which it is read."""
+        """Do nothing: no rule here depends on the time of reading."""
 
     def restarted(self) -> None:
-        """Nothing here depends on the time of another start."""
+        """Do nothing: no rule here depends on times before the start."""
 
     def reopened(self) -> None:
-        """Nothing here depends on the link."""
+        """Do nothing: no rule here depends on the link."""
 
     def finish(self) -> list[Heard]:
         return []
@@ -146,7 +146,7 @@ class _Silent:
 
 
 class _EnqListener(_Silent):
-    """Three copies of everything."""
+    """The protocol of `enq`: three copies of everything."""
 
     def __init__(self, profile: Profile) -> None:
         if profile.repeat is None or not isinstance(profile.codes, CodeTable):
@@ -195,7 +195,7 @@ class _EnqListener(_Silent):
 
 
 class _LineListener(_Silent):
-    """Every line is new. A rejected one cannot be asked for again, and may have been a card."""
+    """The protocol of `line`: every line is new. A rejected line is gone, perhaps with a card."""
 
     def __init__(self, profile: Profile) -> None:
         if isinstance(profile.codes, BracketTable):
@@ -227,7 +227,7 @@ class _LineListener(_Silent):
 
 
 class _RefListener(_Silent):
-    """Numbered, acknowledged, and asked for again."""
+    """The protocol of `cobs`: reports are numbered, acknowledged and resent."""
 
     def __init__(self, profile: Profile) -> None:
         if profile.resend is None or not isinstance(profile.codes, RefTable):
@@ -262,8 +262,8 @@ class _RefListener(_Silent):
     def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:  # noqa: ARG002 - the same
         header = parse_header(frame.body)
         beat = header.kind == RefKind.BEAT
-        # Another version's numbers are not ours to judge; and an echo of what the host said (some
-        # adapters do that) has no number at all.
+        # Numbers of another protocol version mean nothing to us; an echo of the host's own frames,
+        # which some adapters send, has no number at all.
         foreign = header.version != VERSION or header.kind >= RefKind.ACK
         if foreign or (beat and len(header.payload) != _BEAT_BYTES):
             return [Heard(UnknownReport(raw=frame.raw.hex().upper()), frame)]
@@ -308,5 +308,5 @@ _LISTENERS: Final[Mapping[str, Callable[[Profile], Listener]]] = {
 
 
 def make_listener(profile: Profile) -> Listener:
-    """What listens to the frames of a profile's framer."""
+    """Make the link protocol for a profile's framer."""
     return _LISTENERS[profile.framer](profile)

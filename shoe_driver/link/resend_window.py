@@ -1,20 +1,20 @@
-"""The host's half of `ref-crc`: every report once and in order, as far as resends can do it.
+"""The resend window: the host's half of `ref-crc`, which puts every report in order, once.
 
-    due        the number that comes next; all before it were taken, which is what is acknowledged
+    due        the next number; all before it were accepted, and that is what is acknowledged
     gap        a later number came, or a beat names one: the later ones are held, and the device is
-               asked to resend from `due`: at once, and again at each beat that is no mere answer
-               to what was asked before
-    lost       told only of what no resend can bring any more: the device says that it keeps it no
-               longer (or must, by `KEPT`), it was powered up anew, or its beats show that it has
-               not brought it within `repair_ms` of its own clock
-    duplicate  a number already taken: dropped, if the body is the same; else a conflict
+               asked to resend from `due`: at once, and again at each beat that does not merely
+               answer the last request
+    lost       reported only if no resend can bring it any more: the device reports that it does
+               not keep it any longer (or must not, by `KEPT`), it was powered up again, or its
+               beats show that `repair_ms` of its own clock have passed
+    duplicate  a number already accepted: dropped if the body is the same; else a conflict
     power-up   another boot_id, or kind POWER_UP as number 0: what was due before is lost or done,
                and the numbers begin at 0
-    contact    before anything is known, reports are held until a beat says which is the first that
+    contact    before anything is known, reports are held until a beat names the first number that
                was never acknowledged. A power-up is the first by itself
 
-Numbers are 16 bits wide and go round. The device's clock decides, never ours: so what comes out is
-a function of the bytes, and a host that was stalled loses nothing by it.
+Numbers are 16 bits wide and wrap around. The device's clock decides, never ours. So the output is a
+function of the bytes, and a stalled host loses nothing.
 """
 
 from typing import Final, TypeAlias
@@ -28,7 +28,7 @@ from shoe_driver.framing.frames import Frame
 __all__ = ["KEPT", "VERSION", "Finding", "Header", "ResendWindow", "Taken", "parse_header"]
 
 VERSION: Final = 1
-KEPT: Final = 64  # frames that a device keeps for a resend; a later one says that this is gone
+KEPT: Final = 64  # frames that a device keeps for a resend; a later number means that it is gone
 _ASK_AGAIN_MS: Final = 500  # between the beat that answers a resend and the next periodic one
 _SEQS: Final = 1 << 16
 _HALF: Final = _SEQS // 2
@@ -38,7 +38,7 @@ Finding: TypeAlias = ReportLost | CopyConflict | ShoeBooted
 
 
 class Header(Struct, frozen=True, gc=False):
-    """What stands before a payload."""
+    """The fields before a payload."""
 
     version: int
     kind: int
@@ -49,7 +49,7 @@ class Header(Struct, frozen=True, gc=False):
 
 
 class Taken(Struct, frozen=True, gc=False):
-    """A report in its turn, or something found out, with the frame that showed it."""
+    """A report in its turn, or a finding, with the frame that revealed it."""
 
     frame: Frame
     header: Header
@@ -57,7 +57,7 @@ class Taken(Struct, frozen=True, gc=False):
 
 
 def parse_header(body: bytes) -> Header:
-    """Read a body that the framer has let through, so that its length is right."""
+    """Parse the header of a body; the framer has checked the body's length."""
     number = int.from_bytes
     return Header(
         body[0],
@@ -74,15 +74,15 @@ class ResendWindow:
 
     Args:
         repair_ms: how long, by the device's clock, a resend may take.
-        boot: what is known of the device's boot_id.
-        due: ... and of the number that comes next.
+        boot: the device's boot_id, if known.
+        due: the next number, if known.
 
     Attributes:
         boot: the device's boot_id, or None before it is known.
-        due: the number that comes next, or None before it is known.
+        due: the next number, or None before it is known.
         resends: duplicates that came.
-        wants_ack: something was taken, or the device does not know that it was.
-        wants_resend: something is missing.
+        wants_ack: a report was accepted, or the device does not know that it was.
+        wants_resend: a report is missing.
     """
 
     def __init__(self, repair_ms: int, boot: int | None = None, due: int | None = None) -> None:
@@ -93,24 +93,24 @@ class ResendWindow:
         self.wants_resend = False
         self._repair_ms = repair_ms
         self._held: dict[int, Taken] = {}
-        self._recent: dict[int, bytes] = {}  # number: body, of the last that were taken
-        self._gap: tuple[int, int] | None = None  # due, and when the first beat found it missing
-        self._asked: int | None = None  # due, when it was last asked for
-        self._asked_ms: int | None = None  # when a beat last had it asked for, if one has
+        self._recent: dict[int, bytes] = {}  # number: body, of the last accepted reports
+        self._gap: tuple[int, int] | None = None  # due, and the first beat that shows it missing
+        self._asked: int | None = None  # due, at the last request for it
+        self._asked_ms: int | None = None  # when a beat last caused a request, if one has
         self._end: int | None = None  # after the newest number that a beat has named
         self._boot_told = False
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is held back, and nothing is known by halves."""
+        """Whether nothing is held back, and boot_id and due number are both known or neither is."""
         return not self._held and (self.boot is None) == (self.due is None)
 
     @property
     def awaited(self) -> int:
-        """How many reports and findings there will be at least of what is held or missing now.
+        """The least number of reports and findings to come from what is held or missing now.
 
-        What is missing comes, or is told as lost; but a power-up that was told already is not told
-        again.
+        A missing report comes, or is reported as lost. But a power-up that was already reported is
+        not reported again.
         """
         if self.due is None:
             return 0
@@ -119,11 +119,11 @@ class ResendWindow:
         return len(self._held) + (gap and not self._boot_told)
 
     def reopened(self) -> None:
-        """The link is another one: patience begins anew."""
+        """Restart the patience for a gap: the link is a new one."""
         self._gap = self._asked_ms = None
 
     def take(self, frame: Frame, header: Header) -> list[Taken]:
-        """What this frame brings, in order: reports whose turn it is, and findings."""
+        """Return what this frame brings, in order: reports in their turn, and findings."""
         out: list[Taken] = []
         shown = Taken(frame, header)
         self._greet(shown, out)
@@ -137,7 +137,7 @@ class ResendWindow:
         return out
 
     def finish(self) -> list[Taken]:
-        """Nothing comes any more: what is held is told, with what is missing before it."""
+        """Return what is held, and findings about what is missing before it: nothing more comes."""
         out: list[Taken] = []
         if self._held:
             self._begin_with_held()
@@ -146,12 +146,12 @@ class ResendWindow:
         return out
 
     def _ahead(self, seq: int) -> int:
-        """How far a number lies after the one due; negative for those before it."""
+        """Return the distance of a number from the due one; negative for those before it."""
         assert self.due is not None  # noqa: S101 - asked only once it is known
         return (seq - self.due + _HALF) % _SEQS - _HALF
 
     def _greet(self, shown: Taken, out: list[Taken]) -> None:
-        """A device that is not known yet, or not the one it was."""
+        """Handle a device that is not known yet, or is not the one it was."""
         header = shown.header
         powered = header.kind == RefKind.POWER_UP and header.seq == 0
         if header.boot == self.boot:
@@ -175,7 +175,7 @@ class ResendWindow:
         self.wants_resend = self.due is None
 
     def _is_another(self, body: bytes) -> bool:
-        """Whether a power-up is not the one that this boot_id began with."""
+        """Report whether a power-up differs from the one that this boot_id began with."""
         if self.due == 0:
             return False
         known = self._recent.get(0, body)
@@ -189,7 +189,7 @@ class ResendWindow:
             self.due = unacked
             self._held = {seq: held for seq, held in self._held.items() if self._ahead(seq) >= 0}
             self._release(out)
-        if self._ahead(following) < 0:  # it knows of less than we have: no number can be trusted
+        if self._ahead(following) < 0:  # it knows of fewer than we have: no number can be trusted
             self._advance(self._after_held(), shown, out)
             self._lost(following, shown, out)
             self.due = following
@@ -203,7 +203,7 @@ class ResendWindow:
         if -KEPT <= ahead < 0:
             self.wants_ack = True
             self._duplicate(shown, self._recent.get(seq), out)
-        elif ahead < 0:  # no resend reaches so far back: no number can be trusted
+        elif ahead < 0:  # no resend goes so far back: no number can be trusted
             self._advance(self._after_held(), shown, out)
             self._lost(seq, shown, out)
             self.due = seq
@@ -233,13 +233,13 @@ class ResendWindow:
             self._release(out)
 
     def _begin_with_held(self) -> None:
-        """No beat has said where to begin: with the first that came, or one before it."""
+        """Choose the first due number without a beat: the first report's, or an earlier one."""
         if self.due is None:
             self.due = next(iter(self._held))
             self.due = min(self._held, key=self._ahead)
 
     def _release(self, out: list[Taken]) -> None:
-        """Those whose turn it is."""
+        """Append the reports whose turn it is."""
         assert self.due is not None  # noqa: S101 - asked only once it is known
         while (taken := self._held.pop(self.due, None)) is not None:
             if len(self._recent) >= KEPT:
@@ -252,7 +252,7 @@ class ResendWindow:
             self._boot_told = False
 
     def _advance(self, to: int, shown: Taken, out: list[Taken]) -> None:
-        """Be due at `to`: what is held before it is told, what is missing is lost."""
+        """Move `due` to `to`: append what is held before it, and report what is missing as lost."""
         self._release(out)
         while self._ahead(to % _SEQS) > 0:
             there = [seq for seq in self._held if self._ahead(seq) < self._ahead(to % _SEQS)]
@@ -270,16 +270,17 @@ class ResendWindow:
         out.append(Taken(shown.frame, shown.header, finding))
 
     def _look_at_gap(self, shown: Taken, out: list[Taken]) -> None:
-        """Ask for what is missing, once and with the periodic beats; give it up in the end."""
+        """Ask for what is missing, once and at the periodic beats; finally give it up."""
         header = shown.header
         beat = header.kind == RefKind.BEAT
         if self.due is None or not (self._held or (beat and self._ahead(header.seq) >= 0)):
             return
         if self._asked != self.due:
             self.wants_resend, self._asked, self._asked_ms = True, self.due, None
-        if not beat:  # only a beat shows the time: a resent report has the one of its first sending
+        if not beat:  # only a beat shows the time: a resent report has that of its first sending
             return
-        # A beat follows each resend. Were that one asked at again, the two would never pause.
+        # A beat follows each resend. If that beat caused another request, the two would never
+        # pause.
         asked_ms, now_ms = self._asked_ms, header.device_ms
         if asked_ms is None or (now_ms - asked_ms) % _CLOCK >= _ASK_AGAIN_MS:
             self.wants_resend, self._asked_ms = True, now_ms

@@ -1,18 +1,18 @@
-"""The link's four states, as one table.
+"""The link's four states, as one table of transitions.
 
-    down     the port is not held
-    open     held, and nothing is proven about the device: it may be mute, absent or another
-    up       a valid frame has come since it was opened
-    stalled  silent past the limit where the device ought to speak
+    down     the port is closed
+    open     the port is open, but nothing proves the device: it may be mute, absent or another
+    up       a valid frame has come since the port was opened
+    stalled  silent past the limit although the device should send
 
 A transition that is not in the table is refused and changes nothing. Only a change of state is
-reported. What a state allows, and which transitions break continuity, are tables as well; the core
-judges by the reports, and by the same rules: after a break it takes nothing for a continuation, and
-a coup in progress is misaligned (which is the core's word, and no state of the link).
+reported. Tables also define what a state allows, and which transitions break continuity. The core
+judges by the reports, with the same rules: after a break nothing continues what came before, and a
+coup in progress is misaligned. (Misaligned is a state of the coup, not of the link.)
 
-What does not fit into a table: whether the device *ought* to speak (in a deal, or at any time where
-the profile has a beat: `Decoder.ought_to_speak`) and for how long it has not (the driver's clock;
-it writes the silence into its journal).
+The table does not define whether the device *should* send (in a deal, or at any time if the profile
+has a beat: `Decoder.ought_to_speak`), nor for how long it has not. The driver's clock measures
+that, and the driver writes the silence into its journal.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ __all__ = ["ALLOWS", "BREAKS", "TRANSITIONS", "Allowed", "LinkInput", "LinkState
 
 
 class LinkState(Enum):
-    """How the link stands; the values are those of `link/shoe`."""
+    """The state of the link; the values are those of `link/shoe`."""
 
     DOWN = "down"
     OPEN = "open"
@@ -34,7 +34,7 @@ class LinkState(Enum):
 
 
 class LinkInput(Enum):
-    """What can happen to a link."""
+    """An event on the link."""
 
     OPENED = "opened"
     FRAME = "frame"
@@ -61,11 +61,11 @@ TRANSITIONS: Final[Mapping[tuple[LinkState, LinkInput], LinkState]] = {
 
 
 class Allowed(Struct, frozen=True, kw_only=True):
-    """What may happen in a state of the link.
+    """The permissions of a state of the link.
 
     Args:
         betting: betting may be opened.
-        cards: a card may come. Where none may, the frame that brings one changes the state first.
+        cards: a card may come. If not, the frame that brings one changes the state first.
     """
 
     betting: bool
@@ -79,8 +79,8 @@ ALLOWS: Final[Mapping[LinkState, Allowed]] = {
     LinkState.STALLED: Allowed(betting=False, cards=False),
 }
 
-# After these, what arrives continues nothing: reports may have gone by unheard. Silence is none,
-# and neither is its end: what comes then comes in order, late, and is told as what it is.
+# After these, what arrives continues nothing: reports may have been missed. Silence is not among
+# them, nor is its end: later reports come in order, only late, and are reported as they are.
 BREAKS: Final[frozenset[tuple[LinkState, LinkInput]]] = frozenset(
     (state, happening)
     for state, happening in TRANSITIONS
@@ -90,5 +90,5 @@ BREAKS: Final[frozenset[tuple[LinkState, LinkInput]]] = frozenset(
 
 
 def step(state: LinkState, happening: LinkInput) -> LinkState | None:
-    """The next state, or None where the happening is refused."""
+    """Return the next state, or None if the table refuses the input."""
     return TRANSITIONS.get((state, happening))

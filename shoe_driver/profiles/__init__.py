@@ -1,3 +1,6 @@
-"""Wire profiles: their form, and those that ship. Imported by link, decoder and service."""
+"""Wire profiles: their form, and the shipped ones.
+
+Link, decoder and service import it.
+"""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Wire profiles by name: those that ship with the product, and a site's own by path."""
+"""Find wire profiles by name: the shipped ones, and a site's own by path."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -15,19 +15,19 @@ _SUFFIX = ".toml"
 
 
 def profile_names() -> tuple[str, ...]:
-    """The profiles that ship with the product, sorted."""
+    """Return the names of the shipped profiles, sorted."""
     return tuple(_editions())
 
 
 def profile_text(name: str) -> bytes:
-    """The bytes of a profile's file.
+    """Return the bytes of a profile's file.
 
     Args:
-        name: of a shipped profile, which means its newest edition, or the path of a site's own,
-            which ends in `.toml`.
+        name: a shipped profile, meaning its newest edition, or the path of a site's own, which ends
+            in `.toml`.
 
     Raises:
-        InputError: there is none of that name; says which there are.
+        InputError: there is none of that name; lists the known ones.
     """
     if name in _editions():
         return _editions()[name][-1]
@@ -42,7 +42,7 @@ def profile_text(name: str) -> bytes:
 
 
 def shipped_texts() -> tuple[bytes, ...]:
-    """The bytes of every edition that is shipped, older ones too."""
+    """Return the bytes of every shipped edition, older ones too."""
     return tuple(text for editions in _editions().values() for text in editions)
 
 

@@ -1,9 +1,9 @@
-"""A wire profile: what a site's shoe speaks, as data.
+"""A wire profile: the protocol of a site's shoe, as data.
 
-A profile names one framer and the check that belongs to it (both code), and brings what that framer
-needs: a code table always, and how reports are repeated, resent, or written on a line. Profiles are
-TOML; those that ship with the product lie in `shoe_driver/profiles/`. The hash of the file's bytes
-stands in every shoe event, so that it can be told which table read it.
+A profile names a framer and the check that belongs to it, which are code. It adds what the framer
+needs: always a code table, and how reports are repeated, resent, or delimited on a line. Profiles
+are TOML; the shipped ones are in `shoe_driver/profiles/`. Every shoe event has the hash of the
+file's bytes, so the table that decoded it is known.
 
     framer  check               sections besides serial, limits, codes   loss detection at most
     enq     xor-hex             repeat                                   weak
@@ -41,25 +41,26 @@ __all__ = [
     "profile_complaints",
 ]
 
-DATA_LIMIT: Final = 64  # the most data bytes that a frame is allowed
+DATA_LIMIT: Final = 64  # the most data bytes that a frame may have
 LINE_LIMIT: Final = 256  # ... and a line, which is text
 
 AnyTable: TypeAlias = CodeTable | BracketTable | ScanTable | RefTable
 
 
 class SerialOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The line: 8N1 without flow control at `baud`, which a transport's URL may override."""
+    """The serial line: 8N1 without flow control at `baud`, which a transport's URL may override."""
 
     baud: int
 
 
 class LimitOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where patience ends.
+    """Limits of size and time.
 
     Args:
-        data_bytes: the longest data part of a frame, or the longest line; longer is no frame.
-        partial_ms: a frame begun and not ended for so long is broken, and `LATE_MS` later where
-            it has a check (`Profile.patience_ms`).
+        data_bytes: the longest data part of a frame, or the longest line; anything longer is no
+            frame.
+        partial_ms: an unfinished frame of this age is broken, or `LATE_MS` later if it has a check
+            (`Profile.patience_ms`).
         silence_ms: silence that counts as a stall: in mid-deal, or whenever the device has a beat.
     """
 
@@ -74,9 +75,9 @@ class RepeatPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Args:
         copies: how often each report is sent.
         window_ms: the device sends the copies of one report within this time of the first. The
-            way may make it longer (`shoe_driver.link.duplicate_filter`).
+            transport may delay them further (`shoe_driver.link.duplicate_filter`).
         boot: the number of a power-up (a `shoe_booted`), and of nothing else.
-        cycle: the numbers that follow, in order, then round again.
+        cycle: the numbers that follow, in order, then from the first again.
     """
 
     copies: int
@@ -86,20 +87,20 @@ class RepeatPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ResendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long a resend may take, by the device's clock, before what is missing is lost."""
+    """How long a resend may take, by the device's clock, before a missing report counts as lost."""
 
     repair_ms: int
 
 
 class LineOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a reader is set up to put before and after each line."""
+    """The text that a reader is configured to put before and after each line."""
 
     prefix: str = ""
     suffix: str = ""
 
 
 class _Sections(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of a profile but its codes."""
+    """All sections of a profile except its codes."""
 
     id: str
     framer: str
@@ -119,18 +120,18 @@ class Profile(_Sections, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Args:
         id: its name.
-        framer: which framer cuts the stream.
-        check: which check a frame must pass.
-        loss_detection: what it can prove: `full`, `weak` or `none`.
+        framer: the framer that cuts the stream.
+        check: the check that a frame must pass.
+        loss_detection: the losses it can prove: `full`, `weak` or `none`.
         disclosure: whether faces come at the draw (`immediate`), in a burst before the result
-            (`deferred`), or as the shoe pleases (`auto`).
+            (`deferred`), or either way (`auto`).
         result: whether a settlement needs the device's own result.
-        serial: the line.
-        limits: where patience ends.
+        serial: the serial line.
+        limits: limits of size and time.
         repeat: how reports are repeated.
         resend: how reports are resent.
-        line: what is around a line.
-        codes: what they mean.
+        line: the text around a line.
+        codes: the code table.
         digest: SHA-256 of the file, hex.
     """
 
@@ -139,15 +140,15 @@ class Profile(_Sections, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def has_beat(self) -> bool:
-        """Whether the device says that it is there even when nothing happens."""
+        """Whether the device sends a beat even when nothing happens."""
         return self.resend is not None
 
     @property
     def patience_ms(self) -> int:
-        """How long half a frame waits for its rest.
+        """How long an unfinished frame waits for its rest.
 
-        What does not belong together fails its check, so a rest may come late. Of two broken lines
-        a third might be made: there patience is short.
+        A wrong rest fails the check, so the right one may come late. Without a check two broken
+        lines could form a third, so patience is short there.
         """
         return self.limits.partial_ms + (0 if self.check == "none" else LATE_MS)
 
@@ -159,7 +160,7 @@ class _File(_Sections, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def parse_profile(text: bytes, *, source: str) -> Profile:
-    """Read a profile from its file's bytes.
+    """Parse a profile from its file's bytes.
 
     Args:
         text: the bytes of the TOML file.
@@ -176,7 +177,7 @@ def parse_profile(text: bytes, *, source: str) -> Profile:
 
 
 def profile_complaints(text: bytes) -> tuple[str, ...]:
-    """Everything that is wrong with a profile's file; empty where nothing is."""
+    """Return everything that is wrong with a profile's file; empty if nothing is."""
     complaints: list[str] = []
     _read(text, complaints.append)
     return tuple(complaints)
@@ -203,10 +204,10 @@ _VARIANTS: Final[Mapping[object, type[AnyTable]]] = {"bracket": BracketTable, "s
 
 
 def _read_codes(table: dict[str, Any], complain: Callable[[str], None]) -> AnyTable | None:
-    """The code table, of which the framer and the variant say what it has to hold."""
+    """Convert the code table; the framer and the variant determine its type."""
     framer, codes = table.get("framer"), table.get("codes")
     if not isinstance(codes, dict):
-        return None  # which has been said
+        return None  # already reported
     kinds: dict[object, type[AnyTable] | None] = {
         "enq": CodeTable,
         "line": _VARIANTS.get(codes.get("variant")),
@@ -234,7 +235,7 @@ def _complaints(profile: Profile) -> Iterator[str]:
         yield str(error)
 
 
-# Whatever else is wrong with a code table is found by reading it in.
+# Building the codes finds anything else that is wrong with a code table.
 _TRIED: Final[Mapping[type, Callable[[Any], object]]] = {
     CodeTable: Codes,
     BracketTable: BracketCodes,
@@ -274,7 +275,7 @@ def _wrong_numbers(profile: Profile) -> Iterator[str]:
         yield "repeat.boot is one character, repeat.cycle some others, each once"
 
 
-# What a framer needs, and why it cannot have the rest.
+# By framer: the section it needs, and why the other sections make no sense with it.
 _SECTIONS: Final[Mapping[str, tuple[str | None, Mapping[str, str]]]] = {
     "enq": (
         "repeat",

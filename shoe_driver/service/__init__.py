@@ -1,3 +1,6 @@
-"""The driver as a service: port, recorder, event sender. Imported by the composition root alone."""
+"""The driver's service: port reader, link supervisor, recorder, event sender.
+
+Only the composition root imports it.
+"""
 
 __all__: list[str] = []

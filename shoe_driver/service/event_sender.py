@@ -1,16 +1,16 @@
-"""The bus side of the driver: what is told to the core, and what the core acknowledges.
+"""The event sender: publish events and link status to the core, and apply its acknowledgements.
 
-The core must not believe that it has caught up when it has not. So `link/shoe` with the new head
-goes out before the events it counts, where there are several. Reports that wait for a missing one
-count as well: they have no number yet, and will have. One that goes out alone, and is the
-head, says so by its number: it waits for no other message, and `link/shoe` follows at the next
-tick. (mosquitto keeps that order. nats-server keeps it within one topic only: there an event may
-arrive just before its head, and raises the head itself.)
+The core must not believe that it has caught up when it has not. So if there are several events,
+`link/shoe` with the new head goes out before them. Reports that wait for a missing one count as
+well: they will get numbers. A single event that is itself the head shows that by its number. It
+waits for no other message, and `link/shoe` follows at the next tick. (mosquitto keeps that order.
+nats-server keeps it within one topic only: there an event may arrive just before its head, and
+raises the head itself.)
 
-Events are posted without waiting and resent, in order, from the last acknowledged one: when the
-core asks, after every connect, and when nothing has moved for a while. Whatever comes in is refused
-by value: junk, retained acknowledgements, and those of another journal or beyond our head are
-counted, and said at the first and at powers of two.
+The sender posts events without waiting. It resends them, in order, from the last acknowledged one:
+when the core asks, after every connect, and when nothing has moved for a while. It refuses bad
+messages by value: junk, retained acknowledgements, and those of another journal or beyond our head.
+It counts them, and logs the first and every power of two.
 """
 
 from collections.abc import Callable
@@ -31,25 +31,25 @@ from shoe_driver.profiles.profile import Profile
 
 __all__ = ["LinkView", "Recorded", "Teller"]
 
-# The core acknowledges within milliseconds. After a second without one, something was lost; if it
-# is the core that is gone, asking less and less often is enough: it says hello when it is back.
+# The core acknowledges within milliseconds. After a second without one, something was lost. If the
+# core itself is gone, ever rarer attempts are enough: it sends a hello when it is back.
 _RESEND_FIRST_US: Final = 1_000_000
 _RESEND_MOST_US: Final = 8_000_000
-# Every duplicate that the core receives is acknowledged once more: not each may start a resend.
+# The core acknowledges every duplicate again; not every such acknowledgement may start a resend.
 _REPEAT_US: Final = 200_000
-# How stale `link/shoe` and the note of what is acknowledged may become.
+# The greatest age of `link/shoe` and of the note of the acknowledged number.
 _STATUS_EVERY_US: Final = 2_000_000
 
 _log: Final = structlog.get_logger()
 
 
 class Recorded(Protocol):
-    """What the sender has to send, and what is kept of it; `Recorder` of the service is one.
+    """The sender's source of events, and its record of them; the service's `Recorder` is one.
 
     Attributes:
-        decoder: of the newest journal.
-        outbox: of the newest journal.
-        notes: what a person should know about the journal.
+        decoder: the newest journal's decoder.
+        outbox: the newest journal's outbox.
+        notes: notes on the journal for a person.
     """
 
     decoder: Decoder
@@ -63,7 +63,7 @@ class Recorded(Protocol):
 
     @property
     def profile(self) -> Profile:
-        """The profile that it is read with."""
+        """The profile of the journal."""
         ...
 
     @property
@@ -73,39 +73,39 @@ class Recorded(Protocol):
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """Finished reports of which one copy came, two, and so on."""
+        """Finished reports with one copy, two, and so on."""
         ...
 
     @property
     def resends(self) -> int:
-        """Reports that came again although they had been taken."""
+        """The number of reports that came again after they were accepted."""
         ...
 
     def forsake(self, seq: int) -> None:
-        """The core has events, up to this one, that are not here."""
+        """Give up this journal: the core has events, up to this one, that are not here."""
         ...
 
     def remember(self, journal: str, seq: int) -> None:
-        """The core stands in an older journal."""
+        """Note that the core is at a position in an older journal."""
         ...
 
     def release(self, seq: int) -> None:
-        """The core needs nothing of this journal up to this number."""
+        """Note that the core needs nothing of this journal up to this number."""
         ...
 
     def note_acked(self) -> None:
-        """Note what has been acknowledged."""
+        """Note the acknowledged number on disk."""
         ...
 
 
 class LinkView(Struct, frozen=True):
-    """What the port's side says of itself.
+    """The state of the port.
 
     Args:
-        held: whether the port is held.
+        held: whether the port is open.
         reason: why it is not.
-        transport: where the shoe is.
-        hint: what a person could do, or know.
+        transport: where the shoe is connected.
+        hint: advice to a person.
         opened: how often the port was opened.
     """
 
@@ -117,15 +117,15 @@ class LinkView(Struct, frozen=True):
 
 
 class Teller:
-    """Tells the core.
+    """Publishes events and link status to the core.
 
     Args:
-        topics: where.
-        recorder: what there is to tell.
-        link: asked how the port stands.
-        post: sends a message at once, or answers False.
-        clock: for the patience above.
-        probe: told of each step.
+        topics: the table's topics.
+        recorder: the source of events.
+        link: returns the port's state.
+        post: publishes a message at once, or returns False.
+        clock: measures the waiting times above.
+        probe: called at each step.
 
     Attributes:
         refused: acknowledgements that were refused.
@@ -148,23 +148,23 @@ class Teller:
         self._clock = clock
         self._probe = probe
         self._connected = False
-        self._told: tuple[str, int] = ("", 0)  # the journal and the head that were made public
-        self._status_due = False  # the head went out as an event; link/shoe has yet to follow
+        self._told: tuple[str, int] = ("", 0)  # the journal and the head that were published
+        self._status_due = False  # the head went out as an event; link/shoe must still follow
         self._told_us = 0
         self._moved_us = 0
         self._patience_us = _RESEND_FIRST_US
 
     def connected(self) -> None:
-        """The bus is there: everything that is not acknowledged is told again."""
+        """Publish everything unacknowledged again: the bus is connected."""
         self._connected = True
         self._again()
 
     def disconnected(self) -> None:
-        """The bus is gone; what it had is worth nothing."""
+        """Stop publishing: the bus is gone, and so is everything it had."""
         self._connected = False
 
     def told(self) -> None:
-        """There may be new events."""
+        """Publish new events, if there are any."""
         newest = (self._recorder.journal, self._recorder.decoder.promised)
         if self._told != newest:
             if self._connected and self._head_is_all_there_is():
@@ -174,11 +174,11 @@ class Teller:
         self._pump()
 
     def changed(self) -> None:
-        """The port was opened or lost."""
+        """Publish the status: the port was opened or lost."""
         self._publish_status()
 
     def tick(self) -> None:
-        """Time has passed: look whether anything is stuck or stale. To be called often."""
+        """Resend what is stuck and publish what is stale. Call it often."""
         now = self._clock.mono_us()
         if not self._connected:
             return
@@ -194,7 +194,7 @@ class Teller:
         self.told()
 
     async def on_ack(self, message: Message) -> None:
-        """The core has appended, or says hello."""
+        """Apply a message of the core: an acknowledgement, or a hello."""
         self._probe("ack.received")
         try:
             ack = msgspec.json.decode(message.payload, type=ShoeAck)
@@ -210,7 +210,7 @@ class Teller:
             if ack.settled is not None:
                 self._recorder.release(ack.settled)
         elif ack.hello:
-            # The core does not have this journal at all: it is told from the first event on.
+            # The core does not have this journal at all: send it from the first event on.
             self._recorder.remember(ack.journal, ack.seq)
             self._acknowledged(0, hello=True)
         else:
@@ -233,14 +233,14 @@ class Teller:
             self._pump()
 
     def _again(self) -> None:
-        """Tell how the link stands, and everything from the last acknowledged event on."""
+        """Publish the link's status, and resend everything after the last acknowledged event."""
         self._moved_us, self._patience_us = self._clock.mono_us(), _RESEND_FIRST_US
         self._recorder.outbox.resend()
         self._publish_status()
         self._pump()
 
     def _head_is_all_there_is(self) -> bool:
-        """Whether the head is the one event to send now, so that nothing is on its way behind it.
+        """Report whether the head is the only event to send now, so that nothing follows it.
 
         A core that does not know the journal yet takes no head from an event.
         """
@@ -248,7 +248,7 @@ class Teller:
         return self._told[0] == self._recorder.journal and due == [self._recorder.decoder.promised]
 
     def _pump(self) -> None:
-        """Send what is due and was made public; what finds no room is due again at a tick."""
+        """Send the due events up to the published head; one that cannot go out waits for a tick."""
         outbox, (journal, head) = self._recorder.outbox, self._told
         if not self._connected or journal != self._recorder.journal:
             return

@@ -1,7 +1,7 @@
-"""One journal in its files: from where it must be read, and how it goes on in another.
+"""The files of one journal as one: from where to read, and how it goes on in a new file.
 
-Each file but the first says where the journal stood when it was begun, so that a start reads no
-more than what is not acknowledged, and so that old files can be dropped.
+Each file but the first begins with the journal's state at that point. So a start reads only what is
+not acknowledged, and old files can be dropped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ __all__ = ["JournalChain"]
 
 
 class JournalChain:
-    """The files of one journal, the newest open to be written.
+    """The files of one journal; the newest is open for writing.
 
     Args:
-        paths: the files, in order; the newest is repaired where it is torn.
+        paths: the files, in order; the newest is repaired if it is torn.
 
     Attributes:
-        torn: bytes of an unfinished tail that were put aside.
+        torn: bytes of an unfinished tail that were moved aside.
 
     Raises:
         LogRefused: a file is damaged, or one between the others is missing.
@@ -42,7 +42,7 @@ class JournalChain:
 
     @property
     def header(self) -> JournalHeader:
-        """Of the newest file."""
+        """The newest file's header."""
         return self._newest.header
 
     @property
@@ -62,7 +62,7 @@ class JournalChain:
 
     @property
     def floor(self) -> int:
-        """Events up to this number were in files that are gone."""
+        """The number up to which events were in files that have been dropped."""
         return self._files[0][0]
 
     def append(self, records: Sequence[Record]) -> None:
@@ -70,7 +70,7 @@ class JournalChain:
         self._newest.append(records)
 
     def records(self, after: int) -> Iterator[Record]:
-        """All records from which the events above `after` are decoded.
+        """Yield all records from which the events above `after` are decoded.
 
         Raises:
             LogRefused: a file is damaged.
@@ -80,10 +80,10 @@ class JournalChain:
             yield from read_records(path)
 
     def go_on(self, decoder: Decoder, clock: Clock) -> Record | None:
-        """Begin the next file, if the journal stands where that can be done.
+        """Begin the next file, if the journal is at a point where that is possible.
 
         Returns:
-            The record that says where it stood, to be decoded like all else.
+            The record with the journal's state, to be decoded like any other.
 
         Raises:
             LogUnwritable: the disk refused it; the old file goes on.
@@ -98,11 +98,11 @@ class JournalChain:
         return where
 
     def forget(self, path: Path) -> None:
-        """A file was dropped."""
+        """Remove a dropped file from the chain."""
         self._files = [(base, each) for base, each in self._files if each != path]
 
     def close(self) -> None:
-        """Let go of the newest file."""
+        """Close the newest file."""
         self._newest.close()
 
 
@@ -118,7 +118,7 @@ def _unbroken(paths: Sequence[Path]) -> Sequence[Path]:
 
 
 def _base(path: Path) -> int:
-    """The number of the last event before a file."""
+    """Return the number of the last event before a file."""
     if _segment(path) == 1:
         return 0
     for record in islice(read_records(path), 1, 2):

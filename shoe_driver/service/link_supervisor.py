@@ -1,9 +1,9 @@
-"""The port's side of the driver: open, listen, lose, and open again, for ever.
+"""The link supervisor: open the port, read it, lose it, and open it again, for ever.
 
-One coroutine does everything in order: what it reads it stores before it reads on, and what is due
-to the device is sent after that. A port that cannot be opened, or a journal that cannot be written,
-is said once and tried again with pauses that grow to a limit; nothing that was not stored is
-accepted. Only a replay ends.
+One coroutine does everything in order. It stores each read before the next one, and sends the
+device's replies after that. If a port cannot be opened or a journal cannot be written, it reports
+that once and retries with pauses that grow to a limit. It accepts nothing that was not stored. Only
+a replay ends.
 """
 
 import asyncio
@@ -29,35 +29,35 @@ __all__ = ["STOPPED", "Intake"]
 
 STOPPED: Final = "driver stopped"
 
-# An adapter that comes back is to be heard within two seconds; one that stays away should not fill
-# a core. Half of each pause is chance.
+# A returning adapter should be open within two seconds; an absent one should not use up a core.
+# Half of each pause is random.
 _PAUSE_FIRST_S: Final = 0.1
 _PAUSE_LEAST_S: Final = 0.05
 _PAUSE_MOST_S: Final = 1.5
-# How often silence is looked at; the limits themselves are the profile's.
+# The interval between checks for silence; the limits themselves are the profile's.
 _WATCH_EVERY_S: Final = 0.25
-# How long a start waits for the core to take the rest of a journal that should be replaced.
+# How long a start waits for the core to acknowledge the rest of a journal due for replacement.
 _ROLL_PATIENCE_S: Final = 5.0
-# To store that the link has ended.
+# For storing that the link has ended.
 _STOP_S: Final = 2.0
 
 _log: Final = structlog.get_logger()
 
 
 class Intake:
-    """Keeps the link.
+    """Keeps the link open.
 
     Args:
-        endpoint: where the shoe is.
-        recorder: stores what arrives and what happens.
+        endpoint: where the shoe is connected.
+        recorder: stores bytes and link events.
         clock: stamps reads, measures silence.
-        rng: the chance in the pauses.
+        rng: the random part of the pauses.
         changed: called when `held`, `reason` or `hint` have changed.
 
     Attributes:
-        held: whether the port is held.
+        held: whether the port is open.
         reason: why it is not.
-        hint: what a person could do, or know, about the link; empty when all is well.
+        hint: advice to a person about the link; empty when all is well.
         opened: how often the port was opened.
     """
 
@@ -82,7 +82,7 @@ class Intake:
         self._proof = Proof(recorder, clock)
 
     async def run(self) -> None:
-        """Keep the link until cancelled; then say that it has ended."""
+        """Keep the link open until cancelled; then record that it has ended."""
         try:
             await self._await_roll()
             await self._keep()
@@ -107,15 +107,16 @@ class Intake:
                 except (LinkError, LogUnwritable) as error:
                     self._down(error)
                 failures = 1 if proven else failures + 1
-                # A call that nobody answered has waited already: whoever is back is called soon.
+                # A connection attempt that timed out has waited already: after it the pause is
+                # short.
                 spent_s = (self._clock.mono_us() - began_us) / 1_000_000
                 await asyncio.sleep(max(self._pause(failures) - spent_s, _PAUSE_LEAST_S))
         except LinkEnded as error:
             self._down(error)
-        await asyncio.Event().wait()  # what was said of the end stays said
+        await asyncio.Event().wait()  # the last status stays published
 
     def _refuse_second_replay(self) -> None:
-        """Cards of a capture are dealt once.
+        """Refuse to deal the cards of a capture twice.
 
         Raises:
             LinkEnded: this journal has events already.
@@ -127,7 +128,7 @@ class Intake:
             )
 
     async def _session(self) -> bool:
-        """One link from opening to loss: whether it ever brought a valid frame.
+        """Run one link from opening to loss; report whether it ever brought a valid frame.
 
         Raises:
             LinkError: the port could not be opened, or the link has ended for good.
@@ -135,7 +136,7 @@ class Intake:
         """
         await self._recorder.settle()
         self._recorder.roll()
-        # Only a profile that is acknowledged may write: it is the one that can resend.
+        # Only a profile with acknowledgements may write: it is the one that can resend.
         writes = self._recorder.profile.resend is not None
         port = await open_port(self._endpoint, writes=writes)
         try:
@@ -156,7 +157,7 @@ class Intake:
 
         Raises:
             LinkError: it is lost.
-            LogUnwritable: nothing can be stored: no card is accepted any more.
+            LogUnwritable: nothing can be stored, so no card is accepted any more.
         """
         inflow = Inflow(port, self._clock)
         try:
@@ -180,12 +181,12 @@ class Intake:
 
     @staticmethod
     def _send(port: Port, data: bytes) -> None:
-        """What is due to the device, now that what it answers is on disk."""
+        """Send the device a reply, after what it acknowledges is on disk."""
         if data:
             port.write(data)
 
     async def _watch(self, inflow: Inflow) -> None:
-        """Notice what time tells, and what other parts of the driver want of the link."""
+        """Check for silence, a forsaken journal, a full segment and a changed hint."""
         await self._proof.watch(waiting=inflow.waiting)
         self._recorder.refuse_to_go_on_untrusted()
         await self._recorder.go_on_in_a_new_segment()
@@ -199,11 +200,11 @@ class Intake:
             self._changed()
 
     async def _await_roll(self) -> None:
-        """Give the core a moment to take the rest of a journal that is to be replaced."""
+        """Give the core a moment to acknowledge the rest of a journal that is to be replaced."""
         try:
             await self._recorder.settle()
         except LogUnwritable as error:
-            self._down(error)  # it is tried again before the port is opened
+            self._down(error)  # retried before the port is opened
         for _ in range(int(_ROLL_PATIENCE_S / _WATCH_EVERY_S)):
             if not self._recorder.wants_to_roll or self._recorder.drained:
                 return

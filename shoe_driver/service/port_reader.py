@@ -1,4 +1,4 @@
-"""Takes bytes off an open port as they come, and stamps them, whatever the disk is doing."""
+"""The port reader: read and stamp bytes as they come, even while the disk waits."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from shoe_driver.transports.port import Port
 
 __all__ = ["Inflow"]
 
-# Reads taken and not yet stored. Then the kernel's buffer has to hold the rest.
+# Most reads in memory; beyond them the kernel's buffer must hold the rest.
 _READS: Final = 256
 
 
@@ -20,7 +20,7 @@ class Inflow:
     """The bytes of one open port.
 
     Args:
-        port: open; stays the caller's.
+        port: open; the caller closes it.
         clock: stamps reads.
 
     Attributes:
@@ -39,7 +39,7 @@ class Inflow:
 
     @property
     def waiting(self) -> bool:
-        """Whether something has come that was not taken: it is here, or still in the kernel."""
+        """Whether bytes wait that were not taken, here or in the kernel."""
         if self._records or self.lost is not None:
             return True
         poll = select.poll()
@@ -47,7 +47,7 @@ class Inflow:
         return bool(poll.poll(0))
 
     async def take(self, seconds: float) -> list[Record]:
-        """What has come; waits for it at most so long."""
+        """Return what has come, after waiting for it at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -57,7 +57,7 @@ class Inflow:
         return records
 
     async def stale(self, seconds: float) -> list[Record]:
-        """What comes within so long had waited somewhere: kept, and marked as old."""
+        """Return what comes within `seconds`, marked stale: it had waited before the connection."""
         await asyncio.sleep(seconds)
         self._wake.clear()
         records, self._records = self._records, []
@@ -65,7 +65,7 @@ class Inflow:
         return [Record(RecordKind.STALE, r.mono_us, r.utc_ns, r.payload) for r in records]
 
     def close(self) -> None:
-        """Take no more. To be called while the port is still open."""
+        """Stop reading. Call it while the port is still open."""
         self._suspend()
 
     def _ready(self) -> None:

@@ -1,4 +1,4 @@
-"""What the driver says to its log: every transition, and never a flood."""
+"""A rate-limited logger: the driver logs every kind of transition, and never floods the log."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,8 +10,8 @@ from events.clock import Clock
 
 __all__ = ["Voice"]
 
-# A bad cable may come and go twice a second, for a weekend. The first few times tell what there is
-# to tell; after them a line a minute says that it goes on, and how often it happened meanwhile.
+# A bad cable may come and go twice a second, for a weekend. The first few lines give all the facts.
+# After them one line a minute reports that it goes on, and how often it happened meanwhile.
 _AT_ONCE: Final = 6.0
 _AGAIN_US: Final = 60_000_000
 
@@ -25,10 +25,10 @@ class _Said(Struct):
 
 
 class Voice:
-    """Says each kind of thing at once a few times, and then seldom.
+    """Logs each kind of event a few times at once, and then rarely.
 
     Args:
-        clock: measures how seldom.
+        clock: measures the interval.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -36,11 +36,11 @@ class Voice:
         self._said: dict[str, _Said] = {}
 
     def info(self, event: str, **fields: Any) -> None:
-        """Something that is as it should be."""
+        """Log a normal event."""
         self._say(_log.info, event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        """Something that a person may have to do something about."""
+        """Log an event that a person may have to act on."""
         self._say(_log.warning, event, fields)
 
     def _say(self, say: Callable[..., Any], event: str, fields: dict[str, Any]) -> None:

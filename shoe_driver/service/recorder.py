@@ -1,8 +1,8 @@
-"""The raw journal, its decoder and its outbox, kept in step.
+"""The recorder: store in the raw journal, decode, queue in the outbox, always in this order.
 
-Whatever happens is stored first and decoded then, in the order of the journal; both halves of one
-step are done or the driver is ending. After a start everything is decoded again from the journal:
-the same events under the same numbers, of which those above the acknowledged one are told again.
+Everything is stored first and then decoded, in the journal's order; both halves of a step are done,
+or the driver is ending. After a start the recorder decodes the journal again: the same events under
+the same numbers, of which it queues those above the acknowledged one.
 """
 
 import asyncio
@@ -28,25 +28,25 @@ from shoe_driver.service.retention import Keep, drop_old_files
 
 __all__ = ["Recorder"]
 
-# How long a driver that is told to stop waits for a write under way. A disk may hang for ever.
+# How long a stopping driver waits for a running write. A disk may hang for ever.
 _DISK_PATIENCE_S: Final = 2.0
-# How long its last note may take; without it some events are told twice after the next start.
+# The limit for its last note; without it some events are sent twice after the next start.
 _NOTE_S: Final = 0.5
-# When a disk that refused another file is asked again.
+# When to retry a disk that refused another file.
 _AGAIN_US: Final = 60_000_000
 
 _log: Final = structlog.get_logger()
 
 
 class Recorder:
-    """Stores, decodes, and holds what is to be told.
+    """Stores, decodes, and queues events for the event sender.
 
     Args:
-        folder: where the journals are.
-        profile: the bytes of the wire profile's file. A journal is read to its end with the
+        folder: the journals' folder.
+        profile: the bytes of the wire profile's file. A journal is decoded to its end with the
             profile that it was begun with.
-        clock: stamps what happens on the link.
-        probe: told of each step.
+        clock: stamps events on the link.
+        probe: called at each step.
         keep: how large a file grows, and how long old ones are kept.
 
     Raises:
@@ -54,9 +54,9 @@ class Recorder:
         LogUnwritable: there is no journal and none can be begun, or it cannot be repaired.
 
     Attributes:
-        decoder: of the newest journal.
-        outbox: of the newest journal.
-        notes: what was found out about the journal and a person should know.
+        decoder: the newest journal's decoder.
+        outbox: the newest journal's outbox.
+        notes: notes on the journal for a person.
         told: called when there are new events.
     """
 
@@ -100,7 +100,7 @@ class Recorder:
 
     @property
     def profile(self) -> Profile:
-        """The profile that the journal is read with."""
+        """The profile of the journal."""
         return self._profile
 
     @property
@@ -111,13 +111,13 @@ class Recorder:
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """Finished reports of which one copy came, two, and so on, since the driver's start."""
+        """Finished reports with one copy, two, and so on, since the driver's start."""
         now = self._counted
         return tuple(now[copies] for copies, _ in enumerate(self.decoder.copies, start=1))
 
     @property
     def resends(self) -> int:
-        """Reports that came again although they had been taken, since the driver's start."""
+        """Reports that came again after they were accepted, since the driver's start."""
         return self._counted["resends"]
 
     @property
@@ -130,7 +130,7 @@ class Recorder:
     def wants_to_roll(self) -> bool:
         """Whether a new journal should be begun.
 
-        This one is forsaken, or is read by another profile or by older rules.
+        This one is forsaken, or has another profile or older rules.
         """
         header = self._journal.header
         others = header.profile.encode() != self._wanted or header.rules != RULES
@@ -138,7 +138,7 @@ class Recorder:
 
     @property
     def drained(self) -> bool:
-        """Whether all of this journal has been acknowledged."""
+        """Whether the core has acknowledged all of this journal."""
         return not self._owed and self.outbox.acked >= self.decoder.head
 
     def roll(self) -> bool:
@@ -161,10 +161,10 @@ class Recorder:
         return True
 
     async def go_on_in_a_new_segment(self) -> bool:
-        """Begin the journal's next file, if this one is large and nothing is in the midst.
+        """Begin the journal's next file, if this one is large and nothing is pending.
 
-        The link may be up, and stays what it is: events and their numbers go on. Where the disk
-        refuses, the old file goes on, and it is tried again in a minute.
+        The link may be up, and its state stays: events and their numbers go on. If the disk
+        refuses, the old file goes on, and the recorder retries in a minute.
         """
         now = self._clock.mono_us()
         if self._owed or self._journal.size < self._keep.segment_bytes or now < self._again_us:
@@ -184,16 +184,16 @@ class Recorder:
         return True
 
     def forsake(self, seq: int) -> None:
-        """The core has events of this journal that are not here: the disk lost what it promised.
+        """Give up this journal: the core has events of it that the disk has lost.
 
-        New events under their numbers would be taken for copies, so no more are given.
+        New events under their numbers would pass for copies, so no more numbers are given.
         """
         if not self._forsaken:
             self._forsaken = True
             self._note_lost(seq)
 
     def remember(self, journal: str, seq: int) -> None:
-        """The core stands in an older journal. Of what is missing there it would never hear."""
+        """Check the core's position in an older journal: what it lacks there never reaches it."""
         if journal and not self._folder.knows(journal):
             _log.error("journal.unknown", journal=journal, core=seq)
             self._say(
@@ -212,17 +212,17 @@ class Recorder:
         """End a link whose journal is forsaken; `roll` then begins another.
 
         Raises:
-            LinkError: it is.
+            LinkError: it is forsaken.
         """
         if self._forsaken:
             raise LinkError(f"journal {self.journal} has lost events: another is begun")
 
     def release(self, seq: int) -> None:
-        """The core needs nothing of this journal up to this number, and nothing of older ones."""
+        """Note that the core needs nothing of this journal up to this number, nor of older ones."""
         self._released = max(seq, self._released or 0)
 
     async def drop_old_files(self) -> None:
-        """Drop what the site does not want to keep and nobody needs."""
+        """Drop the files that the site does not want to keep and nobody needs."""
         if self._keep.days is None and self._keep.megabytes is None:
             return
         released = None if self._released is None else min(self._released, self.outbox.acked)
@@ -231,7 +231,7 @@ class Recorder:
         )
 
     async def arrived(self, records: Iterable[Record]) -> None:
-        """Bytes came from the device. Not undone by a cancellation.
+        """Store and decode bytes from the device. A cancellation does not undo it.
 
         Raises:
             LogUnwritable: they were not stored, and so were not accepted.
@@ -239,7 +239,7 @@ class Recorder:
         await _to_its_end(self._store(list(records)))
 
     async def happened(self, kind: RecordKind, text: str = "") -> None:
-        """Something happened on the link.
+        """Store and decode an event on the link.
 
         Raises:
             LogUnwritable: it was not stored, and so has not happened.
@@ -247,7 +247,7 @@ class Recorder:
         await self.arrived([self._record(kind, text)])
 
     async def hang_up(self, reason: str) -> None:
-        """The link has ended. Owed until it could be stored: the core must learn of the break.
+        """Store that the link has ended; until that succeeds it is owed, since the core must know.
 
         Raises:
             LogUnwritable: it is still owed.
@@ -257,21 +257,21 @@ class Recorder:
         await self.settle()
 
     async def settle(self) -> None:
-        """Store what is owed.
+        """Store the records that are owed.
 
         Raises:
-            LogUnwritable: it is still owed.
+            LogUnwritable: they are still owed.
         """
         if self._owed:
             await self.arrived([])
 
     async def refill(self) -> None:
-        """Decode again what the outbox lacks."""
+        """Decode from the journal what the outbox lacks."""
         outbox = self.outbox
         if (start := outbox.lacks) is None:
             return
         if start <= self._journal.floor:
-            # It was acknowledged, released, and dropped: a core that asks has an older log.
+            # It was acknowledged, released and dropped: a core that asks for it has an older log.
             self._say(
                 f"the core asks for event {start} of journal {self.journal}, and those up to "
                 f"{self._journal.floor} were dropped: its log is older than it should be"
@@ -285,13 +285,13 @@ class Recorder:
                     outbox.keep(message)
 
     def note_acked(self) -> None:
-        """Note on disk what has been acknowledged, where that is news; nobody waits for it."""
+        """Note on disk the acknowledged number, if it has changed; nobody waits for that."""
         if self._noted != (self.journal, self.outbox.acked):
             self._noted = self.journal, self.outbox.acked
             self._noting = self._disk.submit(self._folder.note_acked, *self._noted)
 
     def close(self) -> None:
-        """Let go of the files. Does not wait for a disk that hangs."""
+        """Close the files. Does not wait for a hanging disk."""
         self.note_acked()
         self._disk.shutdown(wait=False)
         if self._noting:
@@ -299,10 +299,10 @@ class Recorder:
         self._journal.close()
 
     def _handed_on(self) -> Carried | None:
-        """What the next journal knows of a device that would say again what it has told here.
+        """Return the state for the next journal, if the device may repeat what it reported here.
 
-        It does so where the last acknowledgement to it was lost. Of a journal that is forsaken
-        nobody knows how much of it was told: then the device itself says where to begin.
+        It repeats if the last acknowledgement to it was lost. Nobody knows how much of a forsaken
+        journal was sent; in that case the device itself decides where to begin.
         """
         profiles = self._profile, parse_profile(self._wanted, source="of the next journal")
         answered = all(profile.resend is not None for profile in profiles)
@@ -314,7 +314,7 @@ class Recorder:
         self._adopt(JournalChain([journal.path]))
 
     def _adopt(self, journal: JournalChain) -> None:
-        """Take a journal from the first event that is not acknowledged."""
+        """Read a journal from the first event that is not acknowledged."""
         if journal.torn:
             _log.warning("journal.torn_tail", journal=journal.path.name, bytes=journal.torn)
             self._say(
@@ -330,14 +330,14 @@ class Recorder:
         self.outbox = Outbox(acked=acked)
         for record in journal.records(acked):
             self._queue(self.decoder.feed(record))
-        self.decoder.replies()  # of another life: the device asks again
+        self.decoder.replies()  # from before the start: the device asks again
         if acked > self.decoder.head:
             self._note_lost(acked)
             journal.close()
             self._begin()
 
     def _note_lost(self, acked: int) -> None:
-        """More was acknowledged than is there."""
+        """Note that more was acknowledged than is here."""
         lost = {"journal": self.journal, "acked": acked, "head": self.decoder.head}
         _log.error("journal.shorter_than_acknowledged", **lost)
         self._say(
@@ -382,7 +382,7 @@ class Recorder:
 
 
 def _counted(decoder: Decoder) -> Counter[str | int]:
-    """What a decoder has counted; copies by their number."""
+    """Return a decoder's counters; copies by their number."""
     found: Counter[str | int] = Counter(dict(enumerate(decoder.copies, start=1)))
     found.update(
         reports=decoder.reports,
@@ -394,12 +394,12 @@ def _counted(decoder: Decoder) -> Counter[str | int]:
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Await `work`; a cancellation is passed on when it is done."""
+    """Await `work`; pass a cancellation on once it is done."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait({task}, timeout=_DISK_PATIENCE_S)
         if task.done() and not task.cancelled():
-            task.exception()  # looked at: what could not be stored is owed, or was not accepted
+            task.exception()  # mark as retrieved: anything unstored is owed, or was not accepted
         raise

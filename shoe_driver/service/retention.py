@@ -1,4 +1,4 @@
-"""Which of a driver's old files may go. Never one that is needed: by the core, a coup, a person."""
+"""Retention: which old journal files may go. Never one that the core, a coup or a person needs."""
 
 import time
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ _log: Final = structlog.get_logger()
 
 
 class Keep(Struct, frozen=True, kw_only=True):
-    """How long raw journals are kept. What is needed stays in any case.
+    """How long raw journals are kept. Files that are needed stay in any case.
 
     Args:
         days: files older than this may go; None is for ever.
         megabytes: the oldest may go while all together are larger; None is without limit.
-        segment_bytes: a file as large as this is followed by another, between coups.
+        segment_bytes: after a file of this size another is begun, between coups.
     """
 
     days: int | None = None
@@ -37,7 +37,7 @@ class OldFile(Struct, frozen=True):
     """A journal's file.
 
     Args:
-        path: of it.
+        path: its path.
         size: bytes.
         written_s: when it was last written, seconds since 1970.
         needed: whether somebody may still have to read it.
@@ -50,15 +50,15 @@ class OldFile(Struct, frozen=True):
 
 
 def dispensable(files: Sequence[OldFile], keep: Keep, now_s: float) -> list[OldFile]:
-    """Which files go now.
+    """Return the files to drop now.
 
     Args:
         files: all of them, the oldest first.
-        keep: the site's wish.
+        keep: the site's setting.
         now_s: seconds since 1970.
 
     Returns:
-        The oldest of them, without a gap: behind a file that stays, all stay.
+        The oldest of them, without a gap: all files after one that stays also stay.
     """
     total = sum(file.size for file in files)
     gone = []
@@ -75,14 +75,14 @@ def dispensable(files: Sequence[OldFile], keep: Keep, now_s: float) -> list[OldF
 def drop_old_files(
     folder: JournalFolder, chain: JournalChain, keep: Keep, released: int | None
 ) -> None:
-    """Drop what the site does not want to keep and nobody needs.
+    """Drop the files that the site does not want to keep and nobody needs.
 
     Args:
-        folder: the driver's.
+        folder: the driver's folder.
         chain: its newest journal.
-        keep: the site's wish.
+        keep: the site's setting.
         released: the core needs no event of that journal up to this one, and none of older
-            journals; None while it has not said so.
+            journals; None until the core has reported it.
     """
     if released is None or folder.on_hold:
         return

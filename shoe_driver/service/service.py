@@ -1,4 +1,4 @@
-"""The driver as a service: port, journal and bus put together, and stopped in order."""
+"""The driver's service: connects port, journal and bus, and stops them in order."""
 
 import asyncio
 import random
@@ -28,18 +28,18 @@ SERVICE: Final = "shoe"
 
 _TICK_S: Final = 0.1
 _TIDY_S: Final = 60.0
-# To say goodbye, and to store that the link has ended. A disk that hangs must not keep us.
+# For publishing "offline", after the link's end was stored. A hanging disk must not keep us.
 _FAREWELL_S: Final = 3.0
 
 _log: Final = structlog.get_logger()
 
 
 class DriverConfig(Struct, frozen=True, kw_only=True):
-    """What one driver is for.
+    """The settings of one driver.
 
     Args:
-        topics: the table's.
-        url: where the shoe is; see `endpoint`.
+        topics: the table's topics.
+        url: where the shoe is connected; see `endpoint`.
         profile: the wire profile's name, or the path of a site's own.
         journal_dir: the folder of its journals; one driver's alone.
         keep: how large their files grow, and how long they are kept.
@@ -53,22 +53,22 @@ class DriverConfig(Struct, frozen=True, kw_only=True):
 
 
 def no_probe(_: str) -> None:
-    """The probe of everyday: it does nothing."""
+    """Do nothing: the probe in production."""
 
 
 class DriverService:
     """Runs the shoe link of one table until it is cancelled.
 
     Args:
-        config: what it is for.
+        config: its settings.
         bus_settings: how to reach the broker.
         clock: stamps what arrives.
-        rng: the chance in the pauses between attempts.
-        probe: told of each step: `journal.before`, `journal.after`, `event.before`, `event.after`,
-            `ack.received`. Tests put one in its place that kills the process.
+        rng: the random part of the pauses between attempts.
+        probe: called at each step: `journal.before`, `journal.after`, `event.before`,
+            `event.after`, `ack.received`. Tests pass one that kills the process.
 
     Raises:
-        InputError: the URL, the profile or the folder cannot be.
+        InputError: the URL, the profile or the folder is invalid.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class DriverService:
             InputError: the journal's folder cannot be used, or another driver uses it.
             LogRefused: the journal is damaged.
             LogUnwritable: there is no journal yet and none can be begun.
-            ExceptionGroup: a part failed; it fails closed.
+            ExceptionGroup: a part failed; the service fails closed.
         """
         with JournalFolder(self._config.journal_dir) as folder:
             session = folder.next_session()

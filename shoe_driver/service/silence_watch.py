@@ -1,8 +1,8 @@
-"""What time and bytes tell of an open link: alive, silent where it ought to speak, or mere noise.
+"""The silence watch: is an open link alive, silent although the device should send, or mere noise?
 
-*Open* proves nothing: a device server takes a connection with nobody behind it, and a wrong baud
-rate delivers bytes all day. Only a valid frame is proof. Silence that means something is written
-into the journal, so that it is decoded like all else.
+An open port proves nothing: a device server accepts a connection with nobody connected to it, and a
+wrong baud rate delivers bytes all day. Only a valid frame is proof. Silence that matters is written
+into the journal, so that it is decoded like everything else.
 """
 
 from typing import Final
@@ -15,9 +15,9 @@ from shoe_driver.transports.port_errors import PortError
 
 __all__ = ["Proof"]
 
-# More than a power-up's noise and a frame joined in its midst; a few reports at a wrong baud.
+# More than a power-up's noise and a frame joined in mid-stream; a few reports at a wrong baud.
 _NOISE_BYTES: Final = 160
-# A device that beats and has been silent for so many of its limits is let go and asked anew.
+# After so many silence limits without a beat, the port is closed and opened again.
 _GIVE_UP: Final = 3
 _TO_SPEAK: Final = frozenset({LinkState.OPEN, LinkState.UP})
 
@@ -26,7 +26,7 @@ class Proof:
     """Watches one link after another.
 
     Args:
-        recorder: is told of silence; knows the newest valid frame.
+        recorder: stores silence; knows the newest valid frame.
         clock: measures.
     """
 
@@ -40,7 +40,7 @@ class Proof:
 
     @property
     def hint(self) -> str:
-        """What a person should look at, or empty."""
+        """Advice to a person, or empty."""
         if self._unproven > _NOISE_BYTES:
             return (
                 "noise: bytes come and no valid frame: wrong baud or wrong profile? "
@@ -51,24 +51,24 @@ class Proof:
         return ""
 
     def opened(self) -> None:
-        """A link has begun."""
+        """Begin to watch a link."""
         self._opened_us = self._last_us = self._clock.mono_us()
         self._frames, self._unproven = self._recorder.decoder.frames, 0
 
     def arrived(self, records: list[Record]) -> None:
-        """These came."""
+        """Note records of bytes that came."""
         self._last_us = records[-1].mono_us
         self._unproven += sum(len(record.payload) for record in records)
 
     async def watch(self, *, waiting: bool) -> None:
-        """Look how the link stands. To be called often, and after what arrived was decoded.
+        """Check the link for silence. Call it often, and after what arrived was decoded.
 
         Args:
-            waiting: more has come than was decoded. This process or its disk stood still: the time
-                went by here, and nobody was silent.
+            waiting: bytes wait that were not decoded. This process or its disk was stalled, and the
+                device was not silent.
 
         Raises:
-            PortError: a device that beats has been silent for too long.
+            PortError: a device with a beat has been silent for too long.
             LogUnwritable: a silence could not be stored.
         """
         decoder, profile = self._recorder.decoder, self._recorder.profile

@@ -1,3 +1,6 @@
-"""Ports by URL: serial, TCP, file. Imported by the service and by commands that open a line."""
+"""Ports by URL: serial, TCP, pseudo-terminal, file.
+
+The service and commands that open a port import it.
+"""
 
 __all__: list[str] = []

@@ -34,10 +34,10 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     Args:
         scheme: `serial`, `tcp`, `pty` or `file`.
-        path: the device, or a pattern that one device matches; of `tcp` the host.
-        baud: bits a second; meaningless on a pty and behind a device server.
-        port: of `tcp`.
-        speed: of `file`: how many times as fast as it was; 0 is all at once.
+        path: the device, or a pattern that one device matches; for `tcp` the host.
+        baud: bits a second; meaningless on a pty and through a device server.
+        port: for `tcp`.
+        speed: for `file`: how many times the original speed; 0 is all at once.
     """
 
     scheme: str
@@ -54,14 +54,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 def parse_url(url: str, *, baud: int) -> Endpoint:
-    """Read a transport's URL.
+    """Parse a transport's URL.
 
     Args:
         url: as in the module's first lines.
-        baud: the profile's, where the URL names none.
+        baud: the profile's, for a URL that names none.
 
     Raises:
-        InputError: an unknown scheme or option, or a place that cannot be.
+        InputError: an unknown scheme or option, or an impossible place.
     """
     try:
         parts = urlsplit(url)
@@ -69,7 +69,7 @@ def parse_url(url: str, *, baud: int) -> Endpoint:
         if not _placed(parts):
             raise InputError(f"shoe link {url!r}: use {_SCHEMES}")
         port = parts.port or 0
-    except ValueError as error:  # brackets without an end, a port that is no number
+    except ValueError as error:  # brackets without an end, a port that is not a number
         raise InputError(f"shoe link {url!r}: {error}; use {_SCHEMES}") from error
     speed = _speed(options.get("speed", "1"))
     if (
@@ -91,7 +91,7 @@ def parse_url(url: str, *, baud: int) -> Endpoint:
 
 
 def _placed(parts: SplitResult) -> bool:
-    """Whether the URL says what its scheme needs, and no more."""
+    """Report whether the URL has what its scheme needs, and no more."""
     if parts.fragment:
         return False
     if parts.scheme == "tcp":

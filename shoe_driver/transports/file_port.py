@@ -1,8 +1,8 @@
-"""A capture or a journal in place of a shoe: once, from its beginning to its end.
+"""A port that replays a capture or a journal in place of a shoe, once, from beginning to end.
 
-A journal's bytes come at the distances of its times, a bare capture's at the line's baud; `speed`
-quickens both, and 0 is all at once. The end of the file is the end of the link, for good: opened
-again, it would deal the same cards again.
+A journal's bytes come at the intervals of its times, a bare capture's at the line's baud rate.
+`speed` multiplies both, and 0 is all at once. The end of the file is the end of the link, for good:
+opened again, the port would deal the same cards again.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ __all__ = ["ReplayPort"]
 
 _READ_SIZE: Final = 4096
 _BITS_PER_BYTE: Final = 10  # 8N1: start, eight data bits, stop
-_CHUNKS_A_SECOND: Final = 100  # a bare capture is handed over in pieces of some 10 ms
+_CHUNKS_A_SECOND: Final = 100  # a bare capture comes in chunks of some 10 ms
 _AGAIN: Final = "it is not played again; a replay needs an empty journal folder"
 
 
 class ReplayPort:
-    """See `Port`. Plays as long as it is open; needs a running loop.
+    """See `Port`. Plays while it is open; needs a running loop.
 
     Args:
-        endpoint: the file, and how fast.
+        endpoint: the file, and the speed.
 
     Raises:
         PortError: there is no such file.
@@ -69,7 +69,7 @@ class ReplayPort:
         return data
 
     def write(self, data: bytes) -> None:
-        """See `Port.write`. There is no device behind a file that could listen."""
+        """See `Port.write`. Discards the data: a file has no device."""
 
     def close(self) -> None:
         """See `Port.close`."""
@@ -91,14 +91,14 @@ class ReplayPort:
         self._in.shutdown(socket.SHUT_WR)
 
     def _pieces(self) -> Iterator[tuple[float, bytes]]:
-        """Seconds since the first bytes, and bytes."""
+        """Yield seconds since the first bytes, and bytes."""
         return self._of_journal() if self._is_journal else self._of_capture()
 
     def _of_journal(self) -> Iterator[tuple[float, bytes]]:
         at_us, before_us = 0, None
         for record in read_records(self._path):
             if record.kind is RecordKind.DATA:
-                # The clock begins anew when the machine does: then nobody knows how long it was.
+                # The clock restarts with the machine; then the interval is unknown.
                 at_us += max(0, record.mono_us - (before_us or record.mono_us))
                 before_us = record.mono_us
                 yield at_us / 1_000_000, record.payload

@@ -1,6 +1,6 @@
-"""Ports: what every transport can do, and opening one by its endpoint.
+"""Ports: the interface of every transport, and opening one by its endpoint.
 
-No `readline`, no `read_until`, no blocking read: whoever owns a port waits for its descriptor to be
+No `readline`, no `read_until`, no blocking read: the owner of a port waits until its descriptor is
 ready. A port to a receive-only device is opened so that it cannot be written at all.
 """
 
@@ -19,17 +19,18 @@ class Port(Protocol):
     """An open port. `read` it when it is ready; `close` it before it is opened again.
 
     Attributes:
-        settle_s: what comes within so long of opening has waited somewhere, and is old.
+        settle_s: bytes that come within this many seconds of opening are old: they waited
+            somewhere.
     """
 
     settle_s: float
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         ...
 
     def read(self) -> bytes:
-        """What has arrived; call it when the port is ready.
+        """Return what has arrived; call it when the port is ready.
 
         Raises:
             LinkError: the link is lost; LinkEnded: for good.
@@ -37,24 +38,24 @@ class Port(Protocol):
         ...
 
     def write(self, data: bytes) -> None:
-        """Send to the device, whole.
+        """Send all of `data` to the device.
 
         Raises:
-            LinkError: the link is lost, or takes nothing.
-            OurBug: the port was opened to be read only.
+            LinkError: the link is lost, or accepts nothing.
+            OurBug: the port was opened read-only.
         """
         ...
 
     def close(self) -> None:
-        """Let go: when this returns, the descriptor is closed. May be repeated."""
+        """Close the port; on return the descriptor is closed. Safe to call twice."""
         ...
 
 
 async def open_port(endpoint: Endpoint, *, writes: bool = False) -> Port:
-    """Open a port, exclusively where there is such a thing, within seconds.
+    """Open a port within seconds, exclusively if the transport supports that.
 
     Args:
-        endpoint: where.
+        endpoint: where the shoe is connected.
         writes: whether it may be written; a vendor's shoe is only ever read.
 
     Raises:
@@ -68,7 +69,7 @@ async def open_port(endpoint: Endpoint, *, writes: bool = False) -> Port:
 
 
 def try_port(endpoint: Endpoint) -> None:
-    """Open a port once, and close it again. Not to be called from within a loop.
+    """Open a port once, and close it again. Do not call it from within a loop.
 
     Raises:
         LinkError: as `open_port`.

@@ -1,4 +1,4 @@
-"""Why a link cannot be, in one line for whoever stands beside the shoe: what, where, what to do."""
+"""Why a port failed, in one line for the person at the shoe: what, where, what to do."""
 
 from events.errors import LinkError
 
@@ -10,7 +10,7 @@ class PortError(LinkError):
 
     Args:
         reason: what is wrong, and where.
-        hint: what a person can do about it.
+        hint: advice to a person.
     """
 
     def __init__(self, reason: str, hint: str) -> None:
@@ -20,4 +20,4 @@ class PortError(LinkError):
 
 
 class LinkEnded(PortError):  # noqa: N818 - named for what happened
-    """There will never be more: the link is not to be opened again."""
+    """Nothing will ever come again: do not open the link again."""

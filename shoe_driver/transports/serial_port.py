@@ -1,10 +1,10 @@
-"""A serial port, or a pseudo-terminal that stands for one.
+"""A serial port, or a pseudo-terminal that replaces one.
 
-Exclusive: pyserial's own lock (flock), which binds whoever asks for it, and on a serial line
-TIOCEXCL, by which the kernel refuses everybody else but root. A pseudo-terminal gets no TIOCEXCL:
-there it would outlive a killed driver and shut its successor out for as long as the shoe holds its
-end (measured). Opening discards what the kernel had buffered, so what comes first may begin in
-mid-frame.
+The port is exclusive by pyserial's own lock (flock), which binds every program that asks for it. On
+a serial line TIOCEXCL is set too, by which the kernel refuses everybody except root. A
+pseudo-terminal gets no TIOCEXCL: it would outlive a killed driver and shut out its successor for as
+long as the shoe holds its end (measured). Opening discards what the kernel had buffered, so the
+first bytes may begin in mid-frame.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ class SerialPort:
         PortError: it does not exist, is in use, may not be used, or is ambiguous.
     """
 
-    settle_s = 0.0  # opening it discards what had waited
+    settle_s = 0.0  # opening discards what had waited
 
     def __init__(self, endpoint: Endpoint, *, writes: bool = False) -> None:
         self._path = _only_match(endpoint.path)
@@ -63,7 +63,8 @@ class SerialPort:
         try:
             self._serial = serial.Serial(self._path, endpoint.baud, timeout=0, exclusive=True)
         except (OSError, ValueError) as error:
-            # SerialException is an OSError; ValueError is a baud rate the line cannot do.
+            # SerialException is an OSError; ValueError is a baud rate that the line does not
+            # support.
             raise _explained(self._path, error) from error
         if self._tty_exclusive:
             self._set_exclusive(termios.TIOCEXCL)
@@ -107,13 +108,13 @@ class SerialPort:
             self._serial.close()
 
     def _set_exclusive(self, request: int) -> None:
-        # A device that is gone, or that knows no exclusive mode, still has the flock.
+        # A device that is gone, or that has no exclusive mode, still has the flock.
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._serial.fileno(), request)
 
 
 def holder(path: str) -> str | None:
-    """Which process has the device open, as far as we may see: `process 12 (minicom)`."""
+    """Return which process has the device open, as far as we may see: `process 12 (minicom)`."""
     real = os.path.realpath(path)
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with contextlib.suppress(OSError):
@@ -124,7 +125,7 @@ def holder(path: str) -> str | None:
 
 
 def _only_match(path: str) -> str:
-    """The one device that a pattern means; a plain path means itself."""
+    """Return the one device that matches a pattern; a plain path is returned unchanged."""
     if not any(mark in path for mark in "*?["):
         return path
     matches = sorted(glob(path))  # noqa: PTH207 - an absolute pattern, which Path.glob refuses
@@ -145,7 +146,7 @@ def _explained(path: str, error: Exception) -> PortError:
 
 
 def _denied(path: str) -> PortError:
-    """Which group could, where one could."""
+    """Explain a denied permission by the group that the port belongs to."""
     try:
         status = Path(path).stat()
     except OSError:

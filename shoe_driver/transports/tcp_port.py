@@ -1,9 +1,9 @@
 """A serial device server: raw bytes over TCP.
 
-*Connected* is not *alive*: the server may have nobody behind it, and a peer that loses its power
-says nothing. So the kernel asks the peer for life (keepalive), and silence itself is judged
-elsewhere, by time. What a server has buffered while nobody was connected arrives right after the
-connection: it is old, and kept apart.
+*Connected* is not *alive*: the server may have no device, and a peer that loses its power sends
+nothing. So the kernel probes the peer (keepalive), and the silence watch judges silence by time.
+Bytes that a server buffered while nobody was connected arrive right after the connection: they are
+old, and kept apart.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from shoe_driver.transports.port_errors import PortError
 
 __all__ = ["CONNECT_S", "TcpPort"]
 
-# Long enough for a second call where the first was lost: a system calls again after a second.
+# Long enough for a second SYN if the first was lost: the system resends after a second.
 CONNECT_S: Final = 2.0
 _READ_SIZE: Final = 4096
-# A peer that is gone is noticed after IDLE + COUNT x INTERVAL seconds of silence.
+# A dead peer is noticed after IDLE + COUNT x INTERVAL seconds of silence.
 _IDLE_S: Final = 4
 _INTERVAL_S: Final = 2
 _COUNT: Final = 3
@@ -38,7 +38,7 @@ _HINTS: Final = {
 
 
 class TcpPort:
-    """See `Port`; made by `connect`."""
+    """See `Port`; use `connect`."""
 
     settle_s = 0.2
 
@@ -61,7 +61,7 @@ class TcpPort:
         """Connect, within `CONNECT_S` seconds.
 
         Raises:
-            PortError: nobody is there, or answers.
+            PortError: nobody is there, or nobody answers.
         """
         try:
             async with asyncio.timeout(CONNECT_S):
@@ -69,7 +69,7 @@ class TcpPort:
         except TimeoutError as error:
             reason = f"{endpoint}: no answer within {CONNECT_S:g} s"
             raise PortError(reason, _SERVER) from error
-        except OSError as error:  # gaierror is one
+        except OSError as error:  # gaierror is an OSError
             raise _lost(str(endpoint), error) from error
         return cls(connection, str(endpoint), writes=writes)
 
@@ -116,7 +116,7 @@ def _lost(name: str, error: OSError) -> PortError:
 
 
 async def _connected(host: str, port: int) -> socket.socket:
-    """A connection to the first of the host's addresses that takes one."""
+    """Return a connection to the first of the host's addresses that accepts one."""
     loop = asyncio.get_running_loop()
     refused: OSError | None = None
     for family, kind, protocol, _, address in await loop.getaddrinfo(
