@@ -1,8 +1,9 @@
 """The rows of `baccarat bench`: the name, the requirements and the measuring function of each.
 
-A row's function takes `Options` and returns the row's figures. Its module is imported when the row
-is measured, so that no row loads another's packages. A row that cannot be measured here raises
-`Unmeasurable`; the command prints it all the same: void, with the reason.
+A row's function takes `Options` and returns the row's figures.
+Its module is imported when the row is measured, so that no row loads another's packages. A row that
+cannot be measured here raises `Unmeasurable`; the command prints it all the same: void, with the
+reason.
 """
 
 import tempfile
