@@ -77,7 +77,7 @@ def _check(*, file: str, as_json: bool) -> int:
     return EXIT_DONE if book else EXIT_NO
 
 
-# ---- what a rulebook says ----
+# ---- the content of a rulebook ----
 
 
 def _document(book: Rulebook) -> dict[str, object]:

@@ -107,7 +107,7 @@ class EnqBccDevice:
         return (frame(0, "S"),) * self._copies
 
     def standby(self) -> Copies:
-        """`P`: waiting between coups. A real shoe does not always say so."""
+        """`P`: waiting between coups. A real shoe does not always send it."""
         return self._report("P")
 
     def card_drawn(self, place: Place, card: Card) -> Copies:

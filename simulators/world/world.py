@@ -171,7 +171,7 @@ class World:
         """End the world."""
         self._log_disk.close()
 
-    # ---- what it is made of ----
+    # ---- construction ----
 
     def _seat(self, name: str, make: object) -> Seat:
         return Seat(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
@@ -250,7 +250,7 @@ class World:
         farewell = AssignDealer(transaction="farewell", dealer="nobody")
         await self._desk.must(SUPERVISOR, farewell)
 
-    # ---- how it goes ----
+    # ---- the steps ----
 
     def _step(self) -> None:
         self._steps += 1
@@ -344,7 +344,7 @@ class World:
         ):
             raise Violation(f"the log replays to another state than was live at {live.position}")
 
-    # ---- how it ends ----
+    # ---- the end ----
 
     def _come_to_rest(self) -> None:
         limit = self._clock.now_us + _REST_US

@@ -60,7 +60,7 @@ class WorldShoe(ShoeInHand):
         self._link = RefLink() if dealing.profile.linked else None
         self._link_us = 0
 
-    # ---- what the device does by itself ----
+    # ---- the device's own work ----
 
     @property
     def wakes_us(self) -> int:
@@ -83,7 +83,7 @@ class WorldShoe(ShoeInHand):
         again = RESEND_MS // 4 if self._link.unacked else BEAT_MS
         self._link_us = self._clock.now_us + again * _MS
 
-    # ---- what the dealer does with it ----
+    # ---- the dealer's work ----
 
     async def deal_coup(self, fault: str | None, call: Callable[[Call], Awaitable[None]]) -> Coup:
         """Deal one coup to its result, or as far as it comes."""
