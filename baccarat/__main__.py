@@ -1,4 +1,4 @@
-"""`python -m baccarat`."""
+"""Entry point of `python -m baccarat`."""
 
 import sys
 

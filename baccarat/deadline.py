@@ -1,8 +1,8 @@
-"""An end to waiting: a process that was told to stop and cannot is ended by force.
+"""A deadline for stopping: a process that was told to stop and cannot is ended by force.
 
-A disk may hang for ever, and so may a driver's port: a thread that waits for one keeps the
-interpreter from ending. Nothing is lost by force that was promised: what counts is on disk before
-it is acknowledged.
+A disk or a driver's port may hang for ever, and a thread that waits for one keeps the interpreter
+from ending. Force loses nothing that was promised: every event is on disk before it is
+acknowledged.
 """
 
 import os
@@ -21,7 +21,7 @@ _log: Final = structlog.get_logger()
 
 
 class Deadline:
-    """Ends this process so many seconds after `start`, unless `settle` finds nothing in the way.
+    """Ends this process a number of seconds after `start`, unless `settle` finds nothing running.
 
     Args:
         seconds: from being told to stop.
@@ -32,12 +32,12 @@ class Deadline:
         self._timer.daemon = True
 
     def start(self) -> None:
-        """The process has been told to stop. May be repeated."""
+        """Start the deadline: the process has been told to stop. May be repeated."""
         if not self._timer.is_alive() and not self._timer.finished.is_set():
             self._timer.start()
 
     def settle(self) -> None:
-        """The work is over. What still runs may keep the process: then the deadline stands."""
+        """Cancel the deadline, or start it if a thread still keeps the process from ending."""
         end = time.monotonic() + _LOOK_S
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:

@@ -1,4 +1,4 @@
-"""Files of a site put in their place: whole and on the disk, or what was there stays."""
+"""Write files of a site atomically: the whole new file is on the disk, or the old one stays."""
 
 import os
 import stat
@@ -10,13 +10,13 @@ __all__ = ["Placed", "put_in_place", "put_together"]
 
 
 class Placed(NamedTuple):
-    """A file that is to be put in its place.
+    """A file to be written.
 
     Args:
-        path: where it belongs; its folder is there. Whoever could read what stood there still
-            can: a broker reads its files by a user of its own.
+        path: its place, in a folder that exists. Users who could read the old file can read the new
+            one: a broker reads its files by a user of its own.
         data: all of it.
-        mode: the permissions of a new file, from its first moment on.
+        mode: the permissions of a new file, from the moment it exists.
     """
 
     path: Path
@@ -25,7 +25,7 @@ class Placed(NamedTuple):
 
 
 def put_in_place(path: Path, data: bytes, mode: int) -> Path:
-    """Write a file beside its place and move it there; see `Placed`.
+    """Write a file next to its place and move it there; see `Placed`.
 
     Returns:
         The path.
@@ -38,13 +38,14 @@ def put_in_place(path: Path, data: bytes, mode: int) -> Path:
 
 
 def put_together(files: Sequence[Placed]) -> None:
-    """Write all of them beside their places, and only then move them there, in the order given.
+    """Write all files next to their places, and only then move them there, in the given order.
 
-    Between the first move and the last nothing is written and nothing waited for: who reads them
-    again a moment later has all of them.
+    Nothing is written or waited for between the first move and the last, so a reader sees all new
+    files
+    a moment later.
 
     Raises:
-        OSError: the disk refused one; where it was in writing, what was there stays.
+        OSError: the disk refused one; if it refused while writing, all old files stay.
     """
     staged = [_staged(*each) for each in files]
     for new, (path, *_) in zip(staged, files, strict=True):

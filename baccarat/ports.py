@@ -1,4 +1,4 @@
-"""A free port on loopback, for what has to be named in a file before it is started."""
+"""Find a free port on loopback, for a file that must name it before its service starts."""
 
 import secrets
 import socket
@@ -11,17 +11,17 @@ from events.errors import InputError
 __all__ = ["free_port"]
 
 _LOOPBACK: Final = "127.0.0.1"
-# Below the ports that a kernel gives to outgoing connections: none of them takes it meanwhile.
+# Below the ports that the kernel gives to outgoing connections, so none of them takes it meanwhile.
 _PORTS: Final = range(20_000, 30_000)
 _TRIES: Final = 100
 
 
-# Given out, and to be bound soon by who asked.
+# Ports given out, which their askers will bind soon.
 _given: deque[int] = deque(maxlen=100)
 
 
 def free_port(ports: Sequence[int] = _PORTS) -> int:
-    """A port on loopback that nobody holds at this moment; a process is not soon given it again.
+    """Return a free port on loopback; a process does not soon get the same one again.
 
     Args:
         ports: to choose from.

@@ -1,4 +1,4 @@
-"""Small files that a person names."""
+"""Read small files that a person names, with a limit on their size."""
 
 from pathlib import Path
 from typing import Final
@@ -7,14 +7,14 @@ from events.errors import InputError
 
 __all__ = ["read_file"]
 
-_MAX_BYTES: Final = 1024 * 1024  # hundreds of times the largest rulebook that is shipped
+_MAX_BYTES: Final = 1024 * 1024  # hundreds of times the largest shipped rulebook
 
 
 def read_file(path: str) -> bytes:
-    """The bytes of a small file.
+    """Return the bytes of a small file.
 
     Raises:
-        InputError: it cannot be read, or it is far too long for what it should be.
+        InputError: it cannot be read, or it is far too long.
     """
     try:
         if Path(path).exists() and not Path(path).is_file():

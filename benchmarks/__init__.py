@@ -1,3 +1,3 @@
-"""The performance figures, each beside its floor measured in the same run; see the README."""
+"""Benchmarks: each performance figure next to its floor, from the same run; see the README."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""The figures as a picture: a panel for each, product and floor, one point a run.
+"""Draw the figures as an SVG: a panel for each, product and floor, one point a run.
 
-`python -m benchmarks.chart LINES.jsonl... > chart.svg` draws what `baccarat bench --json` has
-written, run after run. Each panel begins at nothing and has a scale of its own; a run in which a
-figure was void has no point there.
+`python -m benchmarks.chart LINES.jsonl... > chart.svg` draws the output of `baccarat bench --json`,
+run after run. Each panel begins at zero and has a scale of its own; a run in which a figure was
+void has no point there.
 """
 
 import sys
@@ -34,7 +34,7 @@ class _Occasion(Struct, frozen=True):
 
 
 class Drawn(Struct, frozen=True, kw_only=True):
-    """What is drawn of a line of `baccarat bench --json`."""
+    """The drawn part of a line of `baccarat bench --json`."""
 
     name: str
     unit: str
@@ -47,16 +47,16 @@ class Drawn(Struct, frozen=True, kw_only=True):
 
 
 def read_lines(text: bytes) -> list[Drawn]:
-    """The lines of a file.
+    """Return the lines of a file.
 
     Raises:
-        msgspec.MsgspecError: something else stands there.
+        msgspec.MsgspecError: a line is something else.
     """
     return [msgspec.json.decode(line, type=Drawn) for line in text.splitlines() if line]
 
 
 def chart(lines: Iterable[Drawn]) -> str:
-    """An SVG of these lines, the oldest run first; figures in the order in which they come."""
+    """Return an SVG of these lines, the oldest run first, figures in the order of the lines."""
     by_name: dict[str, list[Drawn]] = {}
     newest = ""
     for line in lines:
@@ -102,7 +102,7 @@ def _panel(runs: Sequence[Drawn], x: int, y: int) -> str:
 
 
 def _line(values: Sequence[float | None], most: float, colour: str, label: str) -> str:
-    """Points from the left to the right, joined, and the newest one's value in or by the frame."""
+    """Draw joined points from left to right, and the newest value in or next to the frame."""
     step = _PLOT_WIDTH / max(len(values), 2)
     points = [
         (_LEFT + step * (index + 0.5), _TOP + _PLOT_HEIGHT * (1 - 0.92 * value / most), value)

@@ -1,4 +1,4 @@
-"""`baccarat bench [NAME]...`: the figures of `benchmarks/`, each beside its floor."""
+"""`baccarat bench [NAME]...`: measure the figures of `benchmarks/`, each next to its floor."""
 
 import importlib
 import math
@@ -77,7 +77,7 @@ def bench(
             figures.append(figure)
             line = msgspec.json.encode({**msgspec.structs.asdict(figure), "run": occasion})
             lines += read_lines(line)
-            if as_json:  # at once: what was measured is not lost to a row that breaks
+            if as_json:  # printed at once: a row that breaks loses no earlier figures
                 sys.stdout.write(line.decode() + "\n")
                 sys.stdout.flush()
     if not as_json:
@@ -87,7 +87,7 @@ def bench(
 
 
 def _earlier(drawn: Path | None, earlier: Path | None) -> list[Drawn]:
-    if drawn is not None and not drawn.parent.is_dir():  # said before the hours, not after
+    if drawn is not None and not drawn.parent.is_dir():  # checked before the hours of measuring
         raise InputError(f"{drawn}: {drawn.parent} is no folder")
     if earlier is None:
         return []
@@ -100,7 +100,7 @@ def _earlier(drawn: Path | None, earlier: Path | None) -> list[Drawn]:
 
 
 def figures_of(row: Row, options: Options) -> list[Figure]:
-    """A row's figures, measured now; void ones where it lacks something here."""
+    """Measure a row and return its figures; void ones if the row lacks something here."""
     module, _, function = row.measure.partition(":")
     measure = cast("_Measure", getattr(importlib.import_module(module), function))
     try:

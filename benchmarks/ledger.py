@@ -1,10 +1,10 @@
-"""How many settlements a second the cage books into PostgreSQL, beside the same rows by hand.
+"""Measure the cage's settlements a second into PostgreSQL, next to the same rows by hand.
 
-Product: events as the bus brings them, decoded, held against the chain, posted, and committed in
-batches over one connection, `position` moved with each; what is committed is what may be
+Product: events as the bus brings them are decoded, verified against the hash chain, posted, and
+committed in batches over one connection, `position` moved with each; committed events may be
 acknowledged. Floor: the same rows of the same batches in as many commits over one connection of
-psycopg's own, by COPY and by INSERT, with nothing decoded and nothing posted. By turns; the server
-is the same, with fsync and synchronous_commit as they come (on); each pass has its own database.
+psycopg's own, by COPY and by INSERT, without decoding or posting. They take turns. The server is
+the same, with its default fsync and synchronous_commit (on); each pass has its own database.
 """
 
 import os
@@ -38,12 +38,12 @@ from events.types.table import (
 __all__ = ["PASSES", "SETTLEMENTS", "ledger_figures", "measure"]
 
 SETTLEMENTS: Final = 10_000
-"""In one pass, unless said otherwise."""
+"""Settlements in one pass, unless the command line says otherwise."""
 
 PASSES: Final = 5
-"""Of product and floors each."""
+"""Passes of product and floors each."""
 
-_BATCH: Final = 512  # events in a commit, as the service has it
+_BATCH: Final = 512  # events in a commit, as in the service
 _LEAST: Final = 1_000.0
 _STREAM: Final = "bench/t1"
 _SEATS: Final = range(1, 8)
@@ -51,7 +51,7 @@ _COUPS_A_SHOE: Final = 80
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `cage`.
+    """Measure the row `cage`.
 
     Raises:
         Unmeasurable: no server was named, and there is no PostgreSQL here to start one.
@@ -66,13 +66,13 @@ def measure(options: Options) -> list[Figure]:
 
 
 def ledger_figures(server: str, settlements: int, passes: int, advance: Advance) -> list[Figure]:
-    """The figures `cage_copy` and `cage_insert`: the product beside each of the floors.
+    """Return the figures `cage_copy` and `cage_insert`: the product next to each of the floors.
 
     Args:
-        server: the URL of a database there; new ones are made beside it, and dropped.
+        server: the URL of a database; new ones are created on its server, and dropped.
         settlements: in each pass.
         passes: of product and floors each.
-        advance: told how many passes are done.
+        advance: called with the number of passes done.
     """
     messages, url = _messages(settlements), partial(_database, server)
     product: list[float] = []
@@ -106,9 +106,9 @@ def _figure(way: str, product: Sequence[float], floor: Sequence[float]) -> Figur
 
 @contextmanager
 def _database(server: str) -> Iterator[str]:
-    """A new, empty database, gone at the end."""
+    """Create an empty database until the block ends."""
     name = f"baccarat_bench_{os.getpid()}_{time.monotonic_ns()}"
-    # The driver is asked for by its own URL, whichever way it was named.
+    # Name the driver by its own URL scheme, whichever way the server was named.
     plain = parse_ledger_url(server).set(drivername="postgresql")
     there = plain.render_as_string(hide_password=False)
     with psycopg.connect(there, autocommit=True) as connection:
@@ -120,7 +120,7 @@ def _database(server: str) -> Iterator[str]:
 
 
 def _messages(settlements: int) -> list[bytes]:
-    """As the bus brings them: a coup opened, seven wagers laid, and settled."""
+    """Return messages as the bus brings them: a coup opened, seven wagers placed, and settled."""
     made: list[bytes] = []
     head = origin_hash(_STREAM)
     for number in range(settlements):
@@ -201,7 +201,7 @@ _Write = Callable[["psycopg.Cursor[Any]", str, list[tuple[Any, ...]]], None]
 
 
 def _rows(url: str) -> _Rows:
-    """What the product wrote, to be written again."""
+    """Return the rows that the product wrote, to be written again."""
     with psycopg.connect(url) as connection:
         return {
             table: connection.execute(

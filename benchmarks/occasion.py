@@ -1,4 +1,4 @@
-"""When and where a run was measured: what stands beside each of its figures."""
+"""The time, machine and build of a run, reported with each of its figures."""
 
 import os
 import platform
@@ -29,8 +29,8 @@ class Occasion(Struct, frozen=True, kw_only=True):
         version: of the product.
         machine: processors, kernel and Python, for people.
         load: one minute's when it began.
-        fsync: what "durable" means in every figure that says it.
-        fdatasync_us: the median of a few forced writes to the disk that is measured.
+        fsync: the meaning of "durable" in every figure that uses the word.
+        fdatasync_us: the median of a few forced writes to the measured disk.
     """
 
     at: str
@@ -42,10 +42,10 @@ class Occasion(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def now(cls, data: Path | None) -> Self:
-        """This one.
+        """Describe the run that begins now.
 
         Args:
-            data: a folder on the disk that is measured; None is the temporary folder.
+            data: a folder on the measured disk; None is the temporary folder.
         """
         try:
             of = version(_DISTRIBUTION)

@@ -1,8 +1,9 @@
-"""The rows of `baccarat bench`: what each is called, what it needs, and who measures it.
+"""The rows of `baccarat bench`: the name, the requirements and the measuring function of each.
 
-A row's function takes `Options` and gives the row's figures; its module is imported when the row is
-measured, so that no row pays for another's packages. A row that cannot be measured here raises
-`Unmeasurable`, and is printed all the same: void, and why.
+A row's function takes `Options` and returns the row's figures.
+Its module is imported when the row is measured, so that no row loads another's packages. A row that
+cannot be measured here raises `Unmeasurable`; the command prints it all the same: void, with the
+reason.
 """
 
 import tempfile
@@ -18,14 +19,14 @@ from events.errors import InputError
 __all__ = ["ROWS", "Advance", "Options", "Progress", "Row", "Unmeasurable", "rows_named"]
 
 Advance = Callable[[int], object]
-"""Told how much is done."""
+"""A callback for the progress."""
 
 Progress = Callable[[str, int], AbstractContextManager[Advance]]
-"""Told what is counted and how many there will be."""
+"""A context manager around a count: its name, and the total."""
 
 
 class Unmeasurable(InputError):  # noqa: N818 - named for what a row is then
-    """Something that a row needs is not here: a program, a package, a server, a network."""
+    """A program, package, server or network that a row needs is not here."""
 
 
 def _silent(_: str, __: int) -> AbstractContextManager[Advance]:
@@ -33,14 +34,14 @@ def _silent(_: str, __: int) -> AbstractContextManager[Advance]:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What was asked for on the command line.
+    """Options of the command line.
 
     Args:
         samples: coups, passes or rounds of product and floor each; a row may take fewer.
-        events: what a row counts by (events, frames, wagers, coups); None leaves it to the row.
-        ledger: URL of a PostgreSQL server that makes databases; None starts one for the run.
-        data: a folder on the disk to measure; None is the temporary folder.
-        progress: shows how far a row is.
+        events: the row's count (events, frames, wagers, coups); None leaves it to the row.
+        ledger: URL of a PostgreSQL server that creates databases; None starts one for the run.
+        data: a folder on the measured disk; None is the temporary folder.
+        progress: shows the progress of a row.
     """
 
     samples: int
@@ -51,7 +52,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
-        """A new folder on the disk to measure, gone at the end."""
+        """Create a folder on the measured disk until the block ends."""
         with tempfile.TemporaryDirectory(prefix="baccarat-bench-", dir=self.data) as folder:
             yield Path(folder)
 
@@ -60,11 +61,11 @@ class Row(NamedTuple):
     """A row.
 
     Args:
-        name: as `baccarat bench NAME` has it.
-        measure: `module:function`, which takes `Options` and gives a list of `Figure`.
-        figures: the names of what it gives; each may be asked for alone.
-        needs: what must be there beside the package; for people.
-        unasked: whether it is measured where no row is named.
+        name: as in `baccarat bench NAME`.
+        measure: `module:function`, which takes `Options` and returns a list of `Figure`.
+        figures: the names of its figures; each may be measured alone.
+        needs: its requirements besides the package; for people.
+        unasked: whether it is measured when no row is named.
     """
 
     name: str
@@ -136,15 +137,16 @@ ROWS: Final = (
     ),
     Row("settlement", "benchmarks.whole_table:settlement", ("latency", "memory")),
 )
-"""In the order in which they are measured."""
+"""The rows in the order of measuring."""
 
 
 def rows_named(names: Collection[str]) -> list[tuple[Row, Collection[str]]]:
-    """The rows that these names mean, each with those of its figures that are wanted.
+    """Return the rows that these names select, each with its wanted figures.
 
     Args:
-        names: of rows, which want all of their figures, and of figures; where there are none, every
-            row that is measured unasked.
+        names: of rows, which select all of their figures, and of figures; if empty, every row that
+            is
+            measured unasked.
     """
     if not names:
         return [(row, row.figures) for row in ROWS if row.unasked]

@@ -1,10 +1,10 @@
-"""From a settlement in the log to pixels, with fifty screens open; and what a screen costs.
+"""Measure from a settlement in the log to pixels, with fifty screens open; and a screen's cost.
 
 49 bare streams and one page in Chromium watch a whole table. A sample begins with the settlement's
-own time in the log, which was taken before it was forced to the disk, and ends when the frame after
-the one that shows it begins: the first moment at which the page can know that it was drawn. By
-turns with it the floor: a message of a state's size through the same broker, a process that writes
-it to as many sockets, and a page that puts nine characters into an element.
+own time in the log, which was taken before it was forced to the disk. It ends when the frame after
+the one that shows it begins: the first moment at which the page can know that it was drawn. The
+floor takes turns with it: a message of a state's size through the same broker, a process that
+writes it to as many sockets, and a page that puts nine characters into an element.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ __all__ = ["SCREENS", "screens_figures"]
 
 SCREENS: Final = 50
 PIXELS_P99_MOST_MS: Final = 100.0
-# Two frames at 60 Hz are in every sample; a floor far above them says that the machine is busy.
+# Two frames at 60 Hz are in every sample; a floor far above them shows that the machine is busy.
 FLOOR_P99_MOST_MS: Final = 60.0
 SCREEN_MOST_KB: Final = 1_000.0
-_FLOOR_BYTES: Final = 8_192  # about as much as a state
+_FLOOR_BYTES: Final = 8_192  # about the size of a state
 _PAUSE_S: Final = 0.1
 _WARM_UP: Final = 5
 _NS_PER_MS: Final = 1_000_000
@@ -47,13 +47,13 @@ _BYTES_PER_KB: Final = 1_000
 
 
 class _Run(Struct):
-    """What was measured.
+    """The measurements.
 
     Args:
         pixels_ms: of the product; `floor_ms` of the floor.
-        screen_kb: what a screen costs the server, again and again; `floor_kb` the floor's.
-        alone_ms: processor time of the core for a coup that nobody watches; `watched_ms` by all.
-        clock_ms: how far the browser's clock is from ours, at most.
+        screen_kb: the server's memory for a screen, several samples; `floor_kb` the floor's.
+        alone_ms: processor time of the core for a coup without watchers; `watched_ms` with all.
+        clock_ms: the largest difference between the browser's clock and ours.
     """
 
     pixels_ms: list[float] = field(default_factory=list)
@@ -68,16 +68,16 @@ class _Run(Struct):
 async def screens_figures(
     machine: Machine, play: Play, samples: int, advance: Callable[[int], object]
 ) -> list[Figure]:
-    """Measure.
+    """Measure and return the screens' figures.
 
     Args:
         machine: with the broker up and all three services started.
         play: at its table.
         samples: of product and floor each.
-        advance: told how many samples there are.
+        advance: called with the number of samples so far.
 
     Raises:
-        Unseen: something was lost or took for ever.
+        Unseen: a settlement or a message was lost or took too long.
         DemoBroken: a service has ended.
     """
     async with AsyncExitStack() as stack:
@@ -119,8 +119,8 @@ class _Bench:
             before, ahead = _processor_ms(core), await board.ahead_ms()
             found.clock_ms = max(found.clock_ms, abs(ahead))
             for _ in range(count):
-                # A slow screen passes over states: the next coup begins when this one was drawn.
-                # One is drawn more than once, and another shoe has the same numbers.
+                # A slow screen skips states: the next coup begins when this one was drawn. The page
+                # draws one more than once, and another shoe has the same numbers.
                 board.forget()
                 [coup] = await self._coups(1)
                 drawn = await board.at_ms(coup.rpartition("/")[2])
@@ -144,7 +144,7 @@ class _Bench:
         )
 
     async def _open(self) -> tuple[Eye, Eye]:
-        """The crowds before both servers, and a page before each."""
+        """Open the crowds on both servers, and a page on each."""
         displays = self._machine.table.displays
         assert displays is not None  # noqa: S101 - the machine has them
         for role, port in (("crowd", displays.port), ("floor-crowd", self._floor_port)):
@@ -156,7 +156,7 @@ class _Bench:
         return board, floor
 
     async def _coups(self, count: int) -> list[str]:
-        """Settled ones, by their ids."""
+        """Play so many coups; return the ids of the settled ones."""
         found: list[str] = []
         while len(found) < count:
             decided = await self._play.coup()
@@ -178,7 +178,7 @@ class _Bench:
 
 
 def _settled_ms(log: Path) -> dict[str, float]:
-    """When each coup was settled for good, by its own time in the log."""
+    """Return when each coup was finally settled, by its own time in the log."""
     with closing(sqlite3.connect(f"file:{log}?mode=ro", uri=True)) as connection:
         rows = connection.execute("SELECT bytes FROM event WHERE type = 'coup_settled'").fetchall()
     settled = {}
@@ -220,7 +220,7 @@ def _pixels(found: _Run) -> Figure:
 
 
 def _costs(found: _Run) -> Figure:
-    least = 1.0  # kB, below which nothing can be told
+    least = 1.0  # kB, the resolution of the measurement
     product, floor = (
         tuple(max(least, each) for each in percentiles(costs))
         for costs in (found.screen_kb, found.floor_kb)

@@ -1,4 +1,4 @@
-"""The rows of `baccarat bench` that need a whole table: a shoe and people of `simulators` at it."""
+"""The rows of `baccarat bench` that need a whole table with a shoe and people of `simulators`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,21 +22,21 @@ __all__ = ["screens", "settlement"]
 
 _SEED: Final = 20261127
 _FIRST_SHOE: Final = "20261127-01"
-# A frame at a time, when a line of 4800 baud has carried its last bit: as an adapter hands it over.
+# A frame at a time, after a line of 4800 baud has carried its last bit, as an adapter delivers it.
 _LINE: Final = Pace(seconds_per_byte=10 / 4800)
 
 
 def settlement(options: Options) -> list[Figure]:
-    """How long a settlement takes, and what the services weigh meanwhile."""
+    """Measure the latency of a settlement, and the services' memory meanwhile."""
     found = _run(options, measure_settlements)
     return [of(found) for of in FIGURES.values()]
 
 
 def screens(options: Options) -> list[Figure]:
-    """From a settlement in the log to pixels.
+    """Measure from a settlement in the log to pixels.
 
     Raises:
-        Unmeasurable: there is no browser, or nothing to drive it with.
+        Unmeasurable: there is no browser, or no driver for it.
     """
     require_browser()
     return _run(options, screens_figures, "displays")
@@ -75,7 +75,7 @@ _Measure = Callable[[Machine, Play, int, Callable[[int], object]], Awaitable[_Me
 
 
 def _run(options: Options, how: _Measure[_Measured], *more: str) -> _Measured:
-    """Measure at a machine's table; `more` are services beside driver and core."""
+    """Measure at a machine's table; `more` are services besides driver and core."""
     with (
         options.folder() as folder,
         options.progress("coups", options.samples) as advance,

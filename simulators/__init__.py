@@ -1,3 +1,3 @@
-"""A table with no hardware: shoe, dealer, patrons and cage that speak the real protocols."""
+"""A table without hardware: simulated shoe, dealer, patrons and cage, over the real protocols."""
 
 __all__: list[str] = []

@@ -1,3 +1,6 @@
-"""The command line: a file or a folder a noun. Only `baccarat.__main__` and tests import it."""
+"""The command line: one file or folder for each noun.
+
+Only `baccarat.__main__` and tests import it.
+"""
 
 __all__: list[str] = []

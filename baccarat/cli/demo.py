@@ -1,4 +1,4 @@
-"""`baccarat demo`: a whole table on this machine."""
+"""`baccarat demo`: run a whole table on this machine."""
 
 import asyncio
 import secrets
@@ -94,5 +94,5 @@ def _tell(played: Played, options: DemoOptions, out: Console, *, as_json: bool) 
         sys.stdout.write(msgspec.json.encode(played.summary).decode() + "\n")
     else:
         print_summary(out, played.summary)
-    # Without a number of rounds, Ctrl-C is how it is meant to end.
+    # Without a number of rounds, Ctrl-C is the normal end.
     return _EXIT_INTERRUPTED if played.interrupted and options.rounds is not None else 0

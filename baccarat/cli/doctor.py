@@ -1,4 +1,4 @@
-"""`baccarat doctor CONFIG`: what is wrong with a table's machine, a line each, and what to do."""
+"""`baccarat doctor CONFIG`: examine a table's machine, and print a remedy for each fault."""
 
 import asyncio
 from pathlib import Path

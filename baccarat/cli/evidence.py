@@ -19,12 +19,12 @@ from table_core.evidence.bundle import EvidenceVerdict, verify_evidence
 __all__ = ["evidence"]
 
 _MAKE: Final = "make"
-# The largest event has 4 MiB, and a coup has some tens of events.
+# The largest event has 4 MiB; a coup has some tens of events.
 _MAX_FILE: Final = 256 * 1024 * 1024
 
 
 class _MakeByDefault(click.Group):
-    """A group whose first argument may be a log: then it is `make` that is meant."""
+    """A group that runs `make` when its first argument is no command but a log."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = not args or args[0] in {*self.commands, *ctx.help_option_names}

@@ -1,4 +1,4 @@
-"""`baccarat keys`: the keys that checkpoints are signed with."""
+"""`baccarat keys`: make and show the keys that sign checkpoints."""
 
 from pathlib import Path
 

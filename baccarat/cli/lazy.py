@@ -1,4 +1,4 @@
-"""A group whose commands are imported when they are called, so that none pays for another."""
+"""A click group that imports a command only when it is called."""
 
 import importlib
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ __all__ = ["LazyGroup"]
 
 
 class LazyGroup(click.Group):
-    """See the module.
+    """A group whose commands are imported when they are called, so that none pays for another.
 
     Args:
-        lazy: name to (`module:attribute`, one line).
-        plugins: the entry point group by which other packages add commands of their own.
-        options: what `click.Group` takes.
+        lazy: name to (`module:attribute`, one line of help).
+        plugins: the entry point group through which other packages add commands.
+        options: passed to `click.Group`.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002 - click's signature
         cmd_name: str,
     ) -> click.Command | None:
-        """Import the command of a name, and return it."""
+        """Import the command of this name and return it."""
         if cmd_name in self._lazy:
             module, _, attribute = self._lazy[cmd_name][0].partition(":")
             command = getattr(importlib.import_module(module), attribute)
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write names and lines; only the commands of other packages are imported for theirs."""
+        """Write names and help lines; only commands of other packages are imported for this."""
         lines = {name: line for name, (_, line) in self._lazy.items()}
         for name in self._added():
             command = self.get_command(ctx, name)

@@ -23,7 +23,8 @@ EXIT_NO: Final = 1
 EXIT_BAD_INPUT: Final = 2
 EXIT_INTERRUPTED: Final = 130
 
-# Name -> (module:attribute, one line). Imported when called, so that `settle` never pays for MQTT.
+# Name -> (module:attribute, one line). A command is imported when called, so `settle` never imports
+# MQTT.
 _COMMANDS: Final = {
     "cage": ("baccarat.cli.cage.group:cage", "the reference ledger: run, read, reconcile it"),
     "config": ("baccarat.cli.config.group:config", "a table's TOML file: begin, check, read it"),
@@ -77,7 +78,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _silence_stdout()  # the reader of our output has gone: there is nobody to tell
+        _silence_stdout()  # the reader of our output is gone, and nobody would see a message
         return EXIT_NO
     except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
         return _complain(*_lines(error))
@@ -85,7 +86,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _lines(error: Exception) -> tuple[str, ...]:
-    """What is wrong, and where: a line, or one for each fault of a file."""
+    """Return the error in one line, or in one line for each fault of a file."""
     return getattr(error, "lines", None) or (_in_one_line(error),)
 
 
@@ -103,15 +104,15 @@ def _in_one_line(error: Exception) -> str:
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from complaining at exit about what it could not write."""
+    """Keep the interpreter from reporting at exit that it could not write the rest."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_streams() -> None:
-    """Where a standard stream was closed before we began, put one in its place.
+    """Replace each standard stream that was closed before the start.
 
-    Its number would go to the next file that is opened, a log perhaps, and what is meant for the
-    stream would be written there. As with the GNU tools, results then meet an error, not silence.
+    Otherwise the next file to be opened, a log perhaps, would get the stream's number, and output
+    would be written into it. As in the GNU tools, printing results then raises an error.
     """
     for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

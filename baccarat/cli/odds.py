@@ -1,4 +1,4 @@
-"""`baccarat odds`: what each wager of a rulebook costs, counted over every deal of a shoe."""
+"""`baccarat odds`: count the house edge of each wager over every deal of a shoe."""
 
 import sys
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from table_core.rules.rulebook import Rulebook
 __all__ = ["odds"]
 
 _EDGE_PLACES: Final = 10
-_MAX_BYTES: Final = 1024 * 1024  # a whole shoe takes some five hundred
+_MAX_BYTES: Final = 1024 * 1024  # a whole shoe takes some five hundred bytes
 
 
 @click.command()
@@ -51,7 +51,7 @@ def odds(*, rulebook: str, decks: str | None, composition: str | None, as_json: 
         click.echo("counting every deal ...", err=True)
     try:
         found = exact_odds(book, shoe)
-    except InputError as error:  # only a shoe out of FILE can be wrong here
+    except InputError as error:  # only a shoe from FILE can be wrong here
         raise InputError(f"{composition}: {error}") from error
     if as_json:
         click.echo(msgspec.json.encode(_document(book, of, found)))
@@ -100,7 +100,7 @@ def _ratio(value: Fraction) -> str:
 
 
 def _decimal(value: Fraction, places: int) -> str:
-    """The value with so many places, rounded to the nearest; no float on the way."""
+    """Return the value with so many decimal places, rounded to nearest, without using floats."""
     digits = round(abs(value) * 10**places)
     sign = "-" if value < 0 and digits else ""
     whole, part = divmod(digits, 10**places)

@@ -1,4 +1,4 @@
-"""Numbers of a command line that count something: `nan` is a float to the parser, and no pace."""
+"""A click type for numbers in a range that refuses `nan`."""
 
 import math
 from typing import Any
@@ -9,12 +9,12 @@ __all__ = ["Measured"]
 
 
 class Measured(click.FloatRange):
-    """A number in a range, and a number."""
+    """A float in a range; `nan`, which click accepts as a float, is refused."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """The number of what was typed; fails, for a person, where it is none."""
+        """Return the number that was typed; fail with a usage error if it is `nan`."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail("it is no number", param, ctx)

@@ -1,4 +1,4 @@
-"""`baccarat replay LOG`: the table at any moment, a coup step by step, and what if."""
+"""`baccarat replay LOG`: the table at any moment, one coup step by step, and what-if."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ from table_core.rules.rulebook import Rulebook
 
 __all__ = ["replay_command"]
 
-_SHOWN = 12  # so many coups are named to somebody who asked for one that there is not
+_SHOWN = 12  # coups listed in the error when the requested one does not exist
 
 
 @click.command("replay")
@@ -128,7 +128,7 @@ def _record(source: LogReader, coup: str) -> CoupRecord:
 
 
 def _coup_at(source: LogReader, position: int) -> str:
-    """The coup that a position belongs to."""
+    """Return the id of the coup that a position belongs to."""
     for moment in replay(source):
         if moment.fact.position == position:
             coup = moment.after.coup

@@ -1,4 +1,4 @@
-"""`baccarat roads`: the roads of a row of results."""
+"""`baccarat roads`: draw the roads of a sequence of results."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -55,7 +55,7 @@ def _drawn(view: RoadsView) -> str:
 
 
 def _grid(columns: Sequence[Sequence[str]]) -> list[str]:
-    """Columns side by side, top row first, every cell as wide as the widest."""
+    """Lay out columns side by side, top row first, every cell as wide as the widest."""
     width = max((len(cell) for column in columns for cell in column), default=0)
     return [
         "  " + _GAP.join(cell.ljust(width) for cell in row).rstrip()

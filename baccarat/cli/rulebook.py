@@ -1,4 +1,4 @@
-"""`baccarat rulebook`: the rules that ship, what they say, and whether a site's own are sound."""
+"""`baccarat rulebook`: list, show and check rulebooks, shipped ones and a site's own."""
 
 import click
 import msgspec
@@ -77,7 +77,7 @@ def _check(*, file: str, as_json: bool) -> int:
     return EXIT_DONE if book else EXIT_NO
 
 
-# ---- what a rulebook says ----
+# ---- the content of a rulebook ----
 
 
 def _document(book: Rulebook) -> dict[str, object]:
@@ -115,7 +115,7 @@ def _bet_document(bet: Bet) -> dict[str, object]:
 
 
 def _pays(bet: Bet) -> dict[str, str]:
-    """The schedule as a rulebook file writes it."""
+    """Return the schedule as a rulebook file writes it."""
     return {
         category: str(odds).removesuffix("/1") if odds else "push"
         for category, odds in bet.schedule.items()

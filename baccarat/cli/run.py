@@ -1,10 +1,10 @@
-"""`baccarat run CONFIG... [--only NAME]`: the services of one table or more, from their TOML files.
+"""`baccarat run CONFIG... [--only NAME]`: run the services of one or more tables.
 
-One process a service, each hosting all the tables it is given.
+There is one process a service; each hosts all the tables that it is given.
 
-Started by a person, a shoe port that cannot be opened is bad input, and said at once. Started with
-`--patient`, as a service manager does after a power cut, the driver waits for a reader that is not
-there yet, as it does for one that is lost later.
+When a person starts the driver and the shoe's port cannot be opened, that is bad input and is
+reported at once. With `--patient`, which a service manager uses after a power cut, the driver
+waits for a port that is not there yet, as it does for one that is lost later.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from baccarat.services.registry import (
 
 __all__ = ["run"]
 
-# They may be left out of a configuration; where they are in it, the table does not wait for them.
+# Services that a configuration may leave out. The table does not wait for them.
 _BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
 
 
@@ -37,7 +37,7 @@ _BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
 @click.option("--patient", is_flag=True, help="Wait for a shoe port that is not there yet.")
 def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
     """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
-    # A service by itself reads the rulebooks where it needs them: the table does.
+    # Only the table's service reads the rulebooks; a service that runs alone reads what it needs.
     loaded = {path: load_config(path, rules=only is None) for path in config}
     check_apart(loaded)
     for name in [only] if only else sorted(SERVICES):
@@ -46,7 +46,7 @@ def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
                 check_service(name, each)
     if only is not None:
         configure_logging(only)
-        # What no table has is told by the service itself.
+        # If no table has the service, the service reports that itself.
         hosted = [each for each in loaded.values() if _has(each, only)] or [*loaded.values()][:1]
         if len(hosted) == 1:
             run_service(hosted[0], only)
@@ -62,7 +62,7 @@ def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
 
 
 def _has(config: TableConfig, service: str) -> bool:
-    """Whether a table wants the service."""
+    """Return whether the table's configuration has this service."""
     return service not in _BESIDE or getattr(config, service) is not None
 
 

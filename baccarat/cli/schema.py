@@ -1,4 +1,4 @@
-"""`baccarat schema`: the contract with other programs, generated from the types of messages."""
+"""`baccarat schema`: generate the JSON Schemas and the AsyncAPI document from the message types."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ ASYNCAPI_FILE: Final = "asyncapi.json"
 
 
 def written(made: dict[str, Any]) -> str:
-    """A document as it is printed and kept in files: one that a diff can be read of."""
+    """Return the document as text for output and files: one field a line, for diffs."""
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,8 +1,8 @@
-"""`baccarat settle`: judge one coup, or a stream of them, without a table.
+"""`baccarat settle`: settle one coup, or a stream of them, without a table.
 
-Exit codes: 0 done; 1 one coup was judged and a wager of it refused; 2 bad input. A batch answers
-bad coups, refused wagers and lines that are no case (`invalid_case`) in its lines and exits 0 all
-the same; only a line that is no JSON ends it with 2.
+Exit codes: 0 done; 1 one coup was settled and one of its wagers refused; 2 bad input. A batch
+reports bad coups, refused wagers and lines that are no case (`invalid_case`) in its output lines
+and still exits 0. Only a line that is not JSON ends a batch with 2.
 """
 
 import re
@@ -76,15 +76,15 @@ def settle(
 
 
 def answer_batch(source: BufferedIOBase, sink: BinaryIO) -> None:
-    """Judgement line by line. What came together is answered together, and at once.
+    """Answer each case on a line of its own; flush the answers to lines that arrived together.
 
     Args:
         source: cases, a line each.
         sink: takes the answers, a line each.
 
     Raises:
-        InputError: a line is no JSON or too long, or the source cannot be read; says which line.
-            What came before it is answered.
+        InputError: a line is not JSON or is too long, or the source cannot be read; names the line.
+            Earlier lines are answered.
     """
     books = {name: load_rulebook(name) for name in shipped()}
     number = 0
@@ -102,7 +102,7 @@ def answer_batch(source: BufferedIOBase, sink: BinaryIO) -> None:
 
 
 def _read_lines(source: BufferedIOBase) -> Iterator[list[bytes]]:
-    """The lines that have come, without their ends: never waiting for more while there are some."""
+    """Yield the lines that have arrived, without line ends; wait only when none is left."""
     number, begun, held = 1, list[bytes](), 0
     while chunk := _read(source, number):
         *ended, rest = chunk.split(b"\n")

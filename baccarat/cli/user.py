@@ -1,4 +1,4 @@
-"""`baccarat user add|remove|list FILE`: who may log in at the consoles."""
+"""`baccarat user add|remove|list FILE`: manage the logins of the consoles."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A table printed whole: a cell that is cut to the terminal's width is no answer about money."""
+"""Print a rich table at full width, so that the terminal cuts no amount."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _WIDEST: Final = 10_000
 
 
 def print_whole(table: Table) -> None:
-    """Print it on stdout as wide as it is; a narrower terminal breaks its lines."""
+    """Print it on stdout at its full width; a narrower terminal breaks its lines."""
     out = Console()
     wanted = out.measure(table, options=out.options.update(width=_WIDEST)).maximum
     out.width = max(out.width, wanted)

@@ -1,7 +1,7 @@
-"""Where a command writes: a file that somebody named, whole or not at all; or standard output.
+"""Write a command's output to a named file, whole or not at all, or to standard output.
 
-A name is mistyped easily, and beside evidence lie the log and its key. So a file that is there is
-replaced only by another of its kind. A device or a pipe is written to and never replaced.
+A file name is easily mistyped, and the log and its key lie next to the evidence. So a command
+replaces a file only by another of its kind. It writes to a device or a pipe and never replaces one.
 """
 
 import fcntl
@@ -13,13 +13,13 @@ from events.errors import InputError
 
 __all__ = ["require_stdout", "write_whole"]
 
-# As far as all files of one kind begin alike: evidence, and pages.
+# Files of one kind begin with the same bytes up to here: evidence, and pages.
 _ALIKE: Final = 8
 _STDOUT: Final = 1
 
 
 def require_stdout(what: str) -> None:
-    """Refuse to begin where nothing can be written; `baccarat.cli.main` put a stream in its place.
+    """Refuse to begin if standard output was closed; `baccarat.cli.main` put a stream in its place.
 
     For a command that may take long before its first line, or that waits for input.
 
@@ -37,12 +37,12 @@ def write_whole(path: Path, data: bytes, option: str) -> None:
     """Write data to path.
 
     Args:
-        path: where to. A link is followed.
-        data: all of it. Its beginning says of which kind it is.
-        option: by which the path was named, for the message: `-o`.
+        path: the target. A link is followed.
+        data: all of it. Its first bytes show its kind.
+        option: the option that named the path, for the message: `-o`.
 
     Raises:
-        InputError: there is a file of another kind, or it cannot be written; it is as it was.
+        InputError: there is a file of another kind, or it cannot be written; it is unchanged.
     """
     try:
         target = path.resolve()
@@ -54,7 +54,7 @@ def write_whole(path: Path, data: bytes, option: str) -> None:
         _replace(target, data)
     except OSError as error:
         raise InputError(f"{option} {path}: {error.strerror}") from error
-    except RuntimeError as error:  # what a circle of links is to python 3.11 and 3.12
+    except RuntimeError as error:  # raised for a circle of links by python 3.11 and 3.12
         raise InputError(f"{option} {path}: {error}") from error
 
 
@@ -64,7 +64,7 @@ def _is_another(target: Path, data: bytes) -> bool:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    # Two processes at once have a file each: the last to end is the one that stays.
+    # Each process writes a temporary file of its own; the last one to end wins.
     new = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         with new.open("wb") as file:

@@ -1,6 +1,6 @@
-"""Configuration files: their form, their reader, and every fault at once.
+"""Configuration files: the types of their keys, their readers, and a report of all faults at once.
 
-Imported by everything in this room that needs a table's or a property's settings.
+Everything in this room that needs a table's or a property's settings imports it.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: every fault at once, each with key, reason and an example."""
+"""Faults of a configuration file: all of them at once, each with key, reason and an example."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ __all__ = ["ConfigFaults", "Fault", "read_toml"]
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """One thing that is wrong.
+    """One fault of a configuration.
 
     Args:
-        key: where, such as `bus.port`; empty for the file as a whole.
-        reason: what is wrong with it.
+        key: where it is, such as `bus.port`; empty for the file as a whole.
+        reason: the fault, for a person.
         example: a line of TOML that would be right; empty where a line cannot show it.
     """
 
@@ -31,12 +31,12 @@ class Fault(Struct, frozen=True, kw_only=True):
         return f"{said}; for example {self.example}" if self.example else said
 
 
-class ConfigFaults(ConfigError):  # noqa: N818 - one error that holds many faults
+class ConfigFaults(ConfigError):  # noqa: N818 - one error that contains many faults
     """A configuration that cannot be used.
 
     Args:
         file: its name.
-        faults: all that is wrong with it, in the order of its keys.
+        faults: all of them, in the order of the keys.
     """
 
     def __init__(self, file: str, faults: Sequence[Fault]) -> None:
@@ -51,15 +51,15 @@ class ConfigFaults(ConfigError):  # noqa: N818 - one error that holds many fault
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """A configuration's file as a tree, before anything in it is judged.
+    """Read a configuration's file as a tree, before its keys are checked.
 
     Args:
         path: the file.
-        what: whose it is, as in "give `the table's` TOML file".
+        what: its owner, as in "give `the table's` TOML file".
 
     Raises:
-        ConfigError: it is missing or no TOML.
-        ConfigFaults: a text in it holds what none may, paths and names among them.
+        ConfigError: the file is missing or is not TOML.
+        ConfigFaults: a text in it contains forbidden characters; paths and names are texts too.
     """
     try:
         tree = read_tree(path.read_bytes())

@@ -1,6 +1,6 @@
-"""What a table's TOML file may say: its tables and keys as types.
+"""The tables and keys of a table's TOML file, as types.
 
-`baccarat.config.table` reads a file into them, and says what is wrong with it.
+`baccarat.config.table` reads a file into them and reports its faults.
 """
 
 import os
@@ -32,7 +32,7 @@ __all__ = [
     "TableConfig",
 ]
 
-# Ends what is the path of a site's own rulebook or wire profile, and no name of a shipped one.
+# The path of a site's own rulebook or wire profile ends in this; a shipped one's name does not.
 _FILE: Final = ".toml"
 
 DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
@@ -45,16 +45,16 @@ DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-# Before the name of a secret that the service manager hands over.
+# The prefix of the name of a secret that the service manager hands over.
 CREDENTIAL: Final = "credential:"
 
 
 class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long raw journals are kept; by default for ever. What is needed stays in any case.
+    """Limits on the raw journals kept; by default all are. A journal still needed always stays.
 
     Args:
-        days: files older than this may go.
-        megabytes: the oldest may go while all together are larger.
+        days: files older than this may be deleted.
+        megabytes: the oldest may be deleted while all together are larger.
         segment_megabytes: a file as large as this is followed by another, between coups.
     """
 
@@ -67,11 +67,12 @@ class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The shoe link.
 
     Args:
-        url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`,
-            `pty:/path/of/the/link` or `file:capture.raw`.
+        url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`, `pty:/path/of/the/link`
+            or
+            `file:capture.raw`.
         profile: id of the wire profile, or the path of a site's own.
         username: the driver's login at the broker, where it is not that of `[bus]`.
-        password_file: with its password.
+        password_file: the file with its password.
         keep: how long raw journals are kept.
     """
 
@@ -86,9 +87,7 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The MQTT broker; relative paths count from the configuration file's folder.
 
     Args:
-        host: its host.
-        port: its port.
-        ca: PEM file of the CA whose certificates it may show; with it the connection is TLS.
+        ca: PEM file of the CA that must have issued the broker's certificate; it turns TLS on.
         cert: PEM file of our own certificate, where the broker asks for one.
         key: PEM file of its key.
         username: the login of the table's services.
@@ -105,12 +104,13 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the durable things are; relative paths count from the configuration file's folder.
+    """Durable data; relative paths count from the configuration file's folder.
 
     Args:
         log: the event log's file.
         journal: the folder of the driver's journals.
-        new_file: when the log goes on in a new file, and the old one into the folder `archive`.
+        new_file: when the log rotates: a new file begins, and the old one moves to the folder
+            `archive`.
     """
 
     log: str = "table.sqlite"
@@ -119,11 +119,11 @@ class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the log is signed with; relative paths count from the configuration file's folder.
+    """The keys that sign the log; relative paths count from the configuration file's folder.
 
     Args:
         key: the private key's file, as `baccarat keys new` made it; None signs nothing.
-        retiring: the key before it, while a rotation is going on.
+        retiring: the previous key, during a change of keys.
         every_s: how long events without money may wait for a checkpoint, seconds.
     """
 
@@ -136,20 +136,22 @@ _Port = Annotated[int, Meta(ge=1, le=65535)]
 
 
 class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A web server for the scoreboard alone: nobody can log in at it, whatever it is exposed to.
+    """A web server for the scoreboard alone, without logins, so it can be exposed.
 
     Relative paths count from the configuration file's folder.
 
     Args:
-        host: to listen at.
-        port: the same.
-        names: by which browsers call it, beside its addresses and `localhost`.
+        host: the address to listen at.
+        port: the port to listen at.
+        names: names that browsers use, besides its addresses and `localhost`.
         cert: PEM file of the certificate chain, with `key`.
         key: PEM file of its key.
-        cleartext: it may be seen and forged on the way; must be said beyond loopback without TLS.
-        betting_s: how long betting stays open by the house's custom, for the countdown.
+        cleartext: accept that the network can read and forge pages; required beyond loopback
+            without
+            TLS.
+        betting_s: how long betting usually stays open in this house, seconds, for the countdown.
         username: our login at the broker, where it is not that of `[bus]`.
-        password_file: with its password.
+        password_file: the file with its password.
     """
 
     host: str = "127.0.0.1"
@@ -164,11 +166,11 @@ class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class DisplaysConfig(ScoreboardConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The screens' web server: the scoreboard, and the consoles where people may log in.
+    """The screens' web server: the scoreboard, and the consoles where people log in.
 
     Args:
         users: the users file of `baccarat user`; without one only the scoreboard is served.
-        idle_minutes: a login ends when nothing was done for so long.
+        idle_minutes: a login ends after this time without activity.
     """
 
     port: _Port = 8080
@@ -182,9 +184,9 @@ class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         ledger: a SQLite file, relative to the configuration's folder, or `postgresql://...`.
         user: its login on the bus; one of the users with the role `cage`.
-        consumer: under which name the table remembers what it has acknowledged.
-        username: of the broker's login, where it is not that of the table's services.
-        password_file: of that login.
+        consumer: the name under which the table remembers its acknowledgements.
+        username: the broker's login, where it is not that of the table's services.
+        password_file: the file with its password.
     """
 
     ledger: str = "cage.sqlite"
@@ -195,12 +197,12 @@ class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Metrics for Prometheus. They tell what is going on at a table, so loopback only.
+    """Metrics for Prometheus, served on loopback only because they show the table's activity.
 
     Args:
-        port: of loopback, where `/metrics` is served.
+        port: the loopback port that serves `/metrics`.
         username: our login at the broker, where it is not that of `[bus]`.
-        password_file: with its password.
+        password_file: the file with its password.
     """
 
     port: _Port = 9180
@@ -221,16 +223,17 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         shoe: the shoe link.
         bus: the broker.
         data: log and journal.
-        checkpoints: what the log is signed with.
+        checkpoints: the keys that sign the log.
         displays: the screens' web server; None where there is none.
         scoreboard: another one, for the scoreboard alone; None where there is none.
         cage: the reference ledger; None where the table keeps none.
-        metrics: what Prometheus collects; None where nothing is.
+        metrics: metrics for Prometheus; None where there are none.
         users: user to roles.
         limits: the table's own; None leaves them to the rulebook, and to people.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
-        library: paths of the site's further rulebooks, by which a coup can be judged when it is
-            corrected: those that were in force before, above all.
+        library: paths of the site's further rulebooks, for corrections of coups; above all those
+            that
+            were in force before.
     """
 
     site: str
@@ -257,7 +260,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def origin(self) -> str:
-        """What the log is the log of."""
+        """The origin of the log: `<site>/<table>`."""
         return f"{self.site}/{self.table}"
 
     @property
@@ -272,7 +275,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def rulebook_name(self) -> str:
-        """The rulebook in force, by the id of a shipped one or by its file."""
+        """The rulebook in force: the id of a shipped one, or its file."""
         return self._name_or_file(self.rulebook)
 
     @property
@@ -282,45 +285,46 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def profile_name(self) -> str:
-        """The wire profile, by the name of a shipped one or by its file."""
+        """The wire profile: the name of a shipped one, or its file."""
         return self._name_or_file(self.shoe.profile)
 
     @property
     def password_path(self) -> Path | None:
-        """The file that holds the broker's password, where there is one."""
+        """The file with the broker's password, where there is one."""
         return self.beside(self.bus.password_file)
 
     def bus_settings(self, service: str) -> BusSettings:
-        """How `service` reaches the broker: one fixed client id a service and table."""
+        """Return the broker and login of `service`; its client id is fixed for the table."""
         return self._login(service, self.bus.username, self.password_path)
 
     def displays_bus(self) -> BusSettings:
-        """How the screens' server reaches the broker, by its own login where it has one.
+        """Return the broker and login of the screens' server; its own login where it has one.
 
-        Without people it is a scoreboard, which may run beside one that has them: both by their
-        own client ids, or the broker would drop the one for the other.
+        Without people it is a scoreboard, which may run next to a server with consoles. Each has a
+        client
+        id of its own, or the broker would disconnect one for the other.
         """
         name = "displays" if self.displays and self.displays.users else "scoreboard"
         return self._own_bus(name, self.displays)
 
     def scoreboard_bus(self) -> BusSettings:
-        """The same of the scoreboard's own server."""
+        """Return the broker and login of the scoreboard's own server."""
         return self._own_bus("scoreboard", self.scoreboard)
 
     def shoe_bus(self) -> BusSettings:
-        """How the driver reaches the broker, by its own login where it has one."""
+        """Return the broker and login of the driver; its own login where it has one."""
         return self._own_bus("shoe", self.shoe)
 
     def metrics_bus(self) -> BusSettings:
-        """How metrics are read off the broker, by a login of their own where there is one."""
+        """Return the broker and login of the metrics; their own login where there is one."""
         return self._own_bus("metrics", self.metrics)
 
     def cage_bus(self) -> BusSettings:
-        """How the cage reaches the broker, by its own login where it has one."""
+        """Return the broker and login of the cage; its own login where it has one."""
         return self._own_bus("cage", self.cage)
 
     def password_files(self) -> dict[str, str]:
-        """Section to what it names as its password's file, for those that name one."""
+        """Return section to password file, for the sections that name one."""
         named = ("shoe", "bus", "displays", "scoreboard", "cage", "metrics")
         sections = {name: getattr(self, name) for name in named}
         return {
@@ -330,7 +334,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         }
 
     def _own_bus(self, service: str, given: _WithLogin | None) -> BusSettings:
-        """By a section's own login, else by that of the table's services."""
+        """Return a section's own login, else that of the table's services."""
         if given is None or given.username is None:
             return self.bus_settings(service)
         return self._login(service, given.username, self.beside(given.password_file))
@@ -349,10 +353,11 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         )
 
     def roles(self) -> dict[str, frozenset[str]]:
-        """User to roles, as the core wants them; people with a console login among them.
+        """Return user to roles, with the people who have a console login.
 
         Raises:
-            InputError: the users file cannot be used, or gives somebody other roles than we do.
+            InputError: the users file cannot be used, or gives somebody other roles than this file
+                does.
         """
         roles = {user: frozenset(each) for user, each in self.users.items()}
         path = self.beside(self.displays.users) if self.displays else None
@@ -368,10 +373,11 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return str(self.beside(name)) if name.endswith(_FILE) else name
 
     def beside(self, path: str | None) -> Path | None:
-        """A path of the configuration, from the folder of its file.
+        """Resolve a path of the configuration against the folder of its file.
 
-        `credential:NAME` is a file that the service manager lays out for this service alone
-        (systemd's `LoadCredential=NAME:...`), so a secret need not be readable by its user.
+        `credential:NAME` is a file that the service manager provides to this service alone
+        (systemd's
+        `LoadCredential=NAME:...`), so the service's user need not be able to read the secret.
         """
         if path and path.startswith(CREDENTIAL):
             folder = os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials/none")

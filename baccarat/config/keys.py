@@ -1,4 +1,4 @@
-"""Each key of a table's configuration: what it is, and an example.
+"""Each key of a table's configuration: its explanation, and an example.
 
 `config init` writes them out, and a fault shows the example of its key.
 """
@@ -12,9 +12,9 @@ class Key(NamedTuple):
     """A key.
 
     Args:
-        says: what it is, for a person.
+        says: its explanation, for a person.
         example: its value in TOML.
-        given: whether a new configuration says it; the others stand there as comments.
+        given: whether a new configuration sets it; the others are comments there.
     """
 
     says: str
@@ -22,7 +22,7 @@ class Key(NamedTuple):
     given: bool = False
 
 
-# What a table of keys is for, and whether a new configuration has it.
+# The purpose of each TOML table, and whether a new configuration has it.
 TABLES: Final[dict[str, tuple[str, bool]]] = {
     "limits": ("The table's own limits over the rulebook's, minor units.", False),
     "shoe": ("The shoe link.", True),
@@ -121,7 +121,7 @@ KEYS: Final[dict[str, Key]] = {
 
 
 def example_of(key: str) -> str:
-    """A line of TOML that would be right for a key; empty where there is no such key."""
+    """Return a line of TOML that is right for a key; empty where there is no such key."""
     if key.startswith("users."):
         return f"{key.removeprefix('users.')} = {KEYS['users'].example}"
     if key.startswith("limits.bets."):

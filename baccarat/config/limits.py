@@ -12,7 +12,7 @@ _Amount = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
 class BetLimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of one bet, minor units; what is left out is the rulebook's.
+    """Limits of one bet, minor units; those left out are the rulebook's.
 
     Args:
         minimum: the smallest stake.
@@ -26,7 +26,7 @@ class BetLimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of the table, minor units; what is left out is the rulebook's.
+    """Limits of the table, minor units; those left out are the rulebook's.
 
     Args:
         table_maximum: all stakes of a coup together.
@@ -39,7 +39,7 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     bets: dict[str, BetLimitsConfig] = {}
 
     def as_event(self) -> LimitsSet:
-        """The same as the log has it, bets in the order of their names."""
+        """Return the limits as an event, bets in the order of their names."""
         return LimitsSet(
             bets=tuple(
                 BetLimits(bet=bet, minimum=each.minimum, maximum=each.maximum, step=each.step)

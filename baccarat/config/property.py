@@ -1,4 +1,4 @@
-"""One TOML file a machine: what of the property runs there. Strict, and all its faults at once."""
+"""Read and check a machine's TOML file for the property's services; report all faults at once."""
 
 import ipaddress
 import ssl
@@ -30,11 +30,12 @@ def load_property(path: Path, *, runs: bool = True) -> PropertyConfig:
 
     Args:
         path: the file.
-        runs: something of it is to run or to be asked here; who keeps the hub needs [hub] alone.
+        runs: whether a service is to run or be asked here; a person who keeps the hub needs [hub]
+            alone.
 
     Raises:
-        ConfigError: the file is missing or no TOML.
-        ConfigFaults: something in it is wrong: every key that is, with the reason and an example.
+        ConfigError: the file is missing or is not TOML.
+        ConfigFaults: keys in it are wrong: all of them, each with the reason and an example.
     """
     tree = read_toml(path, "the property's")
     faults: list[Fault] = []
@@ -56,7 +57,7 @@ def load_property(path: Path, *, runs: bool = True) -> PropertyConfig:
 
 
 def _whole_sections(tree: dict[str, Any]) -> PropertyConfig:
-    """Those sections that can be read, so that one run says what is wrong with them too."""
+    """Return the sections that can be read, so that one run reports their faults too."""
     good = {}
     for field in msgspec.structs.fields(PropertyConfig):
         given = {field.name: tree[field.name]} if field.name in tree else {}
@@ -67,7 +68,7 @@ def _whole_sections(tree: dict[str, Any]) -> PropertyConfig:
 
 
 def _told(line: str) -> Fault:
-    """What the form has said, with an example of the key."""
+    """Turn a line of the form's reader into a fault with an example of the key."""
     key, _, reason = line.partition(": ")
     if not reason:
         key, _, reason = line.partition(" ")
@@ -77,7 +78,7 @@ def _told(line: str) -> Fault:
 
 
 def _senseless(config: PropertyConfig, *, whole: bool) -> Iterator[Fault]:
-    """What is well formed, and cannot be."""
+    """Yield faults of values that are well formed but impossible."""
     for look in (_hub, _uplink, _archive, _witness, _page, _secrets):
         yield from look(config)
     if whole and all(getattr(config, name) is None for name in _SECTIONS):
@@ -203,7 +204,7 @@ def _unreadable(
     config: PropertyConfig, key: str, given: str, read: Callable[[Path], object]
 ) -> Iterator[Fault]:
     if given.startswith(CREDENTIAL):
-        return  # one service's is not another's: only the one that uses it can look
+        return  # only the service that uses a credential can read it
     path = config.beside(given)
     try:
         read(path)

@@ -1,7 +1,7 @@
-"""What a property's TOML file may say: its tables and keys as types.
+"""The tables and keys of a property's TOML file, as types.
 
-`baccarat.config.property` reads a file into them, and says what is wrong with it. A machine has
-only the sections of what runs there.
+`baccarat.config.property` reads a file into them and reports its faults. A machine has only the
+sections of the services that run there.
 """
 
 import os
@@ -48,11 +48,11 @@ class HubConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class UplinkTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table whose log goes up.
+    """A table whose log the uplink sends to the hub.
 
     Args:
         log: its event log's file.
-        password_file: with the password of its login at the hub.
+        password_file: the file with the password of its login at the hub.
     """
 
     log: str
@@ -60,7 +60,7 @@ class UplinkTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class UplinkConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The uplink beside one or more tables.
+    """The uplink next to one or more tables.
 
     Args:
         tables: `<site>/<table>` to its log and login.
@@ -74,8 +74,8 @@ class ArchiveConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Args:
         database: `postgresql://user@host/database`; a password comes from PGPASSFILE.
-        workers: how many processes fill it from this machine; 0 only reads it.
-        password_file: with the password of the hub's login `archive`.
+        workers: how many processes on this machine fill it; 0 only reads it.
+        password_file: the file with the password of the hub's login `archive`.
     """
 
     database: str
@@ -89,7 +89,7 @@ class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Args:
         book: its SQLite file.
         key: the file of the private key that it cosigns with.
-        password_file: with the password of the hub's login `witness`.
+        password_file: the file with the password of the hub's login `witness`.
         keys: `<site>/<table>` to the public keys that may sign its checkpoints.
     """
 
@@ -100,13 +100,13 @@ class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The page of all tables. It asks for no login: whoever reaches it sees everything.
+    """The page of all tables. It asks for no login: anybody who reaches it sees everything.
 
     Args:
-        host: to listen at; an address of loopback, unless `exposed`.
-        port: the same.
-        names: by which browsers call it, beside its addresses and `localhost`.
-        exposed: something in front of it asks for logins; must be said beyond loopback.
+        host: the address to listen at; of loopback, unless `exposed`.
+        port: the port to listen at.
+        names: names that browsers use, besides its addresses and `localhost`.
+        exposed: confirm that a proxy in front asks for logins; required beyond loopback.
     """
 
     host: str = "127.0.0.1"
@@ -116,10 +116,10 @@ class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What of the property runs on this machine, or is asked from it.
+    """The property's services that run on this machine, or are asked from it.
 
     Args:
-        hub: how the hub is reached; None where nothing here does.
+        hub: how to reach the hub; None where nothing here does.
         uplink: the tables of this machine.
         archive: the archive.
         witness: the witness.
@@ -134,7 +134,7 @@ class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     base: str = ""
 
     def password_files(self) -> dict[str, str]:
-        """Key to what it names as its password's file, for those that are there."""
+        """Return key to password file, for the keys that are set."""
         found = {}
         if self.uplink is not None:
             for origin, table in self.uplink.tables.items():
@@ -146,7 +146,7 @@ class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found
 
     def hub_settings(self, who: str, password_file: str) -> HubSettings:
-        """How `who` reaches the hub.
+        """Return how `who` reaches the hub.
 
         Raises:
             OSError: a file cannot be read.
@@ -162,7 +162,7 @@ class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
 
     def witness_settings(self) -> WitnessSettings:
-        """What the witness must know.
+        """Return the witness's settings.
 
         Raises:
             InputError: a key cannot be used.
@@ -173,16 +173,16 @@ class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
 
     def given_keys(self) -> dict[str, tuple[VerifierKey, ...]]:
-        """The public keys of each log.
+        """Return the public keys of each log.
 
         Raises:
-            InputError: one is none.
+            InputError: one of them is not a public key.
         """
         given = self.witness.keys if self.witness else {}
         return {origin: tuple(map(parse_verifier_key, keys)) for origin, keys in given.items()}
 
     def beside(self, path: str) -> Path:
-        """A path of the configuration, from the folder of its file; `credential:NAME` as well."""
+        """Resolve a path against the configuration file's folder; `credential:NAME` as well."""
         if path.startswith(CREDENTIAL):
             folder = os.environ.get("CREDENTIALS_DIRECTORY", _NO_CREDENTIALS)
             return Path(folder) / path.removeprefix(CREDENTIAL)

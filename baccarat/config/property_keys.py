@@ -1,4 +1,4 @@
-"""Each key of a property's configuration: what it is, and an example.
+"""Each key of a property's configuration: its explanation, and an example.
 
 `property init` writes them out, and a fault shows the example of its key.
 """
@@ -55,12 +55,12 @@ _KEYS: Final[dict[str, Key]] = {
     "page.names": Key("Names that browsers call it by.", '["property.casino.example"]'),
     "page.exposed": Key("Beyond loopback: something in front of it asks for logins.", "true"),
 }
-# A table of the property has its keys in a table of its own.
+# A TOML table for a gaming table has keys of its own.
 _NAMED: Final = re.compile(r"(uplink\.tables|witness\.keys)\.")
 
 
 def example_of(key: str) -> str:
-    """A line of TOML that would be right for a key; empty where there is no such key."""
+    """Return a line of TOML that is right for a key; empty where there is no such key."""
     named = _NAMED.match(key)
     found = _KEYS.get(named[1] if named else key)
     name = (named[1] if named else key).rpartition(".")[2]
@@ -68,7 +68,7 @@ def example_of(key: str) -> str:
 
 
 def template() -> str:
-    """A new configuration: every key with what it is; the sections to choose from as comments."""
+    """Return a new configuration: every key is explained; the optional sections are comments."""
     lines = [_HEAD.rstrip()]
     table = ""
     for name, key in _KEYS.items():

@@ -1,6 +1,6 @@
-"""One TOML file a table: what a controller must know to run it.
+"""Read and check a table's TOML file: everything that a controller needs to run the table.
 
-Strict: nothing is guessed, and all that is wrong is said at once.
+The reader guesses nothing and reports all faults at once.
 """
 
 import difflib
@@ -40,12 +40,13 @@ def load_config(path: Path, *, rules: bool = True) -> TableConfig:
 
     Args:
         path: the file.
-        rules: whether the rulebooks are read too. What a person edits there must not keep a
-            service from starting again that has nothing to do with them.
+        rules: whether to read the rulebooks too. An edit there must not keep a service that does
+            not
+            use them from restarting.
 
     Raises:
-        ConfigError: the file is missing or no TOML.
-        ConfigFaults: something in it is wrong: every key that is, with the reason and an example.
+        ConfigError: the file is missing or is not TOML.
+        ConfigFaults: keys in it are wrong: all of them, each with the reason and an example.
     """
     tree = read_toml(path, "the table's")
     faults: list[Fault] = []
@@ -55,7 +56,7 @@ def load_config(path: Path, *, rules: bool = True) -> TableConfig:
     config = read_table(TableConfig, tree, "", said.append)
     faults.extend(map(_told, said))
     if config is None:
-        # What was read of the rest is judged all the same, so that one run says everything.
+        # The keys that could be read are checked all the same, so that one run reports everything.
         config = _as_far_as_it_goes(tree)
     if config is not None:
         config = msgspec.structs.replace(config, base=str(path.resolve().parent))
@@ -68,7 +69,7 @@ def load_config(path: Path, *, rules: bool = True) -> TableConfig:
 
 
 def _told(line: str) -> Fault:
-    """What the form has said, with an example of the key."""
+    """Turn a line of the form's reader into a fault with an example of the key."""
     key, _, reason = line.partition(": ")
     if not reason:
         key, _, reason = line.partition(" ")
@@ -78,7 +79,7 @@ def _told(line: str) -> Fault:
         if any(word in last for word in _SECRET):
             return Fault(key=key, reason="a secret never stands here", example=_secret_of(key))
         near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
-        reason = reason.removesuffix(", base")  # which is set by the file's place
+        reason = reason.removesuffix(", base")  # the file's folder sets it
         return Fault(key=key, reason=reason, example=_example(near[0]) if near else "")
     return Fault(key=key, reason=reason.lower(), example=_example(key))
 
@@ -92,7 +93,7 @@ def _secret_of(key: str) -> str:
 
 
 def _as_far_as_it_goes(tree: dict[str, Any]) -> TableConfig | None:
-    """The configuration with its faulty keys left out or replaced by what the examples say."""
+    """Return the configuration, its faulty keys left out or replaced by the examples."""
     whole = tomllib.loads("\n".join(f"{key} = {KEYS[key].example}" for key in _MUST))
     mended = _mended(TableConfig, {**whole, **tree}, whole)
     return read_table(TableConfig, mended, "", lambda _: None)
@@ -102,7 +103,7 @@ _MUST: Final = ("site", "table", "rulebook", "shoe.url")
 
 
 def _mended(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dict[str, Any]:
-    """Of a table's keys those that can be read; each that must be there, from `whole`."""
+    """Return the readable keys of a TOML table; take required ones that are not from `whole`."""
     good: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
         stand_in = whole.get(field.name) if isinstance(whole, dict) else None
@@ -121,7 +122,7 @@ def _mended(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dic
 
 
 def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
-    if get_origin(kind) is dict:  # any number of entries: all of them are read, or none
+    if get_origin(kind) is dict:  # a map with any keys: all of its entries are read, or none
         return None
     options = getattr(kind, "__args__", (kind,))
     return next((o for o in options if isinstance(o, type) and issubclass(o, msgspec.Struct)), None)
@@ -136,7 +137,7 @@ def _reads(kind: Any, value: object) -> bool:
 
 
 def _senseless(config: TableConfig) -> Iterator[Fault]:
-    """What is well formed, and cannot be."""
+    """Yield faults of values that are well formed but impossible."""
     for look in (_names, _shoe, _users, _bus, _displays, _secrets, _no_password):
         yield from look(config)
 
@@ -150,7 +151,7 @@ def _names(config: TableConfig) -> Iterator[Fault]:
 
 
 def rule_faults(config: TableConfig) -> Iterator[Fault]:
-    """What is wrong with the rulebooks, and with limits over them."""
+    """Yield the faults of the rulebooks, and of limits over them."""
     yield from _rules(config)
     yield from _limits(config)
 
@@ -192,7 +193,7 @@ def _limits(config: TableConfig) -> Iterator[Fault]:
     try:
         rulebook = site_rulebook(config.rulebook_name)
     except InputError:
-        return  # which is a fault of its own
+        return  # a fault of its own reports that
     for line in limit_faults(rulebook, config.limits.as_event()):
         yield Fault(key="limits", reason=line, example=example_of("limits.bets"))
 
@@ -242,7 +243,7 @@ def _bus(config: TableConfig) -> Iterator[Fault]:
 
 
 def _displays(config: TableConfig) -> Iterator[Fault]:
-    """What people do and see does not travel over a network in the clear."""
+    """Refuse consoles and scoreboards that would use a network in cleartext."""
     for table, given in (("displays", config.displays), ("scoreboard", config.scoreboard)):
         if given is None:
             continue
@@ -293,7 +294,7 @@ def _secrets(config: TableConfig) -> Iterator[Fault]:
 
 
 def _no_password(config: TableConfig) -> Iterator[Fault]:
-    """A URL is printed, logged and seen in the list of processes."""
+    """Refuse a password in a URL: logs and the list of processes show URLs."""
     if config.cage and "@" in config.cage.ledger and urlsplit(config.cage.ledger).password:
         reason = "a password never stands here: PostgreSQL reads it from the file PGPASSFILE names"
         yield Fault(key="cage.ledger", reason=reason, example='ledger = "postgresql://b7@db/cage"')
@@ -303,7 +304,7 @@ def _unreadable(
     config: TableConfig, key: str, given: str | None, read: Callable[[Path], object]
 ) -> Iterator[Fault]:
     path = config.beside(given)
-    # One service's credential is not another's, so only the one that uses it can look.
+    # Only the service that uses a credential can read it.
     if given is None or path is None or given.startswith(CREDENTIAL):
         return
     try:

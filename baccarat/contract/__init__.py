@@ -1,6 +1,6 @@
 """The contract with integrators, generated from the types: JSON Schemas and AsyncAPI; pure.
 
-Imported by `baccarat schema` and tests.
+`baccarat schema` and tests import it.
 """
 
 __all__: list[str] = []

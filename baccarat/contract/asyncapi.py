@@ -1,4 +1,4 @@
-"""The AsyncAPI 3.0 document of a table's bus, from the topics and the types of their messages."""
+"""Generate the AsyncAPI 3.0 document of a table's bus from its topics and message types."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _SEGMENTS: Final = re.compile(r"\{(\w+)\}")
 
 
 def document() -> dict[str, Any]:
-    """The whole document, as JSON has it. The application that it describes is the core."""
+    """Return the document as a JSON tree; it describes the table core as the application."""
     found = definitions()
     return {
         "asyncapi": "3.0.0",
@@ -144,7 +144,7 @@ def _summary(found: Mapping[str, Any], name: str) -> str:
 
 
 def _moved(node: Any) -> Any:
-    """The definitions with their references where AsyncAPI keeps schemas."""
+    """Return the definitions with references to the place where AsyncAPI keeps schemas."""
     if isinstance(node, dict):
         return {
             key: value.replace(REF, _SCHEMAS) if key == "$ref" else _moved(value)

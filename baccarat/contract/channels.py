@@ -1,4 +1,4 @@
-"""The topics of a table as data: who sends what to whom, and what the broker keeps."""
+"""The topics of a table as data: sender, receivers, messages, and which are retained."""
 
 from typing import Final, Literal
 
@@ -18,20 +18,20 @@ PARAMETERS: Final = {
     "user": "the login that the broker knows; its permissions tie the topic to it",
     "command": "the command's name",
 }
-"""What the variable segments of the topics are."""
+"""The variable segments of the topics, each with its explanation."""
 
 
 class Channel(Struct, frozen=True, kw_only=True):
-    """One topic, or one for each of a variable segment's values.
+    """One topic, or one for each value of a variable segment.
 
     Args:
         topic: below the root.
         what: one line for a person.
-        sender: who publishes.
-        receivers: for whom it is.
-        messages: the definitions of what is published.
-        retained: the broker keeps the newest.
-        core: what the core does with it: it sends, it receives, or both.
+        sender: the service or login that publishes.
+        receivers: the services or logins that subscribe.
+        messages: the definitions of the messages.
+        retained: whether the broker keeps the newest.
+        core: whether the table core sends, receives, or both.
     """
 
     topic: str
@@ -145,4 +145,4 @@ CHANNELS: Final[dict[str, Channel]] = {
         core=("send",),
     ),
 }
-"""Every topic of a table, by the name that it has in the AsyncAPI document."""
+"""Every topic of a table, by its name in the AsyncAPI document."""

@@ -1,9 +1,9 @@
-"""What the types of messages do not say: patterns, ranges and examples, by field.
+"""Patterns, ranges and examples of message fields, which the types do not express.
 
-A rule is JSON Schema, and holds wherever a field of that name has no narrower type of its own;
-`Class.field` goes before `field`. Integers without a rule are at least 0. Texts without one are
-for people, or the words of somebody else (a device, a site), and stand in `FREE_TEXT`, so that no
-new field is forgotten.
+A rule is JSON Schema. It applies to every field of that name that has no narrower type of its own;
+`Class.field` goes before `field`. Integers without a rule are at least 0. Texts without a rule are
+for people, or the words of a device or a site. They are listed in `FREE_TEXT`, so that no new field
+is forgotten.
 """
 
 from typing import Any, Final
@@ -15,10 +15,10 @@ __all__ = ["FREE_TEXT", "MOST", "ONE_LINE", "RULES", "SEGMENT", "Schema"]
 Schema = dict[str, Any]
 """A JSON Schema."""
 
-MOST: Final = 2**53 - 1  # what every JSON reader holds exactly
-SEGMENT: Final = "^[a-z0-9_-]+$"  # as events.topics.SEGMENT
+MOST: Final = 2**53 - 1  # the largest integer that every JSON reader reads exactly
+SEGMENT: Final = "^[a-z0-9_-]+$"  # the same as events.mqtt.topics.SEGMENT
 
-# What no request may hold in a text (`invalid_text`); events of before may.
+# Forbidden in a request's texts (`invalid_text`); events of earlier builds may contain it.
 ONE_LINE: Final = f"^[^{UNFIT}]*$"
 
 _SHOE: Final = "[0-9]{8}-[0-9]{2}"
@@ -206,4 +206,4 @@ _FREE: Final = """
     CardView.source LinkStatusView.state troubles evidence
 """
 FREE_TEXT: Final = frozenset(_FREE.split())
-"""Texts that may say anything."""
+"""Fields whose text is free."""

@@ -1,4 +1,4 @@
-"""An example of every message: made up from its schema, but where figures must agree by hand."""
+"""An example of every message, generated from its schema; by hand where figures must agree."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,12 +13,12 @@ from events.types.table import CoupSettled, Settlement, SettlementLine
 
 __all__ = ["samples"]
 
-# A schedule's row, a command, a face: a key that each of our maps may have.
+# A key that any of our maps may have: a schedule's row, a command, a face.
 _KEYS: Final = {"pays": "win", "refusals": "open_betting", "left": "9D"}
 
 
 def samples(definitions: Mapping[str, Schema]) -> dict[str, list[Any]]:
-    """Examples by message; each is what its schema and the product's own reader take."""
+    """Return examples by message; the schema and the product's own reader accept each."""
     made = {name: [_sample(definitions, {"$ref": REF + name})] for name in MESSAGES}
     settled = made[event_name(CoupSettled)][0] | {
         "correlation": _SETTLED.coup,
@@ -37,7 +37,7 @@ def _as_json(message: msgspec.Struct) -> Any:
 
 
 def _sample(definitions: Mapping[str, Schema], schema: Schema, field: str = "") -> Any:
-    """Something that the schema takes, with all of its fields."""
+    """Return a value that the schema accepts, with all of its fields."""
     if "$ref" in schema:
         return _sample(definitions, definitions[schema["$ref"].removeprefix(REF)], field)
     for key in ("examples", "enum"):
@@ -68,7 +68,7 @@ def _plain(definitions: Mapping[str, Schema], schema: Schema, field: str) -> Any
 
 
 def _telling(choices: list[Schema]) -> Schema:
-    """Of a shoe's reports the card that was drawn, else the first that is not null."""
+    """Return a drawn card among a shoe's reports, else the first choice that is not null."""
     drawn = [choice for choice in choices if choice.get("$ref", "").endswith("/CardDrawn")]
     return (drawn or [choice for choice in choices if choice.get("type") != "null"])[0]
 

@@ -1,7 +1,7 @@
-"""JSON Schemas of every message on the bus, generated from the types that read and write them.
+"""Generate the JSON Schemas of every message on the bus from the types that read and write them.
 
-The types say which fields there are; `baccarat.contract.rules` says what may stand in them. No
-message has fields that are not named: a schema that is older than a table finds the difference.
+The types say which fields exist; `baccarat.contract.rules` says which values they may have.
+A message has only named fields, so a schema that is older than a table reports a new field.
 """
 
 import re
@@ -42,7 +42,7 @@ __all__ = [
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 REF: Final = "#/$defs/"
-# Two types of one name: a definition keeps the name by which it was published first.
+# Two types share a name; each definition keeps the name under which it was first published.
 _PUBLISHED: Final = {
     "events.commands.play.CutCard": "events.commands.CutCard",
     "events.types.shoe_reports.CutCard": "events.shoe.CutCard",
@@ -57,7 +57,7 @@ _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "answer": Answer,
 }
 _SHOWN: Final = (CoupOnRecord, RequestOnRecord, CoupsFound, CoupProved)
-# Of what is told of a coup, the form is that of `baccarat replay --json`, for people to read.
+# The told form of a coup is that of `baccarat replay --json`, for people to read.
 _TOLD: Final[tuple[Schema, ...]] = (
     {
         "description": "`tell_coup`: the coup's story, how it lay at each step, its wagers.",
@@ -83,7 +83,7 @@ _CHECKPOINT: Final[Schema] = {
 
 
 def event_name(kind: type[TableEvent]) -> str:
-    """The message that carries events of this type and version."""
+    """Return the name of the message that carries events of this type and version."""
     return f"event.{kind.TYPE}.v{kind.VERSION}"
 
 
@@ -101,7 +101,7 @@ MESSAGES: Final = (
 
 
 def bundle() -> Schema:
-    """One document with every definition; a message's schema is `#/$defs/<message>`."""
+    """Return one document with every definition; a message's schema is `#/$defs/<message>`."""
     return {
         "$schema": DIALECT,
         "$id": "urn:baccarat-table:bus:v1",
@@ -116,7 +116,7 @@ def _outer() -> Iterator[str]:
 
 
 def one_message(name: str) -> Schema:
-    """The schema of one message, with the definitions that it needs and no others."""
+    """Return the schema of one message with only the definitions that it needs."""
     every = definitions()
     needed: dict[str, Schema] = {}
     waiting = [name]
@@ -142,7 +142,7 @@ def _references(node: object) -> Iterator[str]:
 
 
 def definitions() -> dict[str, Schema]:
-    """Every definition by name: the messages' in small letters, the types' as in the source."""
+    """Return every definition by name: messages in small letters, types as in the source."""
     types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
     references, made = _published(
         *msgspec.json.schema_components(types, ref_template=REF + "{name}")
@@ -168,7 +168,7 @@ def definitions() -> dict[str, Schema]:
 def _published(
     references: tuple[Schema, ...], made: dict[str, Schema]
 ) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
-    """Give definitions the names that integrators know, wherever their types have moved since."""
+    """Give definitions the names that integrators know, even where their types have moved."""
     text = msgspec.json.encode((references, made)).decode()
     for ours, theirs in _PUBLISHED.items():
         text = text.replace(f'{REF}{ours}"', f'{REF}{theirs}"').replace(
@@ -182,7 +182,7 @@ def _target(schema: Mapping[str, Any]) -> str:
 
 
 def _events(envelope: Schema, names: Mapping[object, str]) -> dict[str, Schema]:
-    """The envelope, and a message for each type of event that travels in it."""
+    """Return the envelope, and a message for each type of event that travels in it."""
     envelope["properties"]["data"] = {"description": "The event; null where it is sealed."}
     envelope["properties"]["hash"] = _ruled("Envelope", "hash", {"type": "string"})
     envelope["required"].append("hash")
@@ -213,7 +213,7 @@ def _events(envelope: Schema, names: Mapping[object, str]) -> dict[str, Schema]:
 
 
 def _shown(names: Mapping[object, str]) -> Schema:
-    """What an answer shows: a coup on record, or the events of a preview."""
+    """Return the schema of an answer's `shown`: a coup on record, or the events of a preview."""
     foreseen = [
         {
             "type": "object",
@@ -243,7 +243,7 @@ def _shown(names: Mapping[object, str]) -> Schema:
 
 
 def summary_of(kind: type) -> str:
-    """The first paragraph of a type's docstring, in one line."""
+    """Return the first paragraph of a type's docstring, in one line."""
     return _first_paragraph(kind.__doc__ or "")
 
 
@@ -252,7 +252,7 @@ def _first_paragraph(docstring: str) -> str:
 
 
 def _finished(name: str, schema: Mapping[str, Any]) -> Schema:
-    """A type's schema with the rules of its fields, and closed to fields that it does not name."""
+    """Add the rules of its fields to a type's schema, and close it to unnamed fields."""
     done = deepcopy(dict(schema))
     text = str(done.get("description", ""))
     done["description"] = _first_paragraph(text)
@@ -277,8 +277,9 @@ def _arguments(docstring: str) -> Iterator[tuple[str, str]]:
 
 
 def _ruled(owner: str, field: str, schema: Mapping[str, Any]) -> Schema:
-    """The schema with the field's rule in each place where it is a bare text or integer."""
-    # msgspec's is OpenAPI's: JSON Schema does not know it, and each choice names its own kind.
+    """Add the field's rule to its schema in each place where it is a bare text or integer."""
+    # msgspec emits OpenAPI's keyword: JSON Schema does not know it, and each choice names its own
+    # kind.
     schema = {key: value for key, value in schema.items() if key != "discriminator"}
     owner = owner.rpartition(".")[2]
     rule = RULES.get(f"{owner}.{field}", RULES.get(field, {}))
@@ -302,7 +303,7 @@ def _placed(schema: Mapping[str, Any], rule: Schema) -> Schema:
 
 
 def _one_line(schema: Schema) -> Schema:
-    """What a person or a program asks: each text in it that has no pattern yet is one line."""
+    """Limit each text without a pattern to one line, for what people and programs request."""
     if schema.get("type") == "string":
         return schema if schema.keys() & {"enum", "pattern"} else schema | {"pattern": ONE_LINE}
     done = dict(schema)
@@ -314,7 +315,7 @@ def _one_line(schema: Schema) -> Schema:
 
 
 def unruled_fields(found: Mapping[str, Schema] | None = None) -> Iterable[str]:
-    """Fields with a text in them that neither has a rule nor is said to be free: none should."""
+    """Yield fields with a text that has no rule and is not listed as free; there should be none."""
     for name, schema in (found or definitions()).items():
         for field, its in schema.get("properties", {}).items():
             known = {field, f"{name.rpartition('.')[2]}.{field}"} & (RULES.keys() | FREE_TEXT)

@@ -1,6 +1,6 @@
-"""A whole table on this machine, played by simulators over the real bytes, broker and log.
+"""A whole table on this machine: simulators play it over the real bytes, broker and log.
 
-Imported by `baccarat demo` and the benchmarks.
+`baccarat demo` and the benchmarks import it.
 """
 
 __all__: list[str] = []

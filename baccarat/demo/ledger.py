@@ -1,16 +1,16 @@
-"""What the demo counts while it plays, and the audit of the log when it has played.
+"""The demo's counts while it plays, and the audit of the log at the end.
 
-The audit holds the log against what physically happened, coup by coup, and stays strict where
-something was meant to go wrong:
+The audit compares the log with what physically happened, coup by coup, and stays strict where a
+fault was planned:
 
-- In a coup that settled, the cards in the log must be those that fell, each at its place, however
-  the log learned of them: from the shoe, at a disclosure, or by a person's hand. One that is not
-  there is *lost*, one too many or another one is *doubled* (a wrong face is both).
-- A coup that was void paid nobody, and is void because its cards were not all known. What the line
-  truly lost of it is not counted as lost, but it may still not hold more cards than fell.
-- In every coup the shoe's own reports of cards, a carried-over card among them, may not be more
-  than the cards that fell: three copies are one report, and one card is told of once. A card that
-  was drawn in excess is not of its coup's hands; carried over, it is of the next one's.
+- In a coup that settled, the cards in the log must be those that fell, each in its place, whether
+  the shoe, a disclosure or a person reported them. A missing card is *lost*; an extra or a
+  different one is *doubled* (a wrong face is both).
+- A void coup paid nobody, and is void because its cards were not all known. A card that the line
+  lost is not counted as lost there, but the log may still not have more cards than fell.
+- In every coup the shoe may not report more cards than fell, a carried-over card included: three
+  copies are one report, and each card is reported once. An excess card is not in its coup's hands;
+  carried over, it is in the next one's.
 - No settlement is in the log twice.
 """
 
@@ -41,42 +41,43 @@ from simulators.people.supervisor import Tally
 
 __all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
 
-# A demo that plays for days keeps the newest of these.
+# A demo that plays for days keeps only the newest of these.
 _LATENCIES_KEPT: Final = 100_000
 _NANOSECONDS_PER_MS: Final = 1_000_000
 
 
 class Percentiles(Struct, frozen=True, kw_only=True):
-    """Milliseconds from the deciding frame's last byte to the cage's book; None without coups."""
+    """Milliseconds from the deciding frame's last byte to the booking; None without coups."""
 
     p50: float | None
     p99: float | None
 
 
 class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The document that `demo --json` ends with; money in minor units.
+    """The last document of `demo --json`; money in minor units.
 
-    What comes behind the latency is there where something went wrong, or was meant to.
+    The fields after the latency are present where a fault happened or was planned.
 
     Args:
         coups: played.
         cards: that physically fell in them.
-        settlements: the cage has booked, those included that a later revision took back.
-        acknowledged: of these, the cage has acknowledged to the table.
+        settlements: booked by the cage, those included that a later revision replaced.
+        acknowledged: settlements that the cage has acknowledged to the table.
         staked: in all settlements in force.
-        paid: out of them, stakes that went back included.
-        commission: kept of winnings.
+        paid: out of them, returned stakes included.
+        commission: taken from winnings.
         house: staked less paid.
         lost: cards that fell and are not in the log.
         duplicates: cards or settlements that are in the log more often than they happened.
-        misaligned: coups that broke and were resolved by the supervisor.
+        misaligned: coups that broke and that the supervisor resolved.
         log: the event log's file.
-        latency_ms: from the deciding frame to the cage's book, in coups that nobody had to help
-            and with which nothing was meant to go wrong.
-        voided: of the coups.
-        faults: that came, by name.
-        done: what people put right by hand, by the command's name.
-        refused: what the table refused, by code.
+        latency_ms: from the deciding frame to the cage's booking, in coups without a planned fault
+            or a
+            person's help.
+        voided: voided coups.
+        faults: faults that happened, by name.
+        done: corrections by hand, by the command's name.
+        refused: refusals of the table, by code.
     """
 
     coups: int
@@ -111,14 +112,14 @@ class Ledger:
         self._latencies: list[float] = []
 
     def on_coup(self, coup: PlayedCoup) -> None:
-        """A coup is over."""
+        """Count a coup that is over."""
         self.played.append(coup)
         if coup.phase == "settled" and coup.fault is None and not coup.by_hand:
             self._decided[coup.coup] = coup.dealt.decided_ns
             self._pair(coup.coup)
 
     def on_receipt(self, receipt: Receipt) -> None:
-        """The cage has booked a settlement."""
+        """Count a settlement that the cage has booked."""
         settlement = receipt.settlement
         self.positions.append(receipt.position)
         self._add(settlement)
@@ -129,11 +130,11 @@ class Ledger:
 
     @property
     def house(self) -> int:
-        """What the house has won."""
+        """The house's win, minor units."""
         return self.staked - self.paid
 
     def latency(self) -> Percentiles:
-        """The percentiles so far."""
+        """Return the percentiles so far."""
         if len(self._latencies) < 2:  # noqa: PLR2004 - a quantile needs two
             only = self._latencies[0] if self._latencies else None
             return Percentiles(p50=only, p99=only)
@@ -141,7 +142,7 @@ class Ledger:
         return Percentiles(p50=round(cuts[49], 3), p99=round(cuts[98], 3))
 
     def summary(self, audit: "Audit", tally: Tally, *, acknowledged_to: int, log: str) -> Summary:
-        """The demo's last word."""
+        """Return the demo's summary."""
         return Summary(
             coups=len(self.played),
             cards=sum(len(coup.dealt.cards) for coup in self.played),
@@ -163,14 +164,14 @@ class Ledger:
         )
 
     def _add(self, settlement: Settlement) -> None:
-        """A first settlement counts whole, a revision by its difference from what it takes back."""
+        """Add a first settlement whole, a revision by its difference from the one it replaces."""
         counted = settlement.difference if settlement.revision > 1 else (settlement,)
         self.staked += sum(each.staked for each in counted)
         self.paid += sum(each.paid for each in counted)
         self.commission += sum(each.commission for each in counted)
 
     def _pair(self, coup: str) -> None:
-        """Dealer and cage tell of a coup in either order."""
+        """Measure the latency once both dealer and cage have reported the coup, in either order."""
         if coup in self._decided and coup in self._booked:
             took = self._booked.pop(coup) - self._decided.pop(coup)
             self._latencies.append(took / _NANOSECONDS_PER_MS)
@@ -178,7 +179,7 @@ class Ledger:
 
 
 class Audit(Struct, frozen=True, kw_only=True):
-    """What the log says of the coups that were played; see `Summary`."""
+    """The log's differences from the coups that were played; see `Summary`."""
 
     lost: int
     duplicates: int
@@ -186,7 +187,7 @@ class Audit(Struct, frozen=True, kw_only=True):
 
 
 class _InLog(Struct):
-    """What the log holds of one coup."""
+    """The log's record of one coup."""
 
     cards: dict[tuple[Hand, int], Card | None] = field(default_factory=dict)
     told: int = 0
@@ -194,7 +195,7 @@ class _InLog(Struct):
 
 
 def audit(events: Iterable[TableEvent], played: Sequence[PlayedCoup]) -> Audit:
-    """Hold the log against what physically happened.
+    """Compare the log with what physically happened.
 
     Args:
         events: the whole log, in order.
@@ -231,7 +232,7 @@ def audit(events: Iterable[TableEvent], played: Sequence[PlayedCoup]) -> Audit:
 
 
 def _differences(coup: PlayedCoup, held: _InLog) -> tuple[int, int]:
-    """(cards that fell and are not in the log at their place, cards in the log that did not)."""
+    """Return (cards that fell but are not in their place in the log, cards in excess there)."""
     if coup.phase == "voided":
         return 0, max(0, len(held.cards) - len(coup.dealt.cards))
     fell = {(*_place(coup.dealt.cards, n), card) for n, card in enumerate(coup.dealt.cards)}
@@ -240,7 +241,7 @@ def _differences(coup: PlayedCoup, held: _InLog) -> tuple[int, int]:
 
 
 def _place(cards: Sequence[Card], number: int) -> tuple[Hand, int]:
-    """Where the card of this number fell, by the printed rules."""
+    """Return where the card of this number fell, by the printed rules."""
     place = next_place(cards[:number])
     assert place is not None  # noqa: S101 - it fell
     return place.hand, place.number

@@ -1,4 +1,4 @@
-"""The demo's machine room: data folder, configuration, broker, and the services' own processes."""
+"""Set up and run the demo's machine: data folder, configuration, broker, and service processes."""
 
 import fcntl
 import secrets
@@ -69,7 +69,7 @@ console = ["console"]
 _KEY: Final = "table.key"
 _USERS: Final = "users.toml"
 _PEOPLE: Final = ("dealer", "supervisor")
-# For how long the simulated dealer lets people wager, seconds at speed 1.
+# How long the simulated dealer keeps betting open, seconds at speed 1.
 _BETTING_S: Final = 10
 PUBLIC_KEY: Final = "table.pub"
 LEDGER: Final = "ledger.sqlite"
@@ -86,18 +86,18 @@ class DemoBroken(TableError):  # noqa: N818 - named for what happened
 
 
 class DemoOptions(Struct, frozen=True, kw_only=True):
-    """What was asked for on the command line.
+    """Options of the command line.
 
     Args:
         rounds: coups to play; None plays until Ctrl-C.
         seed: of cards, wagers and whims.
-        speed: 1 is a live table's pace, 0 as fast as it goes.
+        speed: 1 is a live table's pace, 0 as fast as possible.
         rulebook: id of the rulebook, or a site's file of one.
         profile: id of the wire profile, or a site's file of one.
         disclosure: `immediate` or `deferred`.
         data: the folder for everything durable; None makes one.
         port: the page's port on loopback; None takes a free one.
-        faults: what goes wrong, by name; empty for a game in which nothing is meant to.
+        faults: planned faults, by name; may be empty.
         mqtt_port: the broker's port; None takes a free one.
     """
 
@@ -114,10 +114,10 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
 
 
 class Machine:
-    """Everything that runs beside the demo's own process; as a context manager it ends with it.
+    """Broker and services next to the demo's own process; a context manager that stops them.
 
     Args:
-        options: what was asked for.
+        options: of the command line.
     """
 
     def __init__(self, options: DemoOptions) -> None:
@@ -128,7 +128,7 @@ class Machine:
         self.link = self.data.absolute() / "line" / "shoe"
         self._killed: set[int] = set()
         self.config: TableConfig | None = None
-        self.password: str | None = None  # of the people, where their file was made just now
+        self.password: str | None = None  # people's passwords, where their file was made just now
 
     def __enter__(self) -> Self:
         with self._stack:  # undone, in order, when anything below fails
@@ -157,14 +157,14 @@ class Machine:
 
     @property
     def address(self) -> str:
-        """The scoreboard's."""
+        """The scoreboard's URL."""
         displays = self.table.displays
         assert displays is not None  # noqa: S101 - written by us
         return f"http://{displays.host}:{displays.port}/"
 
     @property
     def pids(self) -> dict[str, int]:
-        """The processes by name, the broker's too."""
+        """The processes by name, with the broker's."""
         return {"broker": self._broker.pid} | {child.name: child.pid for child, _ in self._children}
 
     def start(self, service: str) -> None:
@@ -185,7 +185,7 @@ class Machine:
         self.start(service)
 
     def stop_services(self) -> None:
-        """End the services in order; the broker goes on."""
+        """Stop the services in order; the broker keeps running."""
         for child, _ in reversed(self._children):
             child.stop()
 
@@ -193,7 +193,7 @@ class Machine:
         """Wait until a service or the broker ends by itself, which is a failure.
 
         Raises:
-            DemoBroken: with the service's last words.
+            DemoBroken: with the last lines of the service's log.
         """
         while True:
             logs = dict([*self._children, (self._broker.child, self._broker.log)])
@@ -256,10 +256,10 @@ class Machine:
 
 
 def _refuse_taken(port: int) -> None:
-    """Say at once that the page's port is taken; else its service would, in its own log.
+    """Report at once that the page's port is taken; otherwise only its service's log would.
 
     Raises:
-        InputError: it is.
+        InputError: the port is taken.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -270,6 +270,6 @@ def _refuse_taken(port: int) -> None:
 
 
 def _named(name: str) -> str:
-    """An id, or a file as it is found from anywhere, as a string of TOML."""
+    """Return an id, or a file's absolute path, as a string of TOML."""
     found = str(Path(name).absolute()) if is_file(name) else name
     return msgspec.json.encode(found).decode()  # TOML's escapes are those of JSON

@@ -1,4 +1,4 @@
-"""The machine room of many tables: one broker, one process a service, each hosting all of them."""
+"""Set up and run many tables on this machine: one broker, and one process a service for all."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -45,7 +45,7 @@ _BROKERS: Final[Mapping[str, Callable[[Path], EmbeddedBroker | MosquittoBroker]]
 
 
 class Pit:
-    """Broker and services of so many tables; as a context manager they end with it.
+    """Broker and services of many tables; as a context manager they stop at its end.
 
     Args:
         tables: how many.
@@ -84,18 +84,18 @@ class Pit:
 
     @property
     def pids(self) -> Mapping[str, int]:
-        """The processes by name, the broker's too."""
+        """The processes by name, with the broker's."""
         return {"broker": self.broker.pid} | {child.name: child.pid for child in self._children}
 
     def link(self, config: TableConfig) -> Path:
-        """Where a table's shoe is to be plugged in."""
+        """Return the path where a table's shoe is plugged in."""
         return Path(config.shoe.url.removeprefix("pty:"))
 
     async def watch(self) -> None:
         """Wait until a service or the broker ends by itself, which is a failure.
 
         Raises:
-            DemoBroken: which one, and where its log is.
+            DemoBroken: names it and its log.
         """
         child = await first_ended([*self._children, self.broker.child])
         raise DemoBroken(

@@ -1,4 +1,4 @@
-"""Plays the demo: the people and the shoe of `simulators` around the real services."""
+"""Play the demo: the people and the shoe of `simulators` around the real services."""
 
 import asyncio
 import signal
@@ -27,33 +27,33 @@ __all__ = ["Onlooker", "Played", "play"]
 
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
-# Between two looks at the ledger, seconds.
+# Interval between two reads of the ledger, seconds.
 _LOOK_S: Final = 0.1
-# In how much of a short game the faults come, per cent.
+# Faults come in this part of a short game, per cent.
 _EARLY_PERCENT: Final = 80
 
 
 class Onlooker(Protocol):
-    """Whoever watches the table while it is played."""
+    """Something that watches the table while it is played."""
 
     async def run(self) -> None:
         """Watch until cancelled."""
         ...
 
     def on_settlement(self, settlement: Settlement) -> None:
-        """The cage has booked a settlement."""
+        """Take a settlement that the cage has booked."""
         ...
 
     def on_coup(self, coup: PlayedCoup) -> None:
-        """A coup is over."""
+        """Take a coup that is over."""
         ...
 
 
 class Played:
-    """How the demo ended.
+    """The end of the demo.
 
     Args:
-        summary: its last word.
+        summary: the demo's summary.
         interrupted: a signal ended it, not the number of rounds.
     """
 
@@ -103,7 +103,7 @@ async def _play(
     device: tuple[PtyPort, DealingShoe],
     stop: asyncio.Event,
 ) -> tuple[int, Tally]:
-    """The position up to which the cage has acknowledged, and what has been played."""
+    """Play; return the position up to which the cage has acknowledged, and the dealer's tally."""
     config = machine.table
 
     def on_coup(coup: PlayedCoup) -> None:
@@ -130,7 +130,7 @@ async def _play(
         on_coup=on_coup,
     )
     cage = Cage(
-        config.bus_settings("payer"),  # the ledger has the client id of a cage
+        config.bus_settings("payer"),  # the ledger uses the client id of a cage
         config.topics,
         path=machine.data / "cage.sqlite",
         on_receipt=on_receipt,
@@ -138,7 +138,7 @@ async def _play(
     background = [shoe.run(), croupier.run(), cage.run(), onlooker.run(), machine.watch()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in background]
-        await _booked(machine, 0)  # its start is not to take time from the first coups
+        await _booked(machine, 0)  # its start must not delay the first coups
         playing = group.create_task(_until(stop, croupier, options.rounds))
         await playing
         if croupier.view.seen is not None:
@@ -150,7 +150,7 @@ async def _play(
 
 
 def _fault_plan(options: DemoOptions) -> FaultPlan | None:
-    """In a short game every fault comes early; its last coups are left for those that wait."""
+    """Return the fault plan; a short game has its faults early, as some wait for their moment."""
     if not options.faults:
         return None
     rounds = options.rounds or SPAN
@@ -159,7 +159,7 @@ def _fault_plan(options: DemoOptions) -> FaultPlan | None:
 
 
 async def _until(stop: asyncio.Event, croupier: Croupier, rounds: int | None) -> None:
-    """Play; `stop` cuts it short."""
+    """Play the rounds; `stop` ends them early."""
     playing = asyncio.ensure_future(croupier.play(rounds))
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait({playing, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -181,7 +181,7 @@ async def _acknowledged(cage: Cage, position: int) -> None:
 
 
 async def _booked(machine: Machine, position: int) -> None:
-    """Wait until the ledger holds everything up to `position`."""
+    """Wait until the ledger has everything up to `position`."""
     ledger, origin = str(machine.data / LEDGER), machine.table.origin
     try:
         async with asyncio.timeout(_CAGE_PATIENCE_S):
@@ -194,15 +194,15 @@ async def _booked(machine: Machine, position: int) -> None:
 
 
 def _ledger_place(ledger: str, origin: str) -> int:
-    """How far it is; less than nothing while there is none."""
-    # Its packages take a third of a second, which the demo's start does without.
-    from cage.ledger.database import parse_ledger_url  # noqa: PLC0415 - as said above
+    """Return the ledger's position; less than 0 while there is no ledger."""
+    # Importing its packages takes a third of a second, which the demo's start saves.
+    from cage.ledger.database import parse_ledger_url  # noqa: PLC0415 - as explained above
     from cage.ledger.reading import reading  # noqa: PLC0415 - the same
 
     try:
         with reading(parse_ledger_url(ledger)) as read:
             place = read.cursor(origin)
-    except (InputError, LedgerError):  # it is being made
+    except (InputError, LedgerError):  # it is being created
         return -1
     return place[0] if place else -1
 
@@ -216,7 +216,7 @@ def _stopped_by_signals() -> asyncio.Event:
 
 
 def _audited(machine: Machine, ledger: Ledger, tally: Tally, acknowledged_to: int) -> Summary:
-    """The summary, with the log held against what physically happened."""
+    """Return the summary, with the audit of the log."""
     machine.stop_services()
     config = machine.table
     with EventLog.open(config.log_path, config.origin) as log:

@@ -1,4 +1,4 @@
-"""The demo in the terminal: a live table, or a line a coup where there is no terminal."""
+"""Show the demo in the terminal: a live table, or a line a coup where there is no terminal."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ _MINOR_UNITS: Final = 100
 
 
 def money(minor: int) -> str:
-    """Minor units as people write money: 123456 is 1,234.56."""
+    """Return minor units as people write money: 123456 is 1,234.56."""
     sign, whole = "-" if minor < 0 else "", abs(minor)
     return f"{sign}{whole // _MINOR_UNITS:,}.{whole % _MINOR_UNITS:02d}"
 
 
 def settlement_line(settlement: Settlement) -> str:
-    """A settled coup in one line."""
+    """Return a settled coup in one line."""
     hands = "  ".join(
         f"{name} {' '.join(str(card) for card in cards):<8} = {points}"
         for name, cards, points in (
@@ -68,23 +68,23 @@ class LineScreen:
         await self._spectator.run()
 
     def on_settlement(self, settlement: Settlement) -> None:
-        """Print what the coup came to."""
+        """Print a settled coup."""
         print(settlement_line(settlement), file=self._out, flush=True)
 
     def on_coup(self, coup: PlayedCoup) -> None:
-        """Print a coup that came to nothing."""
+        """Print a coup that ended without a settlement."""
         if coup.phase != "settled":
             print(f"{coup.coup:<16} {coup.phase}", file=self._out, flush=True)
 
 
 class LiveScreen:
-    """The table as it stands, drawn again ten times a second.
+    """The table's current state, drawn again ten times a second.
 
     Args:
         spectator: watches the table.
         ledger: counts.
         console: the terminal.
-        title: what stands above everything.
+        title: the line at the top.
     """
 
     def __init__(self, spectator: Spectator, ledger: Ledger, console: Console, title: str) -> None:
@@ -100,10 +100,10 @@ class LiveScreen:
             tasks.create_task(self._draw())
 
     def on_settlement(self, settlement: Settlement) -> None:
-        """The next frame shows it."""
+        """Do nothing: the next frame shows it."""
 
     def on_coup(self, coup: PlayedCoup) -> None:
-        """The next frame shows it."""
+        """Do nothing: the next frame shows it."""
 
     async def _draw(self) -> None:
         with Live(console=self._console, auto_refresh=False, transient=False) as live:
@@ -124,7 +124,7 @@ class LiveScreen:
 
 
 def print_summary(console: Console, summary: Summary) -> None:
-    """The demo's last word, for people."""
+    """Print the demo's summary for people."""
     for what, value in (
         ("coups", f"{summary.coups}, {summary.cards} cards, {summary.misaligned} misaligned"),
         ("void", f"{summary.voided}"),

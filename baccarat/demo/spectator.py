@@ -1,4 +1,4 @@
-"""Somebody who watches the table over the bus, as any vendor's display would."""
+"""A client that watches the table over the bus, as any vendor's display would."""
 
 from typing import TypeVar
 
@@ -53,11 +53,11 @@ class Spectator:
 
     @property
     def connected(self) -> bool:
-        """The broker is there."""
+        """Whether the broker is connected."""
         return self._bus.connected
 
     async def run(self) -> None:
-        """Watch for ever, until cancelled."""
+        """Watch until cancelled."""
         await self._bus.run()
 
     async def _on_state(self, message: Message) -> None:

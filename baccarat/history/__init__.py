@@ -1,6 +1,6 @@
-"""A log's past for people and for proof: the history process, evidence, and what a replay reads.
+"""A log's past, for people and for proof: the history process, evidence, and the input of a replay.
 
-Imported by services and commands.
+Services and commands import it.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""Gather the evidence for one coup from a log, which stays as it is and may be in use.
+"""Collect the evidence for one coup from a log, which stays unchanged and may be in use.
 
-What is gathered is verified before it is given out, by the code that will verify it elsewhere, with
-the key that the log itself announces.
+Before the evidence is returned, the code that will verify it elsewhere verifies it here, with the
+key that the log itself announces.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,16 +51,16 @@ _DISTRIBUTION: Final = "baccarat-table"
 
 Proofs = Sequence[Sequence[bytes]]
 Prove = Callable[[Sequence[int], int], Proofs]
-"""Inclusion proofs of leaves, counted from 0, in the tree of so many events."""
+"""Return inclusion proofs of leaves, counted from 0, in the tree of a number of events."""
 
 
 class Source(NamedTuple):
-    """What evidence is made of.
+    """The material of evidence.
 
     Args:
         origin: of the log.
         coup: the coup's id.
-        build: what to say made it.
+        build: the build to name as its maker.
         records: the coup's events, each with its stored bytes.
         checkpoint: covers them.
         keys: those that the log announced.
@@ -75,7 +75,7 @@ class Source(NamedTuple):
 
 
 class NoEvidence(Exception):  # noqa: N818 - the answer is no
-    """The coup is in the log, but cannot be proved from it now."""
+    """The log has the coup but cannot prove it now."""
 
 
 def gather(
@@ -86,13 +86,13 @@ def gather(
     rulebooks: AtHand | None = None,
     progress: Progress | None = None,
 ) -> bytes:
-    """The evidence for a coup, as the bytes of its file.
+    """Return the evidence for a coup, as the bytes of its file.
 
     Args:
         path: the log.
         coup: the coup's id.
-        build: what to say made it.
-        rulebooks: those at hand; where none are given, beside the log and in this build.
+        build: the build to name as its maker.
+        rulebooks: those at hand; by default, those next to the log and in this build.
         progress: called with the events read and the events in all.
 
     Raises:
@@ -118,16 +118,16 @@ def gather(
 
 
 def assembled(source: Source, prove: Prove, rulebooks: Mapping[str, bytes]) -> bytes:
-    """The evidence for a coup whose records are gathered, as the bytes of its file.
+    """Return the evidence for a coup whose records are collected, as the bytes of its file.
 
     Args:
-        source: what was gathered.
+        source: the records.
         prove: makes the proofs.
         rulebooks: the bytes of those at hand, by hash.
 
     Raises:
         InputError: a rulebook is missing.
-        NoEvidence: its record contradicts itself.
+        NoEvidence: the coup's record contradicts itself.
     """
     coup, records = source.coup, source.records
     texts = _rulebooks(records, rulebooks)
@@ -182,7 +182,7 @@ class Collector:
         self.keys: list[VerifierKey] = []
 
     def take(self, position: int, stored: bytes) -> None:
-        """The next event."""
+        """Take the next event."""
         self.leaves.append(leaf_hash(stored))
         envelope = decode_envelope(stored)
         if envelope.type == CheckpointKeyChanged.TYPE:
@@ -195,7 +195,7 @@ class Collector:
         mine = envelope.correlation == self._coup
         if mine and envelope.type == BettingOpened.TYPE:
             self._begun = True
-            for each in self._commit:  # with the shoe's report that began it, if one did
+            for each in self._commit:  # with the shoe's report that began it, if there is one
                 self._keep(*each)
         elif self._begun and (mine or not self._over):
             self._keep(position, envelope, stored)
@@ -206,7 +206,7 @@ class Collector:
         self._over = self._over or ends_coup(record, self._coup)
 
     def finished(self, path: Path) -> list[tuple[Recorded, bytes]]:
-        """What was kept.
+        """Return the events that were kept.
 
         Raises:
             InputError: the coup never began; `path` is the log, for the message.
@@ -220,10 +220,10 @@ class Collector:
 
 
 def covering_checkpoint(log: LogReader, last: int) -> bytes:
-    """The first checkpoint that covers a coup and all that was said of it later.
+    """Return the first checkpoint that covers a coup and all later events about it.
 
     Raises:
-        NoEvidence: there is none that covers position `last`.
+        NoEvidence: no checkpoint covers position `last`.
     """
     newest = 0
     for size, note in log.checkpoints():
@@ -238,7 +238,7 @@ def covering_checkpoint(log: LogReader, last: int) -> bytes:
 
 
 def build_name() -> str:
-    """What evidence that is made here says made it."""
+    """Return this build's name, which evidence records as its maker."""
     try:
         return f"{_DISTRIBUTION} {version(_DISTRIBUTION)}"
     except PackageNotFoundError:
@@ -248,7 +248,7 @@ def build_name() -> str:
 def _rulebooks(
     records: Iterable[tuple[Recorded, bytes]], known: Mapping[str, bytes]
 ) -> tuple[str, ...]:
-    """The files of the rulebooks that the coup was played and judged by."""
+    """Return the files of the rulebooks that the coup was played and judged by."""
     wanted = {
         digest: str(getattr(record.event, "rulebook", ""))
         for record, _ in records

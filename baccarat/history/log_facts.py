@@ -1,4 +1,4 @@
-"""A log file as the facts that a replay is made of, streamed: one event is held at a time."""
+"""Read a log file as the facts of a replay, streaming: one event is in memory at a time."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -33,20 +33,20 @@ _NANOSECONDS: Final = 9
 _BILLION: Final = 10**9
 
 At = int | str
-"""A position, or a time in the form in which the log has its own."""
+"""A position, or a time in the form of the log's own stamps."""
 
 
 def facts(log: LogReader) -> Iterator[Fact]:
-    """Every event of the log, decoded, in order.
+    """Yield every event of the log, decoded, in order.
 
     Raises:
-        LogRefused: an event is missing, is not what was hashed, or cannot be read by this build.
+        LogRefused: an event is missing, does not match its hash, or cannot be read by this build.
     """
     return map(fact_of, log.bare())
 
 
 def replay(log: LogReader) -> Iterator[Moment]:
-    """The table before and after every event of the log: the live table's own fold, no effects."""
+    """Yield the table before and after every event; the live table's own fold, without effects."""
     return moments(facts(log))
 
 
@@ -76,7 +76,7 @@ def parse_at(text: str) -> At:
 
 
 def state_at(log: LogReader, at: At) -> TableState:
-    """The table as of a position, or of the newest event that is not later than a time.
+    """Return the table as of a position, or of the newest event not later than a time.
 
     Raises:
         InputError: the log does not reach there.
@@ -94,7 +94,7 @@ def state_at(log: LogReader, at: At) -> TableState:
         first = first or moment.fact.at
         if (
             moment.fact.at <= at
-        ):  # one form with a fixed length: the order of texts is that of times
+        ):  # all stamps have one form and length, so their order as texts is their order in time
             state = moment.after
     if state is None:
         begins = f"its first event is of {first}" if first else "it has no events"
@@ -103,7 +103,7 @@ def state_at(log: LogReader, at: At) -> TableState:
 
 
 def view_of(state: TableState, log: LogReader, books: Mapping[str, Rulebook]) -> StateView:
-    """The `state` message that the live table publishes there.
+    """Return the `state` message that the live table publishes at that moment.
 
     Raises:
         InputError: the rulebook in force is not at hand.
@@ -116,7 +116,7 @@ def view_of(state: TableState, log: LogReader, books: Mapping[str, Rulebook]) ->
 
 
 def missing_rulebook(name: str, digest: str) -> str:
-    """What to say of a rulebook that is needed and not at hand."""
+    """Return the message for a rulebook that is needed and not at hand."""
     return (
         f"rulebook {name or '(none)'} with hash {digest or '(none)'} lies neither in the folder "
         f"{RULEBOOKS} beside the log nor in this build; name its file with --rulebook FILE.toml"

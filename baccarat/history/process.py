@@ -1,10 +1,9 @@
-"""The reader of a table's past: a process beside the table, which asks it one question at a time.
+"""The history process: answer queries about a table's past, one at a time, in an own process.
 
-`python -m baccarat.history.process LOG` takes questions on its standard input and answers
-on its standard output, as `table_core.service.history_process` writes and reads them, until the
-input ends. It opens the log for reading only, for as long as a question takes: while it waits it
-holds nothing open, so that the table can close its file. What it has read once it keeps an index
-of.
+`python -m baccarat.history.process LOG` reads queries on its standard input and answers on its
+standard output, in the form of `table_core.service.history_process`, until the input ends. It opens
+the log for reading only, for the length of a query. While it waits it has nothing open, so the
+table can close its file. It keeps an index of everything that it has read.
 """
 
 import os
@@ -36,11 +35,11 @@ from table_core.service.history_process import ANSWER_BYTES, HEAD_BYTES, REFUSED
 
 __all__ = ["Past"]
 
-# The table and the shoe go first.
+# The table and the shoe have priority.
 _NICENESS: Final = 10
-# A question that comes while a long log is still read waits for so long; then it is told so.
+# A query that comes while a long log is still being read waits this long; then it is refused.
 _CATCH_UP_S: Final = 1.5
-# What is read at a time while nobody asks.
+# Length of one read while no query waits.
 _SLICE_S: Final = 0.2
 _LOOK_EVERY: Final = 256
 _INPUT: Final = 0
@@ -48,7 +47,7 @@ _OUTPUT: Final = 1
 
 
 class Past:
-    """Answers questions about one log.
+    """Answers queries about one log.
 
     Args:
         path: the log's file.
@@ -61,14 +60,14 @@ class Past:
         self._index: PastIndex | None = None
 
     def answer(self, question: Question) -> bytes:
-        """What is shown, or why nothing is; begins with its kind."""
+        """Return the answer or the refusal; its first byte is its kind."""
         said = self._answer(question)
         if isinstance(said, bytes) and len(said) > ANSWER_BYTES:
             said = refuse("too_large", f"{len(said):,} bytes; at most {ANSWER_BYTES:,} are sent")
         return SHOWN + said if isinstance(said, bytes) else REFUSED + msgspec.json.encode(said)
 
     def catch_up(self, to: int, budget_s: float) -> bool:
-        """Read on; whether everything up to a position was read within so many seconds.
+        """Read on, and return whether everything up to a position was read within so many seconds.
 
         Raises:
             InputError, LogRefused: the log cannot be read.
@@ -85,7 +84,7 @@ class Past:
         return index.newest.position >= to
 
     def read_on(self, to: int, budget_s: float) -> bool:
-        """As `catch_up`; a log that cannot be read is not read on: whoever asks is told."""
+        """As `catch_up`, but stop at a log that cannot be read; the next query reports that."""
         try:
             return self.catch_up(to, budget_s)
         except (InputError, LogRefused):
@@ -132,7 +131,7 @@ class Past:
 
 
 def _serve(past: Past) -> None:
-    """Answer until the input ends; a log that is long is read on between the questions."""
+    """Answer until the input ends; read on in a long log between queries."""
     owed = 0
     while True:
         if owed and not select.select([_INPUT], [], [], 0)[0]:
@@ -149,7 +148,7 @@ def _serve(past: Past) -> None:
 
 
 def _read(length: int) -> bytes:
-    """So many bytes of the input; none when it ended."""
+    """Return so many bytes of the input, or none when it ended."""
     got = b""
     while len(got) < length:
         more = os.read(_INPUT, length - len(got))
@@ -167,7 +166,7 @@ def _write(message: bytes) -> None:
 
 def _main(path: str) -> None:
     os.nice(_NICENESS)
-    with suppress(BrokenPipeError):  # the table is gone
+    with suppress(BrokenPipeError):  # the table's process has ended
         _serve(Past(Path(path), rulebooks_at_hand(Path(path))))
 
 

@@ -1,7 +1,7 @@
-"""The evidence for a coup from an index of the log; the file is `baccarat.history.evidence`'s.
+"""Make the evidence for a coup from an index of the log, as `baccarat.history.evidence` does.
 
-A proof needs the hashes beside its way to the root. The index has the roots of the whole blocks of
-leaves; the leaves of the few blocks that matter are hashed again.
+A proof needs the sibling hashes on its way to the root. The index has the roots of whole blocks of
+leaves; only the leaves of the few blocks that the proof needs are hashed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class CoupProved(Struct, frozen=True, kw_only=True):
 def prove(
     index: PastIndex, read: Read, log: LogReader, coup: str, rulebooks: Mapping[str, bytes]
 ) -> CoupProved | Refusal:
-    """The evidence for a coup of the index.
+    """Return the evidence for a coup of the index, or the refusal.
 
     Args:
         index: of the log.
@@ -82,7 +82,7 @@ def prove(
 def proofs(
     index: PastIndex, read: Read, indices: Sequence[int], size: int
 ) -> tuple[tuple[bytes, ...], ...]:
-    """An inclusion proof for each leaf, counted from 0, in the tree of the first `size` events."""
+    """Return an inclusion proof for each leaf, counted from 0, in the tree of `size` events."""
     whole, rest = divmod(size, BLOCK)
     blocks = index.blocks[:whole]
     if rest:

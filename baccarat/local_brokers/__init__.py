@@ -1,6 +1,6 @@
 """Brokers on this machine alone: the embedded nats-server, the distribution's mosquitto.
 
-Imported by the demo, benchmarks and tests.
+The demo, benchmarks and tests import it.
 """
 
 __all__: list[str] = []

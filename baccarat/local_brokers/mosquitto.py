@@ -1,4 +1,4 @@
-"""The distribution's mosquitto on this machine alone, as a controller runs it, without logins."""
+"""Run the distribution's mosquitto on this machine alone, as a controller does, without logins."""
 
 import getpass
 import shutil
@@ -13,12 +13,12 @@ from events.errors import BusError, InputError
 
 __all__ = ["MosquittoBroker", "find_mosquitto"]
 
-# Where Debian and Ubuntu put it, which is not on every user's PATH.
+# Debian and Ubuntu install it here, which is not on every user's PATH.
 _PLACES: Final = ("mosquitto", "/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")
-# Another program may take the port between our finding it and binding it.
+# Another program may take the port after we found it and before mosquitto binds it.
 _ATTEMPTS: Final = 5
 _POLL_SECONDS: Final = 0.01
-# Started by root it would drop to a user of its own, who cannot read our folder: hence `user`.
+# mosquitto started by root would switch to a user who cannot read our folder: hence `user`.
 _CONFIG: Final = """\
 listener {port} {host}
 allow_anonymous true
@@ -82,7 +82,7 @@ class MosquittoBroker:
 
 
 def find_mosquitto() -> str:
-    """The program.
+    """Return the program's path.
 
     Raises:
         InputError: it is not installed.

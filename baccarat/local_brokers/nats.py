@@ -1,8 +1,8 @@
-"""The embedded broker: a `nats-server` of our own that speaks MQTT on this machine alone.
+"""Run the embedded broker: a `nats-server` of our own that serves MQTT on this machine alone.
 
-For `demo` and for tests. It has no logins, hence loopback only. Its store is not synced at every
-message (`sync_interval: always` costs a quarter of a millisecond a hop, measured): the broker is a
-courier, both ends keep journals, and it may be wiped in mid-coup.
+It serves `demo` and tests. It has no logins, hence loopback only. Its store is not synced at every
+message (`sync_interval: always` costs a quarter of a millisecond a hop, measured). The broker only
+carries messages: both ends keep journals, and it may be wiped in the middle of a coup.
 """
 
 import json
@@ -20,12 +20,12 @@ from events.errors import BusError, InputError
 __all__ = ["LOOPBACK", "READY_SECONDS", "EmbeddedBroker", "answers_mqtt", "find_nats_server"]
 
 LOOPBACK: Final = "127.0.0.1"
-# It takes 20 ms; a machine that compiles beside us may take a hundred times as long.
+# It takes 20 ms; next to a compiler it may take a hundred times as long.
 READY_SECONDS: Final = 10.0
 
-# Port -1: the server lets the kernel choose, binds, and says which, so nobody can come between.
-# Messages of 8 MB: events have at most 4 MiB, a state folds several. A gigabyte of store is a
-# bound, not a need: a delivered message leaves it.
+# Port -1: the server lets the kernel choose, binds, and reports the port, so no other program can
+# take it. Messages of 8 MB: events have at most 4 MiB, and a state contains several. A gigabyte of
+# store is a bound, not a need: a delivered message leaves it.
 _CONFIG: Final = """\
 server_name: "baccarat"
 listen: "{host}:-1"
@@ -34,7 +34,7 @@ jetstream {{ store_dir: {store}, max_memory_store: 16MB, max_file_store: 1GB }}
 mqtt {{ listen: "{host}:{port}" }}
 {extra}
 """
-# The Go collector works harder from here on, so that a small controller is not crowded out.
+# The Go collector works harder above this size, so that a small controller keeps memory.
 _MEMORY: Final = "64MiB"
 _POLL_SECONDS: Final = 0.01
 _LISTENING: Final = re.compile(rb"Listening for MQTT clients on \w+://[^\s]*:(\d+)")
@@ -98,11 +98,11 @@ class EmbeddedBroker:
 
     @property
     def log(self) -> Path:
-        """Where the server says what it does."""
+        """The server's own log file."""
         return self._log
 
     def kill(self) -> None:
-        """SIGKILL, as a power cut would."""
+        """Kill it with SIGKILL, as a power cut would."""
         if self._child is not None:
             self._child.kill()
 
@@ -118,7 +118,7 @@ class EmbeddedBroker:
             wipe: delete its store in between, never while it runs.
 
         Raises:
-            BusError: it did not come up again, or somebody has taken the port meanwhile.
+            BusError: it did not come up again, or another program has taken the port meanwhile.
         """
         self.stop()
         if wipe:
@@ -173,7 +173,7 @@ class EmbeddedBroker:
 
     def _wait_until_ready(self, child: Child, said_before: int, deadline: float) -> None:
         while time.monotonic() < deadline:
-            code = child.code  # first: what it said before it ended is then all there
+            code = child.code  # before reading the log: the log is then complete
             said = self._log.read_bytes()[said_before:]
             if code is not None:
                 raise self._explained(code, said)
@@ -197,11 +197,11 @@ class EmbeddedBroker:
 
 
 class _PortInUse(InputError):  # noqa: N818 - named for what it is
-    """Somebody listens on the port that was asked for."""
+    """Another program listens on the requested port."""
 
 
 def answers_mqtt(port: int, host: str = LOOPBACK) -> bool:
-    """Whether whoever listens there answers an MQTT CONNECT (with a welcome or a refusal)."""
+    """Return whether the port's listener answers an MQTT CONNECT (with a welcome or a refusal)."""
     try:
         with socket.create_connection((host, port), timeout=1.0) as line:
             line.sendall(_CONNECT)
@@ -213,7 +213,7 @@ def answers_mqtt(port: int, host: str = LOOPBACK) -> bool:
 
 
 def find_nats_server() -> Path:
-    """The server of this interpreter's environment, else the one on PATH."""
+    """Return the server of this interpreter's environment, else the one on PATH."""
     beside = Path(sysconfig.get_path("scripts")) / "nats-server"
     found = beside if beside.exists() else shutil.which("nats-server")
     if found is None:

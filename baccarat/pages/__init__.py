@@ -1,3 +1,3 @@
-"""What is printed: pages for paper, and text for a terminal. Imported by commands and services."""
+"""Printed output: pages for paper, and text for a terminal. Commands and services import it."""
 
 __all__: list[str] = []

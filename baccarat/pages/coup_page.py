@@ -1,7 +1,7 @@
-"""One coup as a page that can be printed and read by somebody who does not know the software.
+"""Render one coup as a page to print, for readers who do not know the software.
 
-The template holds no script and asks the network for nothing. Every value is escaped by jinja2:
-reasons and references are typed by people.
+The template has no script and loads nothing from the network. jinja2 escapes every value, because
+people type reasons and references.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ _MARKS: Final = {"trouble": "went wrong", "decision": "decided"}
 
 
 class _Step(Struct, frozen=True, kw_only=True):
-    """The lines of one cause: what the shoe said and what it led to, or what a person asked for."""
+    """The lines of one cause: a shoe report or a person's command, and its consequences."""
 
     clock: str
     who: str
@@ -37,11 +37,11 @@ class _Step(Struct, frozen=True, kw_only=True):
 
 
 def coup_page(story: Story, what_if: WhatIf | None = None) -> str:
-    """The page of a coup, HTML that stands alone.
+    """Return the page of a coup as self-contained HTML.
 
     Args:
-        story: the coup.
-        what_if: put beside it, where somebody asked.
+        story: the coup's narrative.
+        what_if: printed next to it, if requested.
     """
     return page_template(_TEMPLATE, _filters()).render(
         story=story,
@@ -70,12 +70,12 @@ def _filters() -> dict[str, Callable[..., Any]]:
 
 
 def _signed(minor: int, currency: str) -> str:
-    """A difference, with its sign in either direction."""
+    """Return a difference, with its sign in either direction."""
     return f"{'+' if minor > 0 else ''}{amount(minor, currency)}"
 
 
 def _lead(story: Story) -> str:
-    """The coup in a sentence or two."""
+    """Return the coup in a sentence or two."""
     last = [change for change in story.changes if change.phase == LAST_PHASE]
     again = ""
     if last:
@@ -103,13 +103,13 @@ def _steps(lines: Sequence[StoryLine]) -> Iterator[_Step]:
 
 
 def _documents(story: Story) -> tuple[tuple[str, str], ...]:
-    """The documents that the sources of this coup's wagers name, and what they are."""
+    """Return the documents that the sources of this coup's wagers name, with their descriptions."""
     named = " ".join(w.source for each in story.settlements for w in each.wagers)
     return tuple((name, what) for name, what in DOCUMENTS.items() if name in named)
 
 
 def _journals(lines: Sequence[StoryLine]) -> Iterator[tuple[str, int, int]]:
-    """Each raw journal that the coup's bytes are in, from which offset, to which byte."""
+    """Yield each raw journal that contains the coup's bytes, from which offset, to which byte."""
     raws = [line.raw for line in lines if line.raw is not None and line.raw.hex]
     for journal in dict.fromkeys(raw.journal for raw in raws):
         own = [raw for raw in raws if raw.journal == journal]

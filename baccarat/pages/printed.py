@@ -1,4 +1,4 @@
-"""Pages that are printed, by templates: every value is escaped, and none may be missing."""
+"""Load the templates of printed pages: every value is escaped, and a missing one is an error."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["page_template"]
 
 
 def page_template(name: str, filters: Mapping[str, Callable[..., Any]]) -> Template:
-    """A template of `baccarat/pages`, with the filters that its page needs."""
+    """Return a template of `baccarat/pages`, with the filters that its page needs."""
     made = Environment(
         loader=PackageLoader("baccarat", "pages"),
         autoescape=True,

@@ -1,7 +1,7 @@
-"""A shoe's or a day's report as a page that can be printed and signed.
+"""Render the report of a shoe or a day as a page to print and sign.
 
-The template holds no script and asks the network for nothing. Every value is escaped by jinja2:
-references, occasions and reasons are typed by people.
+The template has no script and loads nothing from the network. jinja2 escapes every value, because
+people type references, occasions and reasons.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ _UNKNOWN: Final = "unknown"
 def report_page(
     reports: Sequence[Report], by: str, currencies: Mapping[tuple[str, str], str]
 ) -> str:
-    """The reports one after the other, each from the top of a sheet; HTML that stands alone.
+    """Return the reports in sequence, each from the top of a sheet, as self-contained HTML.
 
     Args:
-        reports: in the order in which they are printed.
+        reports: in the order of printing.
         by: `shoe` or `day`.
         currencies: (table, key) to an ISO 4217 code; empty where it is not known.
     """
@@ -50,12 +50,12 @@ def _money(minor: int | None, currency: str) -> str:
 
 
 def _signed(minor: int | None, currency: str) -> str:
-    """A difference, with its sign in either direction."""
+    """Return a difference, with its sign in either direction."""
     return f"{'+' if minor and minor > 0 else ''}{_money(minor, currency)}"
 
 
 def _lead(each: Report, currency: str) -> str:
-    """What it came to, in a sentence or two."""
+    """Return the result of a report in a sentence or two."""
     if not each.coups:
         return "No coup was settled."
     unit = f" {currency}" if currency else ""
@@ -71,7 +71,7 @@ def _lead(each: Report, currency: str) -> str:
 
 
 def _notes(each: FloatReport) -> Iterator[str]:
-    """What somebody must look at, in words."""
+    """Yield sentences about everything that a person must look at."""
 
     def money(minor: int | None) -> str:
         return amount(abs(minor or 0), each.currency)

@@ -1,4 +1,4 @@
-"""Reports of a ledger as lines for a terminal and as rows for a spreadsheet; minor units."""
+"""Render a ledger's reports as lines for a terminal and as rows for a spreadsheet; minor units."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -11,7 +11,7 @@ from cage.reports.summary import Report
 
 __all__ = ["CSV_TABLES", "csv_rows", "report_lines"]
 
-# What the lines are called, in the order in which they are read.
+# Labels of the lines, in the order of reading.
 _TOTALS: Final = (
     ("handle", "handle"), ("win", "win before commission"), ("commission", "commission, net"),
     ("house", "win and commission"), ("theoretical", "theoretical, by exact odds"),
@@ -28,13 +28,13 @@ _FLOAT: Final = (
 _PERCENT: Final = 100
 
 CSV_TABLES: Final = ("totals", "patrons", "floats")
-"""What a spreadsheet can have: a line for each report, patron or float."""
+"""The tables for a spreadsheet: a line for each report, patron or float."""
 _LISTS: Final = frozenset({"patrons", "floats", "denominations", "moves", "boxes"})
 _KEY: Final = ("table", "key")
 
 
 def report_lines(each: Report, by: str) -> Iterator[str]:
-    """A report as lines of text."""
+    """Yield the lines of a report."""
     pace = "" if each.hands_per_hour is None else f", {each.hands_per_hour:g} hands an hour"
     yield (
         f"{each.table}, {by} {each.key}: {each.coups:,} coups, {each.voids:,} void, "
@@ -57,7 +57,7 @@ def report_lines(each: Report, by: str) -> Iterator[str]:
 
 
 def csv_rows(reports: Iterable[Report], what: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """The head and the rows of one of `CSV_TABLES`; what is not known is empty."""
+    """Return the head and the rows of one of `CSV_TABLES`; an unknown value is empty."""
     kinds: dict[str, tuple[type[Any], tuple[str, ...]]] = {
         "totals": (Report, ()),
         "patrons": (PatronReport, _KEY),

@@ -1,4 +1,4 @@
-"""Stories, what-ifs, lists and states of a table as text for a terminal."""
+"""Render narratives, what-ifs, coup lists and table states as text for a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -16,7 +16,7 @@ _SECONDS = len("2026-11-27T21:40:07.123")
 
 
 def list_text(lines: Iterable[CoupLine], events: int, head: str) -> str:
-    """The coups of a log."""
+    """Return the coups of a log as text."""
     rows = [_coup_row(line) for line in lines]
     if not rows:
         rows = ["No coup has begun in this log."]
@@ -40,7 +40,7 @@ def _coup_row(line: CoupLine) -> str:
 
 
 def story_text(story: Story) -> str:
-    """One coup as a timeline."""
+    """Return one coup as a timeline."""
     answer = f", dealer {story.dealer}" if story.dealer else ""
     answer += f", supervisor {story.supervisor}" if story.supervisor else ""
     title = f" ({story.rulebook_title})" if story.rulebook_title else ""
@@ -132,7 +132,7 @@ def _change(change: Change, currency: str) -> Iterator[str]:
 
 
 def what_if_text(found: WhatIf, currency: str) -> str:
-    """A coup beside what it would have been."""
+    """Return a coup next to its hypothetical variant."""
     lines = [f"Coup {found.coup}, what if. Nothing in the log is changed.", ""]
     lines += [f"  {change}" for change in found.changes]
     lines += ["", f"  {'':<10} {'happened':<32} what if"]
@@ -180,7 +180,7 @@ def _outcome(wager: WagerStory | None, currency: str) -> str:
 
 
 def state_text(state: StateView) -> str:
-    """The table at a moment."""
+    """Return the table at a moment as text."""
     shoe, coup, totals, currency = state.shoe, state.coup, state.totals, state.rulebook.currency
     lines = [
         f"Table {state.table} at position {state.position}",

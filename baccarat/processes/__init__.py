@@ -1,6 +1,6 @@
-"""Child processes and how they are kept running.
+"""Child processes, and supervisors that keep them running.
 
-Imported by services, the demo and benchmarks; knows no configuration.
+Services, the demo and benchmarks import it; it knows no configuration.
 """
 
 __all__: list[str] = []

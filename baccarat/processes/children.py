@@ -1,7 +1,7 @@
 """Child processes that cannot be orphaned: the broker and our own services.
 
-A child is killed by the kernel when its parent ends, however that happens (see `tether`). It has a
-session of its own, so that Ctrl-C reaches the parent alone, which then stops its children in order:
+The kernel kills a child when its parent ends, in whatever way (see `tether`). A child has a session
+of its own, so that Ctrl-C reaches the parent alone. The parent then stops its children in order:
 SIGTERM, a deadline, SIGKILL.
 """
 
@@ -20,17 +20,17 @@ from events.errors import InputError, OurBug
 
 __all__ = ["GRACE_SECONDS", "Child", "first_ended"]
 
-# Enough to publish a farewell and close a log; short of what a service manager grants its parent.
+# Enough to publish offline and close a log, and less than a service manager grants the parent.
 GRACE_SECONDS: Final = 5.0
 
 _TETHER: Final = Path(__file__).with_name("tether.py")
 
 
 class Child:
-    """A process that ends before we do. Use `start`; as a context manager it is stopped at the end.
+    """A process that ends before its parent. Use `start`, as a context manager or with `stop`.
 
     Args:
-        process: what `start` started.
+        process: the process that `start` started.
         name: for error messages.
     """
 
@@ -62,7 +62,8 @@ class Child:
             OurBug: called from a thread other than the main one.
         """
         if threading.current_thread() is not threading.main_thread():
-            # The kernel's "parent" is the thread that forked: a pool's thread may end before us.
+            # The kernel's "parent" is the forking thread, and a pool's thread may end before the
+            # process.
             raise OurBug(f"{name} must be started from the main thread, or it ends with this one")
         program = shutil.which(command[0])
         if program is None:
@@ -83,28 +84,28 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     @property
     def code(self) -> int | None:
-        """Its exit code (negative: the signal that ended it), or None while it runs."""
+        """The exit code (negative: the signal that ended it), or None while it runs."""
         return self._process.poll()
 
     def terminate(self) -> None:
-        """Ask it to end (SIGTERM)."""
+        """Request the end (SIGTERM)."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """End it at once (SIGKILL) and reap it."""
+        """End the process at once (SIGKILL) and reap it."""
         self._process.kill()
         self._process.wait()
 
     def stop(self, grace: float = GRACE_SECONDS) -> int:
-        """Ask it to end, wait `grace` seconds, then kill it. Blocks.
+        """Request the end, wait `grace` seconds, then kill. Blocks.
 
         Returns:
-            Its exit code.
+            The exit code.
         """
         self.terminate()
         try:
@@ -114,10 +115,10 @@ class Child:
             return self._process.returncode
 
     async def ended(self) -> int:
-        """Wait for its end without blocking the loop, and reap it.
+        """Wait for the end without blocking the loop, and reap the process.
 
         Returns:
-            Its exit code.
+            The exit code.
         """
         if (code := self.code) is not None:
             return code
@@ -140,7 +141,7 @@ class Child:
 
 
 async def first_ended(children: Iterable[Child]) -> Child:
-    """Wait until one of them ends, without blocking the loop; which one."""
+    """Wait until one of the children ends, without blocking the loop, and return it."""
     ends = {asyncio.ensure_future(child.ended()): child for child in children}
     try:
         done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)

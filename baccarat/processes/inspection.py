@@ -1,10 +1,10 @@
-"""Look at all of a log beside the table that writes it: a process of its own, and a polite one.
+"""Inspect a whole log next to the table that writes it, in a process of low priority.
 
-Opening a log checks what stands behind its newest closed books. What stands before them is looked
-at here, for as long as it takes, at the lowest priority: re-hashed, and folded again.
+Opening a log checks only the events after its newest snapshot anchor. This process checks the
+events before the anchor, for as long as that takes: it re-hashes them and folds them again.
 
-`python -m baccarat.processes.inspection LOG` prints one line where something is wrong, and ends
-with 0, or with 3 if it is. It is what `inspect_behind` starts.
+`python -m baccarat.processes.inspection LOG` prints one line for a fault, and exits with 0, or with
+3 if there is one. `inspect_behind` starts it.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ __all__ = ["inspect_behind"]
 _SOUND: Final = 0
 _UNSOUND: Final = 3  # not 1: Python itself ends with that
 _NICENESS: Final = 19
-# How long to wait before an inspection that came to no end is begun again, seconds.
+# Pause before an inspection that was interrupted starts again, seconds.
 _AGAIN_S: Final = 60.0
 
 _log: Final = structlog.get_logger()
@@ -34,8 +34,8 @@ _log: Final = structlog.get_logger()
 async def inspect_behind(path: Path) -> str | None:
     """Run `table_core.service.snapshot_anchor.inspect` on the log, in a process of its own.
 
-    An inspection that does not come to an end, because somebody ended it or there was no memory,
-    says nothing of the log, and is begun again after a minute.
+    An inspection that was killed or ran out of memory shows nothing about the log, and starts again
+    after a minute.
     """
     while True:
         code, said = await _run(path)

@@ -1,13 +1,13 @@
-"""Services kept running: what ends is started again, within limits, and each end is told.
+"""Keep services running: restart a service that ends, within limits, and report each end.
 
-A service that is killed or fails must not take the others with it: a shoe driver that goes on
-journaling loses no card while the table core is brought back. A service that refuses its input
-(exit code 2) would refuse it again, and one that ends over and over has something that only a
-person can mend: then all are stopped, in order, and the reason is said last.
+A service that is killed or fails must not take the others with it: a shoe driver that keeps
+journaling loses no card while the table core restarts. Two ends make the supervisor stop all
+services in order and report the reason last: a service that refuses its input (exit code 2) would
+refuse it again, and one that ends over and over needs a person.
 
-Not so for what stands beside the table. A sick ledger, or a screen that cannot be shown, never
-costs the table a coup: it is tried again for ever, after pauses that grow, and comes back by itself
-when somebody has mended it. That the cage is missed the table itself raises an alarm for.
+Services beside the table are different. A failing ledger or screen must never cost the table a
+coup: the supervisor restarts it for ever, after growing pauses, until a person has repaired it. The
+table itself raises an alarm for a missing cage.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _ENDS_MOST: Final = 5
 _WITHIN_S: Final = 60.0
 # A service needs half a second to start; a broker that restarts is back by then.
 _PAUSE_S: Final = 0.5
-# What ends again and again has to be looked at by a person, who should not have to wait long after.
+# Repeated ends need a person, who should not have to wait long after the repair.
 _PAUSE_MOST_S: Final = 30.0
 
 _Command = Sequence[str | Path]
@@ -43,11 +43,11 @@ async def supervise(
 
     Args:
         commands: name to command line.
-        tell: says a line to a person.
-        beside: those without which the others go on.
+        tell: prints a line for a person.
+        beside: services that the others can run without.
 
     Returns:
-        Whether it was told to end; False when a service cannot be kept running.
+        Whether a signal ended it; False when a service cannot be kept running.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -69,7 +69,7 @@ async def supervise(
 
 
 async def _keep(name: str, command: _Command, tell: Callable[[str], None]) -> str:
-    """Start a service again whenever it ends; returns why that has no use any more."""
+    """Restart a service whenever it ends; return the reason why another restart is useless."""
     ends: deque[float] = deque(maxlen=_ENDS_MOST)
     loop = asyncio.get_running_loop()
     while True:
@@ -86,7 +86,7 @@ async def _keep(name: str, command: _Command, tell: Callable[[str], None]) -> st
 
 
 async def _keep_trying(name: str, command: _Command, tell: Callable[[str], None]) -> str:
-    """Start a service again whenever it ends, for ever."""
+    """Restart a service whenever it ends, for ever."""
     loop = asyncio.get_running_loop()
     pause = _PAUSE_S
     while True:

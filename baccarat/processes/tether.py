@@ -1,8 +1,8 @@
-"""Run as a script: tie this process to its parent, then become the command that follows.
+"""A script that ties this process to its parent, then becomes the command that follows.
 
-`python -I -S tether.py PARENT COMMAND...`. From then on the kernel kills the command when the
-parent ends, in whatever way. A script of its own, since the tie must be made between fork and exec,
-where a process that may have threads can run nothing of its own safely. Standard library only.
+`python -I -S tether.py PARENT COMMAND...`. The kernel then kills the command when the parent ends,
+in whatever way. It is a script of its own because the tie must be made between fork and exec, where
+a process with threads can run none of its own code safely. Standard library only.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from typing import Final
 __all__: list[str] = []
 
 _PR_SET_PDEATHSIG: Final = 1  # <linux/prctl.h>
-_NOT_RUN: Final = 127  # what a shell answers for a command that it cannot run
+_NOT_RUN: Final = 127  # a shell's exit code for a command that it cannot run
 
 
 def _main(parent: int, command: list[str]) -> None:
@@ -23,8 +23,8 @@ def _main(parent: int, command: list[str]) -> None:
         sys.exit(f"cannot be tied to the parent: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != parent:
         sys.exit("the parent has gone already")
-    # A shell's `&` lets children inherit a deaf SIGINT, Python a deaf SIGPIPE: neither is the
-    # command's to suffer.
+    # A shell's `&` makes children ignore SIGINT, and Python makes them ignore SIGPIPE: restore both
+    # for the command.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -1,6 +1,6 @@
-"""The property's services, page and status put together from its configuration.
+"""The property's services, page and status, assembled from its configuration.
 
-Imported by `baccarat property`.
+`baccarat property` imports it.
 """
 
 __all__: list[str] = []

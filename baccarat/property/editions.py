@@ -1,4 +1,4 @@
-"""The editions that a property's archive is given: those that ship, and those beside logs."""
+"""Editions for a property's archive: those that ship, and those kept next to logs."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,12 +17,12 @@ _KINDS: Final[dict[str, _Kind]] = {RULEBOOKS: "rulebook", PROFILES: "profile"}
 
 
 def shipped_here() -> list[Edition]:
-    """Every edition that ships with this build."""
+    """Return every edition that ships with this build."""
     return [*_editions("rulebook", shipped_sources()), *_editions("profile", shipped_texts())]
 
 
 def beside_logs(logs: Iterable[Path]) -> list[Edition]:
-    """Every edition that lies beside these logs, or beside their copies."""
+    """Return every edition that is kept next to these logs, or next to their copies."""
     return [
         edition
         for log in logs
@@ -36,5 +36,5 @@ def _editions(kind: _Kind, sources: Iterable[bytes]) -> Iterator[Edition]:
         try:
             name = str(read_tree(source).get("id", ""))
         except ValueError:
-            name = ""  # of a later build, which may write otherwise
+            name = ""  # from a later build, which may write them differently
         yield Edition(kind, name, source)

@@ -1,4 +1,4 @@
-"""The property's page put together: the archive's board and questions, and the web server."""
+"""Serve the property's page: the archive's board and queries on a web server."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _log: Final = structlog.get_logger()
 
 
 class _Source:
-    """The board, as the page wants it."""
+    """Reads the board for the page."""
 
     def __init__(self, feed: BoardFeed) -> None:
         self._feed = feed
@@ -43,7 +43,7 @@ class _Source:
 
 
 class _Asked:
-    """The archive's questions; each is asked over a connection of its own."""
+    """Runs the archive's queries, each over a connection of its own."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -73,10 +73,10 @@ class _Asked:
 
 
 async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
-    """Serve the page until `stop` is set; an archive that is away is waited for.
+    """Serve the page until `stop` is set; wait for an archive that is away.
 
     Raises:
-        ConfigError: there is no page or no archive in the configuration, or the address is taken.
+        ConfigError: the configuration has no page or no archive, or the address is taken.
     """
     page, archive = config.page, config.archive
     if page is None or archive is None:

@@ -1,4 +1,4 @@
-"""The property's services put together, each from the property's configuration."""
+"""The property's services, each assembled from the property's configuration."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -29,9 +29,9 @@ async def _uplink(config: PropertyConfig, stop: asyncio.Event) -> None:
 
 
 async def _archive(config: PropertyConfig, stop: asyncio.Event) -> None:
-    # Its packages take 30 MB and a third of a second, which the other services do without.
-    from baccarat.property.editions import shipped_here  # noqa: PLC0415 - as said above
-    from property.archive.worker import run_worker  # noqa: PLC0415 - as said above
+    # Its packages take 30 MB and a third of a second, which the other services save.
+    from baccarat.property.editions import shipped_here  # noqa: PLC0415 - as explained above
+    from property.archive.worker import run_worker  # noqa: PLC0415 - as explained above
 
     archive = config.archive
     if archive is None or archive.password_file is None:
@@ -68,7 +68,7 @@ PROPERTY_SERVICES: Final[dict[str, PropertyService]] = {
 
 
 def present_services(config: PropertyConfig) -> dict[str, str]:
-    """What runs on this machine: the name of each process, and its service."""
+    """Return the services that run on this machine: process name to service."""
     found = {name: name for name in ("uplink", "witness", "page") if getattr(config, name)}
     workers = config.archive.workers if config.archive else 0
     for number in range(1, workers + 1):

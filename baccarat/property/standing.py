@@ -1,4 +1,4 @@
-"""How a property stands: each table in the archive, on the hub and before the witness."""
+"""A property's status: the position of each table in the archive, on the hub and at the witness."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +32,7 @@ from property.witness.book import Refusal, read_book
 
 __all__ = ["PropertyStanding", "TableStanding", "property_standing"]
 
-# The hub's answers that are waited for at a time.
+# Requests to the hub that are in flight at a time.
 _AT_ONCE: Final = 64
 _Read = TypeVar("_Read")
 
@@ -42,19 +42,19 @@ class TableStanding(Struct, frozen=True, kw_only=True):
 
     Args:
         table: `<site>/<table>`.
-        position: up to where it is archived; None where the archive could not be asked.
-        hub: up to where the hub has it; None where that was not asked, or it has nothing.
-        feed: how its feed into the archive stands: `running`, `gap`, `stopped` or `released`.
+        position: archived up to here; None where the archive could not be asked.
+        hub: the hub's newest position; None where the hub was not asked or has nothing.
+        feed: the state of its feed into the archive: `running`, `gap`, `stopped` or `released`.
         last_event_at: of the newest archived event.
         link: its shoe's link, by the newest report of it.
-        alarms: that stand by its own log.
-        feed_alarms: that stand by the archive.
-        witnessed: up to where the witness has heard it.
+        alarms: active by its own log.
+        feed_alarms: active by the archive.
+        witnessed: the newest position that the witness has received.
         cosigned: the size of its newest cosigned checkpoint.
         cosigned_at: when that was, seconds since 1970.
-        refused: what the witness has refused and nothing has set right since.
-        uplink: what its uplink says on the hub: `running`, `stopped`, `ended` in order, or `silent`
-            where nothing was heard of it for a while; None where the hub was not asked.
+        refused: the witness's refusals that nothing has corrected since.
+        uplink: its uplink's status on the hub: `running`, `stopped`, `ended` in order, or `silent`
+            where no message came for a while; None where the hub was not asked.
         uplink_reason: why it has stopped.
     """
 
@@ -82,7 +82,7 @@ class TableStanding(Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> tuple[str, ...]:
-        """All that stands against it."""
+        """All active alarms and refusals of the table."""
         witness = (f"witness: {code}" for code in self.refused)
         feed = (f"feed: {kind}" for kind in self.feed_alarms)
         uplink = (f"uplink: {self.uplink}",) if self.uplink in {"stopped", "silent"} else ()
@@ -90,7 +90,7 @@ class TableStanding(Struct, frozen=True, kw_only=True):
 
 
 class PropertyStanding(Struct, frozen=True, kw_only=True):
-    """All of it.
+    """The whole property.
 
     Args:
         archive: why the archive could not be asked, empty where it was.
@@ -106,7 +106,7 @@ class PropertyStanding(Struct, frozen=True, kw_only=True):
 
     @property
     def well(self) -> bool:
-        """Whether nothing stands, and everything that is configured could be asked."""
+        """Whether no alarm is active, and everything that is configured could be asked."""
         away = {self.archive, self.hub, self.witness} - {"", _NOT_ASKED}
         return not away and not any(table.standing for table in self.tables)
 
@@ -116,16 +116,16 @@ _NO_LEADER: Final = "takes nothing: too few of its nodes are there to choose a l
 
 
 async def property_standing(config: PropertyConfig, clock: Clock) -> PropertyStanding:
-    """Ask everybody whom the configuration names; who is away is said, and no error.
+    """Ask every party that the configuration names; report an absent one without raising.
 
     Args:
-        config: whom to ask.
-        clock: tells who has been silent for too long.
+        config: names the parties.
+        clock: shows which uplinks have been silent for too long.
     """
     tables, archive = await _archived(config)
     tables, hub = await _on_the_hub(config, tables, clock.utc_ns())
     tables, witness = _witnessed(config, tables)
-    if not archive:  # what it has not named it has nothing of
+    if not archive:  # the hub has nothing of a table that it has not named
         tables = {name: replace(each, position=each.position or 0) for name, each in tables.items()}
     return PropertyStanding(
         archive=archive,
@@ -199,7 +199,7 @@ def _told(table: TableStanding, word: UplinkWord | None) -> TableStanding:
 
 
 async def _connected(servers: Iterable[str], attempt: Any) -> Client:
-    """The first server that takes us."""
+    """Return a client of the first server that accepts the connection."""
     error = BusError("no server is named")
     for number, _ in enumerate(servers):
         try:
@@ -212,9 +212,9 @@ async def _connected(servers: Iterable[str], attempt: Any) -> Client:
 
 
 async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[dict[str, int], bool]:
-    """The newest position that the hub has of each table, and whether it takes more.
+    """Return the hub's newest position of each table, and whether the hub accepts more.
 
-    A node that is left alone still tells what it has.
+    A node that is cut off from the others still reports its own positions.
     """
     info = await reading(client).stream_info(EVENTS, subjects_filter=">")
     names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
@@ -229,7 +229,7 @@ def _position(message: RawStreamMsg) -> int:
 
 
 async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
-    """What each table's uplink says of itself; None for one that is silent."""
+    """Return each table's newest uplink status; None for a silent uplink."""
     info = await reading(client).stream_info(FEEDS, subjects_filter=">")
     told = {origin_of(subject) for subject in info.state.subjects or {}}
     subjects = {name: feed_subject(*split_origin(name)) for name in told}
@@ -250,9 +250,9 @@ async def _newest(
     subjects: Mapping[str, str],
     read: Callable[[RawStreamMsg], _Read | None],
 ) -> dict[str, _Read]:
-    """What the hub has newest of each name's subject; without those of which it has none of ours.
+    """Return the newest readable message of each name's subject on the hub, where there is one.
 
-    Whatever a table's login has put into its own place, it hides no other table.
+    A message that a table's login has put into its own place cannot hide another table.
     """
     js, turn = reading(client), asyncio.Semaphore(_AT_ONCE)
 

@@ -1,6 +1,6 @@
 """Rulebooks by name, by path and by hash, wherever they are kept.
 
-Imported by services, configuration and commands.
+Services, configuration and commands import it.
 """
 
 __all__: list[str] = []

@@ -1,9 +1,9 @@
-"""The editions that a log needs: kept beside it before it cites them, and found there again.
+"""Keep the editions that a log needs next to it before it cites them, and find them again.
 
-A file that a person edits, or that the next build ships changed, is read when a table comes up and
-never again: what the table plays by, what a coup of last month is judged by, and what evidence has
-in it, is the copy. Whoever needs a rulebook by its hash asks `rulebooks_at_hand`: it looks beside
-the log, then among the files that a person gives, then among what is shipped.
+The table reads a file that a person edits, or that the next build changes, only when it starts. It
+plays by the kept copy; corrections of last month's coups and evidence use the kept copy too. Code
+that needs a rulebook by its hash calls `rulebooks_at_hand`. It searches next to the log, then the
+files that a person gives, then the shipped ones.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,8 +40,8 @@ class AtHand(NamedTuple):
 
     Args:
         sources: the bytes of each, by hash.
-        books: the same, read.
-        left_out: a line for each file beside the log that this build cannot use.
+        books: the same, parsed.
+        left_out: a line for each file next to the log that this build cannot use.
     """
 
     sources: Mapping[str, bytes]
@@ -50,14 +50,14 @@ class AtHand(NamedTuple):
 
 
 def rulebooks_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
-    """The rulebooks for a log: kept beside it, given, shipped, in this order.
+    """Return the rulebooks for a log: kept next to it, given, shipped, in this order.
 
     Args:
         log: its file, or one of its closed files.
         files: paths of rulebooks that a person gives.
 
     Raises:
-        InputError: one that is given cannot be read, or is faulty.
+        InputError: a given one cannot be read, or is faulty.
     """
     sources: dict[str, bytes] = {}
     books: dict[str, Rulebook] = {}
@@ -82,7 +82,7 @@ def rulebooks_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
 
 
 def told_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
-    """The same for a command, which says on stderr what was left out."""
+    """Return the same for a command, and print each file that was left out on stderr."""
     found = rulebooks_at_hand(log, files)
     for line in found.left_out:
         click.echo(f"baccarat: left out: {' '.join(line.split())}", err=True)
@@ -90,33 +90,34 @@ def told_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
 
 
 def keep_rulebooks(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
-    """Keep beside a log every rulebook that its table can play or judge by.
+    """Keep next to a log every rulebook that its table can play or judge by.
 
     Args:
         log: its file.
-        names: those of the configuration, as `source_of` takes them; what is shipped is kept too.
+        names: those of the configuration, as `source_of` takes them; shipped ones are kept too.
 
     Returns:
         The hashes, those of `names` first.
 
     Raises:
-        InputError: one that is named cannot be read.
+        InputError: a named one cannot be read.
         LogUnwritable: the disk refused.
     """
     return _keep(log, RULEBOOKS, [*map(source_of, names), *shipped_sources()])
 
 
 def keep_profiles(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
-    """The same of wire profiles; `names` as `profile_text` takes them."""
+    """Keep wire profiles in the same way; `names` as `profile_text` takes them."""
     return _keep(log, PROFILES, [*map(profile_text, names), *shipped_texts()])
 
 
 class ProfileKeeper:
-    """Keeps beside the log what the driver reads by, before the first event that cites it.
+    """Keeps the driver's profile next to the log, before the first event that cites it.
 
-    The driver may read by another edition than the table's configuration names: a journal is read
-    to its end by the one that it began with. It keeps each beside its journals, and on the same
-    machine that is where it is found. On another machine nothing but its hash is known here.
+    The driver may read by another edition than the table's configuration names, because it reads a
+    journal to its end by the edition that it began with. It keeps each edition with its journals,
+    where
+    this object finds it on the same machine. On another machine only its hash is known here.
 
     Args:
         log: the log's file.
@@ -129,7 +130,7 @@ class ProfileKeeper:
         self._settled = set(kept)
 
     def __call__(self, digest: str) -> None:
-        """An event cites the edition of this hash.
+        """Keep the edition of this hash, which an event cites.
 
         Raises:
             LogUnwritable: the disk refused to keep it.

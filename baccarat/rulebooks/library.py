@@ -1,4 +1,4 @@
-"""Rulebooks by name: those that are shipped, and a site's own by path."""
+"""Rulebooks by name: the shipped ones by id, and a site's own by path."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -28,12 +28,12 @@ _MAIN_WAGERS: Final = ("player", "banker", "tie")  # of every game of the seeds
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is the path of a site's own rulebook, and not the id of a shipped one."""
+    """Return whether a name is the path of a site's own rulebook, not the id of a shipped one."""
     return name.endswith(_SUFFIX)
 
 
 def named_rulebook(name: str) -> Rulebook:
-    """The rulebook that a person asks for.
+    """Return the rulebook that a person requests.
 
     Args:
         name: the id of a shipped one, or the path of a site's own, which ends in `.toml`.
@@ -45,7 +45,7 @@ def named_rulebook(name: str) -> Rulebook:
 
 
 def source_of(name: str) -> bytes:
-    """The bytes of its file.
+    """Return the bytes of a rulebook's file.
 
     Raises:
         InputError: there is none.
@@ -54,13 +54,14 @@ def source_of(name: str) -> bytes:
 
 
 def site_rulebook(name: str) -> Rulebook:
-    """A rulebook that a table may play by: as `named_rulebook`, and it lacks nothing.
+    """Return a rulebook that a table may play by: as `named_rulebook`, and it lacks nothing.
 
-    Its id is its own: ledgers and reports name a rulebook by its id, and would take another than
-    the shipped one by the same name for that.
+    It must have an id of its own. Ledgers and reports name a rulebook by its id, and would mistake
+    one
+    with a shipped id for the shipped one.
 
     Raises:
-        InputError: as there; or it lacks what a table needs.
+        InputError: as there; or it lacks something that a table needs.
     """
     book = named_rulebook(name)
     if lacking := "; ".join(lacking_in(book)):
@@ -69,9 +70,9 @@ def site_rulebook(name: str) -> Rulebook:
 
 
 def lacking_in(book: Rulebook) -> Iterator[str]:
-    """What a rulebook that can be judged by still lacks for a table with patrons at it.
+    """Yield reasons why a rulebook that can judge a coup is not fit for a table with patrons.
 
-    Evidence and logs are judged by whatever a coup was played by, so none of this is asked there.
+    Evidence and logs are judged by the rulebook of the coup, so they do not check any of this.
     """
     exact = {sha256(source).hexdigest() for source in shipped_sources()}
     if book.id in shipped() and book.hash not in exact:
@@ -91,7 +92,7 @@ def lacking_in(book: Rulebook) -> Iterator[str]:
 
 
 def _unshowable(book: Rulebook) -> Iterator[str]:
-    """Texts that a screen or a message has no room for."""
+    """Yield texts that a screen or a message has no room for."""
     for key, text, most in (
         ("id", book.id, _LONGEST_ID),
         ("title", book.title, _LONGEST_LINE),

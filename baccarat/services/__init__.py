@@ -1,6 +1,6 @@
-"""The services of a table, each put together from its configuration in a module of its own.
+"""The services of a table, each assembled from its configuration in a module of its own.
 
-Imported by `baccarat run` and the demo.
+`baccarat run` and the demo import it.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The cage's ledger, from a table's configuration."""
+"""Run the cage's ledger from a table's configuration."""
 
 import asyncio
 
@@ -11,9 +11,9 @@ __all__ = ["serve"]
 
 
 async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_probe) -> None:
-    """Run the cage's ledger until `stop` is set; a database that is away is waited for.
+    """Run the cage's ledger until `stop` is set; wait for a database that is away.
 
     Raises:
-        TableError: the ledger or the broker cannot be used; one line says which.
+        TableError: the ledger or the broker cannot be used; one line names it.
     """
     await serve_ledger(place_of(config), stop, probe, patient=True)

@@ -1,9 +1,9 @@
-"""One service of many tables in one process: each table's on its own, so that none harms another.
+"""Host one service for many tables in one process, so that no table's failure harms another.
 
-With one table what ends the service ends the process, and its supervisor starts it again. With more
-of them that would take every table away for the fault of one: here such a table's service is told
-of and started again by itself, after pauses that grow, and the others never notice. They share what
-a process shares, which is its loop: what keeps that from turning keeps all of them waiting.
+With one table, the end of the service ends the process, and the supervisor restarts it. With more,
+that would take every table away for the fault of one. Instead this module reports the failed
+service and restarts it alone, after growing pauses, and the other tables do not notice. The tables
+still share the process's event loop: code that blocks it delays all of them.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from events.errors import ConfigError, OurBug
 
 __all__ = ["check_apart", "host", "run_hosted"]
 
-# As the supervisor of processes has it: a broker that restarts is back by then ...
+# The same as for processes: a broker that restarts is back by then ...
 _PAUSE_S: Final = 0.5
-# ... and who mends what ends over and over should not have to wait long after.
+# ... and a person who repairs a service that ends over and over should not wait long after.
 _PAUSE_MOST_S: Final = 30.0
-# Having served for so long, an end is the first one again.
+# After serving this long, the next end counts as the first.
 _STEADY_S: Final = 60.0
 
 _log: Final = structlog.get_logger()
@@ -54,10 +54,10 @@ async def host(
     """Run a service for each table until `stop` is set.
 
     Args:
-        configs: the tables, `check_apart` from one another.
-        service: what runs for each.
+        configs: the tables, which `check_apart` has accepted.
+        service: runs for each table.
         stop: ends all of them, in order.
-        probe: told of each step.
+        probe: called at each step.
     """
     async with asyncio.TaskGroup() as tables:
         for config in configs:
@@ -65,7 +65,7 @@ async def host(
 
 
 async def _keep(config: TableConfig, service: Service, stop: asyncio.Event, probe: Probe) -> None:
-    """Start a table's service again whenever it ends, until all are to stop."""
+    """Restart a table's service whenever it ends, until all are to stop."""
     structlog.contextvars.bind_contextvars(table=config.origin)  # of this task alone
     loop = asyncio.get_running_loop()
     pause = _PAUSE_S
@@ -85,7 +85,7 @@ async def _keep(config: TableConfig, service: Service, stop: asyncio.Event, prob
 
 
 async def _end_of(serving: Awaitable[None]) -> BaseException | None:
-    """What ended it, whatever it is: it is told and is the end of this table's service alone."""
+    """Return the error that ended a service, of any kind; it ends only this table's service."""
 
     async def serve() -> None:
         with raising_ours():
@@ -95,26 +95,26 @@ async def _end_of(serving: Awaitable[None]) -> BaseException | None:
     try:
         await asyncio.wait({task})
     finally:
-        task.cancel()  # which does nothing to what is done
-    # One that cancelled itself would else be taken for our own end, and its table be forgotten.
+        task.cancel()  # no effect on a task that is done
+    # A service that cancelled itself would be taken for our own end, and nobody would restart it.
     return asyncio.CancelledError("by itself") if task.cancelled() else task.exception()
 
 
 def _trace(error: BaseException | None) -> dict[str, str]:
-    """Where it came from, unless its line says all that there is to say."""
+    """Return the traceback, unless the error's line is complete for a person."""
     if error is None or (isinstance(error, FOR_PEOPLE) and not isinstance(error, OurBug)):
         return {}
     return {"trace": "".join(traceback.format_exception(error))}
 
 
 def check_apart(configs: Mapping[Path, TableConfig]) -> None:
-    """See that several tables share nothing that can be one table's alone.
+    """Check that several tables share nothing that must belong to one table.
 
     Args:
         configs: by their files.
 
     Raises:
-        ConfigError: two of them do: which, and what.
+        ConfigError: two of them share something: names both and it.
     """
     taken: dict[tuple[str, str], Path] = {}
     for path, config in configs.items():

@@ -1,4 +1,4 @@
-"""The cage's ledger put together: from a table's configuration, or from a broker's URL alone."""
+"""Run the cage's ledger, from a table's configuration or from a broker's URL alone."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ from events.mqtt.topics import Topics
 __all__ = ["Place", "place_at", "place_of", "serve"]
 
 _PORT: Final = 1883
-# Between two attempts to reach a database that is not there yet, seconds.
+# Interval between two attempts to reach a database that is not there yet, seconds.
 _DATABASE_S: Final = 0.5
 _RELATIVE: Final = re.compile(r"(?![a-z]+://)")
 
@@ -31,14 +31,14 @@ _log: Final = structlog.get_logger()
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Whose settlements are booked, and where.
+    """The table whose settlements are booked, and the ledger for them.
 
     Args:
         topics: the table.
         bus: the broker and the login there.
         ledger: the database.
         user: the name under which the table knows the cage.
-        consumer: under which it remembers what was acknowledged.
+        consumer: the name under which the table remembers the cage's acknowledgements.
     """
 
     topics: Topics
@@ -49,7 +49,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 def place_of(config: TableConfig, ledger: str | None = None) -> Place:
-    """By a table's configuration.
+    """Return it from a table's configuration.
 
     Args:
         config: the table's.
@@ -57,7 +57,7 @@ def place_of(config: TableConfig, ledger: str | None = None) -> Place:
 
     Raises:
         ConfigError: it has no `[cage]`, and no ledger was named.
-        InputError: the ledger's URL is none, or a password's file cannot be read.
+        InputError: the ledger's URL is wrong, or a password's file cannot be read.
     """
     cage = config.cage
     if cage is None and ledger is None:
@@ -77,14 +77,14 @@ def place_of(config: TableConfig, ledger: str | None = None) -> Place:
 
 
 def place_at(url: str, ledger: str) -> Place:
-    """By `mqtt://[user[:password]@]host[:port]/<site>/<table>`: a cage on another machine.
+    """Return it from `mqtt://[user[:password]@]host[:port]/<site>/<table>`, for a remote cage.
 
     Args:
         url: the broker and the table.
         ledger: a path or URL.
 
     Raises:
-        InputError: one of the two is none.
+        InputError: one of the two is wrong.
     """
     try:
         parts = urlsplit(url)
@@ -102,7 +102,8 @@ def place_at(url: str, ledger: str) -> Place:
         bus=BusSettings(
             host=parts.hostname,
             port=port,
-            # Of the login: two ledgers may read one table, and equal ids would cut each other off.
+            # The client id contains the login: two ledgers may read one table, and equal ids would
+            # disconnect each other.
             client_id=f"bac-{site}-{table}-{user or 'cage'}",
             username=user,
             password=unquote(parts.password) if parts.password else None,
@@ -118,13 +119,13 @@ async def serve(
     """Run the consumer until `stop` is set.
 
     Args:
-        place: whose settlements, and where.
+        place: the table and the ledger.
         stop: ends it.
-        probe: told of each step.
+        probe: called at each step.
         patient: wait for a database that does not answer yet.
 
     Raises:
-        TableError: the ledger, the broker or the table refuses; one line says which.
+        TableError: the ledger, the broker or the table refuses; one line names it.
     """
     clock = SystemClock()
     open_store = partial(Store.open, place.ledger, f"{place.topics.site}/{place.topics.table}")

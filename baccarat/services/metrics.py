@@ -1,4 +1,4 @@
-"""A table's metrics, from its configuration."""
+"""Serve a table's metrics from its configuration."""
 
 import asyncio
 

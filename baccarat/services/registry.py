@@ -1,7 +1,7 @@
-"""The services of a table, by name, and what running any of them comes to.
+"""The services of a table by name, and how to run one in this process.
 
-A service runs until SIGTERM or SIGINT, says farewell, and ends. What fails ends it with an exit
-code, and whoever supervises it starts it again: nothing is retried behind a person's back.
+A service runs until SIGTERM or SIGINT, publishes offline, and ends. A failure ends it with an exit
+code, and its supervisor restarts it: a service retries nothing without reporting it.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ __all__ = [
 Probe = Callable[[str], None]
 # Our own errors, the machine's (a pipe, a disk, a port), and a database file's.
 FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
-# Farewells, the end of the link and its record take seven seconds where all of them hang.
+# Publishing offline, closing the link and recording that take seven seconds if all of them hang.
 _STOP_MOST_S: Final = 8.0
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
 
@@ -53,7 +53,7 @@ SERVICES: Final = {
     "shoe": "baccarat.services.shoe:serve",
     "table": "baccarat.services.table:serve",
 }
-"""Name to where it is: imported when it is run, so that no process pays for another's packages."""
+"""Name to its import path: imported when it runs, so that no process loads another's packages."""
 
 _CHECKS: Final = {
     "shoe": "baccarat.services.shoe:check",
@@ -62,25 +62,26 @@ _CHECKS: Final = {
 
 
 def no_probe(_: str) -> None:
-    """Nobody is told of the steps."""
+    """Do nothing at a step."""
 
 
 def service_of(name: str) -> Service:
-    """The service of that name.
+    """Return the service of that name.
 
     Returns:
-        What serves a table until its event is set. It raises a TableError, with one line for a
-        person, where something that the configuration names cannot be used.
+        The coroutine function that serves a table until its event is set. It raises a TableError,
+        with
+        one line for a person, where it cannot use something that the configuration names.
     """
     service: Service = _found(SERVICES[name])
     return service
 
 
 def check_service(name: str, config: TableConfig) -> None:
-    """What a person who starts a service is told before anything starts.
+    """Check a service's inputs for the person who starts it, before anything starts.
 
     Raises:
-        TableError: something that it needs cannot be used: one line says what.
+        TableError: something that it needs cannot be used: one line names it.
     """
     if name in _CHECKS:
         _found(_CHECKS[name])(config)
@@ -95,7 +96,7 @@ def run_service(config: TableConfig, name: str, probe: Probe = no_probe) -> None
     """Run one service in this process until it is told to stop.
 
     Raises:
-        TableError: what ended it, where that is one of ours; whatever else it was, as it came.
+        TableError: one of our errors ended it; any other error is raised unchanged.
     """
     service = service_of(name)
     run_here(lambda stop: service(config, stop, probe))
@@ -105,10 +106,10 @@ def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     """Run something until SIGTERM or SIGINT sets its event.
 
     Raises:
-        TableError: what ended it, where that is one of ours; whatever else it was, as it came.
+        TableError: one of our errors ended it; any other error is raised unchanged.
     """
     deadline = Deadline(_STOP_MOST_S)
-    # What was imported stays for ever. To look through it for garbage takes 25 ms, in mid-coup.
+    # Imported modules stay for ever; scanning them for garbage takes 25 ms in the middle of a coup.
     gc.freeze()
     with raising_ours():
         try:
@@ -119,7 +120,7 @@ def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
 
 @contextmanager
 def raising_ours() -> Iterator[None]:
-    """Take the error that has a line for a person out of the group that a task group made of it."""
+    """Raise the error with a line for a person, without the task group's wrapping."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -130,7 +131,7 @@ def raising_ours() -> Iterator[None]:
 
 
 def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> Exception | None:
-    """The first error in the group that a person can act on; a bug of ours keeps its trace."""
+    """Return the group's first error that a person can act on; our bugs keep their trace."""
     for error in group.exceptions:
         found = _first_of_ours(error) if isinstance(error, BaseExceptionGroup) else error
         if isinstance(found, FOR_PEOPLE) and not isinstance(found, OurBug):
@@ -151,7 +152,7 @@ async def _until_signalled(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping)
-    # What a service opens it opens before it first waits: then, and not before, it is ready.
+    # A service opens everything that it needs before it first waits: only then is it ready.
     serving = asyncio.ensure_future(service(stop))
     telling = asyncio.ensure_future(keep_notified())
     try:
@@ -161,11 +162,11 @@ async def _until_signalled(
 
 
 def configure_logging(service: str, *, quiet: bool = False) -> None:
-    """Structured logs as JSON lines on stderr, each with the service's name.
+    """Write structured logs as JSON lines on stderr, each with the service's name.
 
     Args:
         service: the name.
-        quiet: errors only; the services' own processes say the rest.
+        quiet: errors only; the services' own processes log the rest.
     """
     structlog.configure(
         processors=[
@@ -184,7 +185,7 @@ def configure_logging(service: str, *, quiet: bool = False) -> None:
 
 
 def service_command(config: Path, service: str, *others: Path) -> list[str | Path]:
-    """The command line of one service's own process.
+    """Return the command line of one service's own process.
 
     Args:
         config: a table's file.

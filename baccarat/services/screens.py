@@ -1,4 +1,4 @@
-"""The screens' web servers, from a table's configuration."""
+"""Run the screens' web servers from a table's configuration."""
 
 import asyncio
 

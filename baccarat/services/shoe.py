@@ -1,4 +1,4 @@
-"""The shoe driver, from a table's configuration."""
+"""Run the shoe driver from a table's configuration."""
 
 import asyncio
 import random
@@ -23,7 +23,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     """Run the shoe driver until `stop` is set.
 
     Raises:
-        TableError: the port, the journal or the broker cannot be used; one line says which.
+        TableError: the port, the journal or the broker cannot be used; one line names it.
     """
     driver = DriverService(
         DriverConfig(

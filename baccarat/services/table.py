@@ -1,4 +1,4 @@
-"""The table core, from a table's configuration."""
+"""Run the table core from a table's configuration."""
 
 import asyncio
 import sys
@@ -41,7 +41,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     """Run the table core until `stop` is set.
 
     Raises:
-        TableError: the rulebook, the log or the broker cannot be used; one line says which.
+        TableError: the rulebook, the log or the broker cannot be used; one line names it.
     """
     if faults := [*rule_faults(config)]:
         raise ConfigFaults(config.origin, faults)
@@ -86,17 +86,17 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
 
 
 def check(config: TableConfig) -> None:
-    """What cannot be used is said before anything starts.
+    """Check the configured files before anything starts.
 
     Raises:
-        InputError: a key's file, or the users file.
+        InputError: a key's file or the users file cannot be used.
     """
     _checkpoint_keys(config)
     config.roles()
 
 
 def _rulebooks(log: Path, config: TableConfig) -> tuple[Rulebook, tuple[Rulebook, ...]]:
-    """The rulebook in force, and all that are at hand, each of them kept beside the log."""
+    """Return the rulebook in force and all at hand, after keeping each next to the log."""
     hashes = keep_rulebooks(log, [config.rulebook_name, *config.library_files])
     found = rulebooks_at_hand(log)
     for line in found.left_out:
@@ -106,7 +106,7 @@ def _rulebooks(log: Path, config: TableConfig) -> tuple[Rulebook, tuple[Rulebook
 
 
 def _checkpoint_keys(config: TableConfig) -> CheckpointKeys | None:
-    """What checkpoints are signed with; None where no key is configured."""
+    """Return the keys that sign checkpoints; None where no key is configured."""
     given = config.checkpoints
     key, before = config.beside(given.key), config.beside(given.retiring)
     if key is None:

@@ -1,6 +1,6 @@
-"""What a site installs around its tables: rights on the broker, certificates, health, metrics.
+"""A site's installation around its tables: broker rights, certificates, health checks, metrics.
 
-Imported by services and commands.
+Services and commands import it.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""Configurations of the two brokers from the tables' identities: TLS, logins, access rules. Pure.
+"""Generate both brokers' configurations: TLS, logins and access rules of each identity. Pure.
 
-Nobody comes in without a certificate of the site's CA and the login's password; what is not allowed
-by name is not allowed.
+A client needs a certificate of the site's CA and the login's password. The rules deny everything
+that they do not allow by name.
 """
 
 import base64
@@ -20,12 +20,12 @@ __all__ = ["BrokerPlace", "mosquitto_acl", "mosquitto_conf", "mosquitto_password
 # mosquitto's own form of a password: PBKDF2 with SHA-512.
 _ROUNDS: Final = 210_000
 _PAYLOAD: Final = 8 * 1024 * 1024
-# By what a login comes in: MQTT, over TCP or in websockets, and never NATS itself.
+# How a login may connect: MQTT, over TCP or in websockets, and never NATS itself.
 _KINDS: Final = '"MQTT", "MQTT_WS"'
 
 
 class BrokerPlace(Struct, frozen=True, kw_only=True):
-    """Where a broker listens and what it reads.
+    """A broker's addresses and the files that it reads.
 
     Args:
         folder: of its files.
@@ -47,7 +47,7 @@ class BrokerPlace(Struct, frozen=True, kw_only=True):
 
 
 def mosquitto_conf(place: BrokerPlace) -> str:
-    """`mosquitto.conf`: two listeners, both with TLS, client certificates, logins and rules."""
+    """Return `mosquitto.conf`: two TLS listeners with client certificates, logins and rules."""
     tls = (
         f"cafile {place.ca}\ncertfile {place.cert}\nkeyfile {place.key}\n"
         "require_certificate true\ntls_version tlsv1.2\n"
@@ -68,7 +68,7 @@ def mosquitto_conf(place: BrokerPlace) -> str:
 
 
 def mosquitto_acl(identities: Iterable[Identity]) -> str:
-    """The access rules, in mosquitto's words."""
+    """Return mosquitto's file of access rules."""
     lines = []
     for each in identities:
         lines += ["", f"user {each.login}"]
@@ -78,7 +78,7 @@ def mosquitto_acl(identities: Iterable[Identity]) -> str:
 
 
 def mosquitto_passwords(passwords: Mapping[str, str], salts: Mapping[str, bytes]) -> str:
-    """The password file: login to password, each with a salt of its own."""
+    """Return the password file: login to password, each with a salt of its own."""
     lines = []
     for login, password in passwords.items():
         salt = salts[login]
@@ -91,10 +91,10 @@ def mosquitto_passwords(passwords: Mapping[str, str], salts: Mapping[str, bytes]
 def nats_conf(
     place: BrokerPlace, identities: Iterable[Identity], passwords: Mapping[str, str], rounds: int
 ) -> str:
-    """`nats-server.conf` with the same rules.
+    """Return `nats-server.conf` with the same rules.
 
     Args:
-        place: where it is.
+        place: the broker's addresses and files.
         identities: the logins.
         passwords: login to password; only their bcrypt hashes are written.
         rounds: bcrypt's cost, as a power of two.
@@ -133,8 +133,8 @@ def _nats_user(identity: Identity, password: str, rounds: int) -> str:
     # An empty list would allow everything.
     publish = f"[{says}]" if says else '{ deny: ">" }'
     hears = ", ".join(f'"{each}"' for each in _subjects(identity.hears))
-    # By `$MQTT.sub` nats-server itself keeps MQTT's subscriptions of quality 1: the messages of all
-    # tables pass there, and whoever spoke NATS could listen. In MQTT there is no asking for it.
+    # nats-server keeps MQTT's QoS 1 subscriptions under `$MQTT.sub`: the messages of all tables
+    # pass there, and a NATS client could listen. An MQTT client cannot subscribe to it.
     return (
         f'    {{ user: "{identity.login}", password: "{hashed}", permissions: {{ '
         f'publish: {publish}, subscribe: [{hears}{", " if hears else ""}"$MQTT.sub.>"] }}, '
@@ -143,7 +143,7 @@ def _nats_user(identity: Identity, password: str, rounds: int) -> str:
 
 
 def _subjects(filters: Iterable[str]) -> list[str]:
-    """MQTT's filters as NATS subjects; `a/#` also means `a`."""
+    """Return MQTT's filters as NATS subjects; `a/#` also means `a`."""
     found = []
     for each in filters:
         subject = each.replace("/", ".").replace("+", "*")

@@ -1,7 +1,7 @@
-"""Where a controller's credentials come from: a unit's `LoadCredential=NAME:SOURCE`.
+"""Find a controller's credentials by their systemd units: `LoadCredential=NAME:SOURCE`.
 
-The service manager lays a credential out for one service alone. Whoever examines a table from
-beside it, as root, finds the same secret in the store that the unit names.
+The service manager provides a credential to one service alone. A root user who examines a table
+from outside finds the same secret in the store that the unit names.
 """
 
 import re
@@ -21,7 +21,7 @@ UNITS: Final = Path("/etc/systemd/system")
 STORE: Final = Path("/etc/credstore")
 LAID_OUT: Final = Path("/run/credentials")
 
-# Section of the configuration to the service that reads what it names.
+# Section of the configuration to the service that reads its secret.
 _READS: Final = {
     "bus": "table",
     "checkpoints": "table",
@@ -35,12 +35,12 @@ _LOAD: Final = re.compile(r"^LoadCredential=([\w-]+):(\S+)$", re.MULTILINE)
 
 
 def with_sources(config: TableConfig, units: Path = UNITS, store: Path = STORE) -> TableConfig:
-    """The configuration with the store's file in place of each credential that a unit names.
+    """Return the configuration with the store's file in place of each credential that a unit names.
 
     Args:
         config: a table's.
         units: the folder of the installed units.
-        store: the folder that a source without a path of its own is in.
+        store: the folder for a source without a path of its own.
     """
     sections: dict[str, Struct] = {}
     for name, service in _READS.items():
@@ -62,13 +62,13 @@ def with_sources(config: TableConfig, units: Path = UNITS, store: Path = STORE) 
 def outdated(
     table: str, units: Path = UNITS, store: Path = STORE, laid_out: Path = LAID_OUT
 ) -> Iterator[tuple[str, str]]:
-    """Unit and credential, of a service that runs by what is not in the store any more.
+    """Yield (unit, credential) of each service that still runs by a secret the store has replaced.
 
     Args:
         table: its id.
         units: the folder of the installed units.
-        store: the folder that a source without a path of its own is in.
-        laid_out: where the service manager lays out what a service was started with.
+        store: the folder for a source without a path of its own.
+        laid_out: the folder in which the service manager provides credentials to running services.
     """
     for unit in sorted(units.glob("baccarat-*@.service")):
         name = unit.name.replace("@.", f"@{table}.")
@@ -82,5 +82,5 @@ def _sources(unit: Path, table: str, store: Path) -> dict[str, str]:
     try:
         text = unit.read_text("utf-8")
     except OSError:
-        return {}  # not installed here: then it says of no credential where it is
+        return {}  # not installed here, so it names no credential's source
     return {name: str(store / source.replace("%i", table)) for name, source in _LOAD.findall(text)}

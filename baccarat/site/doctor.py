@@ -1,4 +1,4 @@
-"""What can be told of a table from its machine: disk, keys, certificates, log, clock, port."""
+"""Check a table's machine: disk, keys, certificates, log, clock, port."""
 
 import os
 import sqlite3
@@ -29,7 +29,7 @@ _MEGABYTE: Final = 1024 * 1024
 _FREE_LEAST: Final = 200 * _MEGABYTE
 _FREE_WELL: Final = 2_000 * _MEGABYTE
 _CERTIFICATE_WELL: Final = timedelta(days=30)
-# Two machines' clocks, and the microseconds between an append and its commit.
+# Two machines' clocks may differ, and an append is microseconds before its commit.
 _AHEAD_MOST_S: Final = 2.0
 _SYNCHRONISED: Final = Path("/run/systemd/timesync/synchronized")
 _SAID_BY_CHRONY: Final = Path("/run/chrony/chronyd.sock")
@@ -38,11 +38,11 @@ _OTHERS: Final = 0o077
 
 
 def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
-    """Every check that needs neither broker nor shoe.
+    """Yield the findings of every check that needs neither broker nor shoe.
 
     Args:
         config: the table's.
-        backups: the folder of its log's copies; not looked at where it does not exist.
+        backups: the folder of its log's copies; skipped where it does not exist.
     """
     checks: tuple[Callable[[TableConfig], Iterator[Finding]], ...] = (
         _disk,
@@ -55,7 +55,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
     )
     for check in checks:
         yield from check(config)
-    # A log of a year takes a while, so it is read once.
+    # Verifying a log of a year takes a while, so it is read once.
     verdict = _verified(config.log_path)
     yield _of_log(config, verdict)
     yield _of_clock(verdict)
@@ -63,7 +63,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
 
 
 def examine_port(config: TableConfig) -> Finding:
-    """Open the shoe's port once. Not while the driver has it: then the driver is to be asked."""
+    """Open the shoe's port once. If the driver has the port, ask the driver instead."""
     profile = load_profile(config.profile_name)
     try:
         try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
@@ -169,7 +169,7 @@ def _certificates(config: TableConfig) -> Iterator[Finding]:
 
 
 def _screens_pairs(config: TableConfig) -> Iterator[Finding]:
-    """Whether a screen's key is its certificate's; the bus's pair is tried at the broker."""
+    """Check that a screen's key fits its certificate; the bus's pair is tried at the broker."""
     for name in ("displays", "scoreboard"):
         section = getattr(config, name)
         cert, key = (config.beside(getattr(section, each, None)) for each in ("cert", "key"))
@@ -194,9 +194,9 @@ def _outdated(config: TableConfig) -> Iterator[Finding]:
 
 
 def _own_files(config: TableConfig) -> Iterator[Finding]:
-    """The site's own rulebooks and wire profile: may the service that reads them do so?
+    """Check that the services can read the site's own rulebooks and wire profile.
 
-    A service's user is whoever its folder belongs to.
+    A service's user is the owner of its folder.
     """
     for service, folder, names in (
         ("table", config.log_path.parent, (config.rulebook_name, *config.library_files)),
@@ -223,7 +223,7 @@ def _readable(path: Path, service: str, reader: Reader) -> Finding:
 
 
 def _verified(path: Path) -> Verdict | str | None:
-    """What a verification found, or why there could be none; None where there is no log yet."""
+    """Return the verdict of a verification, or why there is none; None without a log."""
     if not path.exists():
         return None
     try:
@@ -268,7 +268,7 @@ def _of_clock(verdict: Verdict | str | None) -> Finding:
 
 
 def _seconds(at: str) -> float:
-    """Of an event's stamp, which has nanoseconds; 0 where somebody has appended none."""
+    """Return the seconds of an event's stamp, which has nanoseconds; 0 for an empty log."""
     try:
         return datetime.fromisoformat(f"{at[:26]}+00:00").timestamp()
     except ValueError:

@@ -1,8 +1,8 @@
-"""What can be told of a table over its broker: that it answers, whom it lets in, and who is there.
+"""Check a table over its broker: whether it answers, which logins it accepts, and who is online.
 
-Each login that the configuration has is tried by itself, with a client id of its own, so that the
-services that run are not disturbed: what it must hear it is waited for, and those that may ask
-ask for a replay that cannot be, of which only the refusal matters.
+Each login of the configuration is tried by itself, with a client id of its own, so that running
+services are not disturbed. Each waits for a message that it must receive. Logins that may send
+requests ask for an impossible replay; only the refusal matters.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from events.tls import ClientTls
 __all__ = ["examine_broker"]
 
 _CONNECT_S: Final = 5.0
-# The state is sent again every five seconds, and a busy machine is slow.
+# The table publishes its state every five seconds, and a busy machine is slow.
 _HEAR_S: Final = 8.0
-# A table that is just starting hears no request yet, and a broker keeps none for it.
+# A table that is just starting receives no request yet, and the broker keeps none for it.
 _ASK_AGAIN_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
 _CLOCK: Final = SystemClock()
@@ -39,16 +39,16 @@ class _Login(Struct, kw_only=True):
     """A login under examination.
 
     Args:
-        section: of the configuration that names it.
+        section: the section of the configuration that names it.
         settings: how it connects.
-        hears: a topic that it must hear when the table runs.
-        awaits: another one, which it hears when the driver runs; empty where there is none.
-        user: by whose name it may ask; None where it may not.
-        heard: what it heard, the newest of each topic.
-        services: what it knows by that of each service, by its topic.
-        trouble: why it was not let in.
-        answered: its question was.
-        connected: it was let in.
+        hears: a topic that it must receive when the table runs.
+        awaits: another one, which it receives when the driver runs; empty where there is none.
+        user: the name under which it may send requests; None where it may not.
+        heard: the newest message of each topic.
+        services: the presence of each service, by its topic.
+        trouble: why it was not accepted.
+        answered: its request was.
+        connected: the broker accepted it.
     """
 
     section: str
@@ -64,10 +64,10 @@ class _Login(Struct, kw_only=True):
 
 
 async def examine_broker(config: TableConfig) -> tuple[list[Finding], bool]:
-    """Every check that needs the broker.
+    """Run every check that needs the broker.
 
     Returns:
-        What was found, and whether a driver was heard, which then has the shoe's port.
+        The findings, and whether a driver is online, which then has the shoe's port.
     """
     refused = await asyncio.to_thread(_reached, config)
     if refused is not None:
@@ -99,12 +99,12 @@ def _online(service: Presence) -> bool:
 
 
 def _sure(service: Presence) -> bool:
-    """Of one that is online, and old by its stamp, a live heartbeat may still come."""
+    """Return whether no live heartbeat may still come for an online status with an old stamp."""
     return _online(service) or (service.status is not None and service.status.state == "offline")
 
 
 def _reached(config: TableConfig) -> Finding | None:
-    """Why the broker cannot be reached; None where it can."""
+    """Return why the broker cannot be reached; None where it can."""
     bus = config.bus
     where = f"{bus.host}:{bus.port}"
     try:
@@ -192,7 +192,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
 
     subscriptions = {login.hears: on_message}
     if login.section == "bus":
-        # With the core's rights alone the driver can be heard.
+        # Only with the core's rights can it receive the driver.
         subscriptions = {topics.status("+"): on_message, topics.link_shoe: on_message}
     if login.user is not None:
         subscriptions[topics.response(login.user)] = on_answer
@@ -203,7 +203,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
 
 
 def _note(services: dict[str, Presence], message: Message) -> None:
-    """What a message says of the service that sent it, where that is its status."""
+    """Note a service's presence, if the message is its status."""
     if status := read_status(message.payload):
         services[message.topic] = services.get(message.topic, Presence()).heard(
             status, retained=message.retain, utc_ns=_CLOCK.utc_ns(), mono_us=_CLOCK.mono_us()
@@ -211,12 +211,12 @@ def _note(services: dict[str, Presence], message: Message) -> None:
 
 
 async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> str:
-    """Hold the connection until all has come or the time is over; why it was not let in."""
+    """Stay connected until everything has come or time is over; return why it was refused."""
     running = asyncio.ensure_future(bus.run())
     waiting = asyncio.ensure_future(content.wait())
     rounds = round(_HEAR_S / _ASK_AGAIN_S)
     try:
-        # What has not come by then is what is told.
+        # Report whatever has not come by then.
         while rounds and not (running.done() or waiting.done()):
             rounds -= 1
             await asyncio.wait(

@@ -1,4 +1,4 @@
-"""What a service says of itself on the bus, for whoever looks at a table from beside it. Pure."""
+"""Read the documents that services publish about themselves. Pure."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ __all__ = ["read_document"]
 
 
 def read_document(payload: bytes) -> dict[str, Any]:
-    """The JSON document in a payload; empty where it holds none."""
+    """Return the JSON document in a payload; empty where there is none."""
     try:
         found = msgspec.json.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""What the doctor says: one line a check, and what to do where it fails."""
+"""The doctor's findings: one line a check, and a remedy where the check fails."""
 
 from typing import Literal, NamedTuple
 
@@ -6,12 +6,12 @@ __all__ = ["Finding", "fails", "passes", "warns"]
 
 
 class Finding(NamedTuple):
-    """What a check found.
+    """The result of a check.
 
     Args:
         check: its name.
         verdict: `ok`, `warn` or `fail`.
-        says: what was found.
+        says: the finding.
         remedy: what to do; empty where nothing need be.
     """
 
@@ -22,15 +22,15 @@ class Finding(NamedTuple):
 
 
 def passes(check: str, says: str) -> Finding:
-    """All is well."""
+    """Return the finding of a check that passes."""
     return Finding(check, "ok", says)
 
 
 def warns(check: str, says: str, remedy: str) -> Finding:
-    """It goes on, and will not for ever."""
+    """Return the finding of something that works now but will fail later."""
     return Finding(check, "warn", says, remedy)
 
 
 def fails(check: str, says: str, remedy: str) -> Finding:
-    """It does not go."""
+    """Return the finding of a check that fails."""
     return Finding(check, "fail", says, remedy)

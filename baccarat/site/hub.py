@@ -1,4 +1,4 @@
-"""A property's hub as one TOML file: its nodes, the tables that have a login, controllers' leaves.
+"""Read a property's hub file (nodes, tables, controllers' leaves) and write the files of each node.
 
     tables = ["harbour/b7", "harbour/b8"]
     [nodes.hub1]
@@ -10,7 +10,7 @@
     [leaves.b7]
     tables = ["harbour/b7"]
 
-From it each node's files are made, and each leaf's; passwords too, once.
+It yields each node's and each leaf's files, and passwords, once.
 """
 
 import secrets
@@ -44,8 +44,8 @@ from property.hub.subjects import split_origin
 
 __all__ = ["HubPlan", "LeafForm", "NodeForm", "load_hub_plan", "write_hub"]
 
-# A machine's password of 144 bits is not found by trying, however quick; and a hub that comes back
-# is asked for two hundred of them at once.
+# Nobody finds a machine's password of 144 bits by trying, at any speed; and a hub that restarts
+# checks two hundred of them at once.
 _ROUNDS: Final = 5
 _PASSWORD_BYTES: Final = 18
 _PASSWORDS: Final = "passwords"
@@ -57,7 +57,7 @@ _Port = Annotated[int, Meta(ge=1, le=65535)]
 
 
 class NodeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A node. See `property.hub_conf.HubNode`."""
+    """A node. See `property.hub.server_conf.HubNode`."""
 
     host: Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:_-]+$")]
     clients: _Port = 4222
@@ -75,7 +75,7 @@ class LeafForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         tables: `<site>/<table>` of those on it.
         port: on its loopback, for the uplink.
-        pki: folder there of the property's `ca.pem`.
+        pki: the folder there of the property's `ca.pem`.
         cert: its certificate of the property's CA there.
         key: its key there.
     """
@@ -88,7 +88,7 @@ class LeafForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class HubPlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole.
+    """The whole hub.
 
     Args:
         tables: `<site>/<table>` of each that has a login.
@@ -105,8 +105,8 @@ def load_hub_plan(path: Path) -> HubPlan:
     """Read and check a hub's file.
 
     Raises:
-        ConfigError: it is missing or no TOML.
-        ConfigFaults: something in it is wrong: every key that is.
+        ConfigError: it is missing or is not TOML.
+        ConfigFaults: keys in it are wrong: all of them.
     """
     tree = read_toml(path, "the hub's")
     said: list[str] = []
@@ -120,7 +120,7 @@ def load_hub_plan(path: Path) -> HubPlan:
 
 
 def _told(line: str) -> Fault:
-    """What the form has said."""
+    """Turn a line of the form's reader into a fault."""
     key, _, reason = line.partition(": ")
     if not reason:
         key, _, reason = line.partition(" ")
@@ -146,7 +146,7 @@ def _senseless(plan: HubPlan) -> Iterator[Fault]:
 
 
 def _ports_twice(plan: HubPlan) -> Iterator[Fault]:
-    """What a node could not listen at; several may be on one machine, for a trial."""
+    """Yield ports that two nodes of one machine share; a trial may run several nodes there."""
     taken: dict[tuple[str, int], str] = {}
     for name, node in plan.nodes.items():
         for of in ("clients", "cluster", "leaves"):
@@ -171,8 +171,9 @@ def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
 
     Args:
         plan: the hub.
-        folder: gets a folder for each node and each leaf, and `passwords`, in which each login has
-            a file. One that is there is kept: take it away, and the next writing makes another.
+        folder: gets a folder for each node and each leaf, and `passwords`, with a file for each
+            login.
+            An existing password is kept: delete its file, and the next writing makes another.
 
     Returns:
         The files of nodes and leaves.
@@ -214,7 +215,7 @@ def _password(folder: Path, login: str) -> str:
     if not path.exists():
         _write(path, f"{secrets.token_urlsafe(_PASSWORD_BYTES)}\n")
     found = path.read_text("utf-8", "replace").strip()
-    # A file that a power cut has emptied must not become a login without a password.
+    # A power cut may have emptied the file; it must not become a login without a password.
     if not PASSWORD.match(found):
         raise InputError(
             f"{path}: not a password of {MADE_OF}; take the file away, and another is made"

@@ -1,8 +1,8 @@
-"""Who there is on a table's bus, and what each may say and hear: one table of data. Pure.
+"""The logins on a table's bus and the topics that each may publish or subscribe to: data. Pure.
 
-The brokers' access rules, the operator's guide and the tests are made from it. A topic is named
-below the table's root; `{user}` is the name in the table's `[users]`. A login at the broker is
-`<table>-<name>`, so that one broker may serve several tables and a login is good for one of them.
+The brokers' access rules, the operator's guide and the tests are generated from it. A topic is
+named below the table's root; `{user}` is the name in the table's `[users]`. A login at the broker
+is `<table>-<name>`, so that one broker may serve several tables and a login is valid for one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,16 +29,16 @@ _CORE: Final = (
     "response/+/events",
 )
 
-# Name to (says, hears). The services that are one each a table, whatever its users are called.
+# Name to (publishes, subscribes). These services exist once a table, whatever its users are called.
 SERVICES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "core": (_CORE, ("status/+", "shoe/event", "link/shoe", "request/+/+")),
     "shoe": (("status/shoe", "shoe/event", "link/shoe"), ("status/shoe", "shoe/ack")),
     "metrics": ((), ("state", "status/+", "link/shoe", "shoe/ack", "settlement")),
-    # Surveillance: hears everything, also what is sealed to others, and says nothing.
+    # Surveillance: receives everything, also sealed faces, and publishes nothing.
     "witness": ((), ("#",)),
 }
 
-# The same for a user, by role; who has several roles may do what any of them may.
+# The same for a user, by role; a user with several roles may do what any of them may.
 _ROLES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "display": (("status/display",), ("state", "status/+", "checkpoint")),
     "console": (("status/console", *_ASKS), ("state", "status/+", "checkpoint", *_ANSWERS)),
@@ -65,7 +65,7 @@ class Identity(NamedTuple):
 
 
 def identities_of(topics: Topics, users: Mapping[str, Sequence[str]]) -> Iterator[Identity]:
-    """All logins of a table.
+    """Yield all logins of a table.
 
     Args:
         topics: the table's.

@@ -1,9 +1,8 @@
-"""A table's health as Prometheus metrics, on a loopback port of this machine.
+"""Serve a table's health as Prometheus metrics, on a loopback port of this machine.
 
-Everything is read from what the services say on the bus (`state`, `link/shoe`, `shoe/ack`,
-`settlement`, `status/...`) and from the disk. So nothing here can slow or stop a table, and a
-service that has died cannot hide it. Metrics come by `prometheus-client`, in the form that
-everybody collects.
+All values come from the services' messages on the bus (`state`, `link/shoe`, `shoe/ack`,
+`settlement`, `status/...`) and from the disk. So this module cannot slow or stop a table, and a
+service that has died cannot hide it. It uses `prometheus-client` and the standard text format.
 """
 
 import asyncio
@@ -39,12 +38,12 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 class Health(Struct):
-    """What is known of a table. It is written by the bus and read by whoever collects.
+    """The known state of a table. The bus writes it; the collector reads it.
 
     Args:
         table: its id.
         disks: name to a folder on the disk to watch.
-        clock: what time it is.
+        clock: the time source.
     """
 
     table: str
@@ -63,27 +62,27 @@ class Health(Struct):
         self.delays = self.delays or Delays(self.table)
 
     def on_state(self, payload: bytes) -> None:
-        """The newest `state`."""
+        """Store the newest `state`."""
         if found := read_document(payload):
             self.state, self.state_at = found, self._now()
 
     def on_link(self, payload: bytes) -> None:
-        """The newest `link/shoe`."""
+        """Store the newest `link/shoe`."""
         if found := read_document(payload):
             self.link, self.link_at = found, self._now()
 
     def on_ack(self, payload: bytes) -> None:
-        """The newest `shoe/ack`."""
+        """Store the newest `shoe/ack`."""
         if found := read_document(payload):
             self.ack = found
 
     def on_settlement(self, payload: bytes) -> None:
-        """A settlement has arrived."""
+        """Measure a settlement that has arrived."""
         if self.delays:
             self.delays.heard(payload, self.clock.utc_ns())
 
     async def on_status(self, message: Message) -> None:
-        """A service's birth, beat or Will."""
+        """Store a service's birth, heartbeat or Will."""
         if found := read_status(message.payload):
             service = message.topic.rpartition("/")[2]
             self.services[service] = self.services.get(service, Presence()).heard(
@@ -94,11 +93,11 @@ class Health(Struct):
             )
 
     async def on_connect(self) -> None:
-        """The broker is there."""
+        """Note that the broker is connected."""
         self.connected = True
 
     def on_disconnect(self) -> None:
-        """It is not."""
+        """Note that the broker is not connected."""
         self.connected = False
         for service, known in self.services.items():
             self.services[service] = known.disconnected()
@@ -107,7 +106,7 @@ class Health(Struct):
         return self.clock.mono_us() / _US
 
     def metrics(self) -> Iterator[Metric]:
-        """All of it, as it stands."""
+        """Yield all metrics as of now."""
         now = self._now()
         yield _gauge("baccarat_bus_connected", "The broker is there.", self.table, self.connected)
         yield from self._of_services(self.clock.mono_us())
@@ -146,7 +145,7 @@ class Health(Struct):
             try:
                 found = os.statvfs(folder)
             except OSError:
-                continue  # absent in what is collected, for which there is an alert
+                continue  # absent from the scrape, for which there is an alert
             free.add_metric([self.table, name], found.f_bavail * found.f_frsize)
         yield free
 
@@ -198,7 +197,7 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def _of_queue(table: str, link: Mapping[str, Any], ack: Mapping[str, Any]) -> Iterator[Metric]:
-    """What the driver has numbered, and the table has not acknowledged."""
+    """Yield the reports that the driver has numbered and the table has not acknowledged."""
     head, seq = link.get("head"), ack.get("seq")
     if isinstance(head, int) and isinstance(seq, int):
         waiting = head - seq if ack.get("journal") == link.get("journal") else head
@@ -223,7 +222,7 @@ class _Collected(Collector):
         self._health = health
 
     def collect(self) -> Iterator[Metric]:
-        """What prometheus-client asks for at each scrape."""
+        """Return the metrics; prometheus-client calls this at each scrape."""
         return self._health.metrics()
 
 
@@ -233,7 +232,7 @@ async def serve(
     """Serve `/metrics` on loopback until `stop` is set.
 
     Args:
-        health: what is filled and served.
+        health: filled from the bus, and served.
         topics: the table's.
         settings: how to reach the broker.
         port: to listen at.

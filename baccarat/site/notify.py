@@ -1,7 +1,7 @@
-"""What a service manager is told: that a service is ready, alive, stopping. systemd's `sd_notify`.
+"""Notify the service manager that a service is ready, alive or stopping: systemd's `sd_notify`.
 
-A datagram to the socket that NOTIFY_SOCKET names, and nothing where there is none: the protocol is
-kept stable by promise and is shorter than any binding to it.
+It sends a datagram to the socket that NOTIFY_SOCKET names, and nothing without one. systemd
+promises to keep the protocol stable, and it is shorter than any binding to it.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ _MICROSECONDS: Final = 1_000_000
 
 
 def notify(state: str) -> None:
-    """Tell the service manager; one that does not listen just now is not waited for.
+    """Notify the service manager; do not wait for one that does not read.
 
     Args:
         state: such as `READY=1`.
@@ -28,14 +28,14 @@ def notify(state: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
         line.setblocking(False)
         line.connect(address)
-        with suppress(BlockingIOError):  # its queue is full: the loop must go on turning
+        with suppress(BlockingIOError):  # its queue is full: the loop must not block
             line.send(state.encode())
 
 
 async def keep_notified() -> None:
-    """Say that we are ready, and then that the loop turns, twice in each span that we are given.
+    """Report that we are ready, and then, twice in each watchdog interval, that the loop runs.
 
-    A service whose loop stands still for longer is killed and started again.
+    The service manager kills and restarts a service whose loop blocks for longer.
     """
     notify("READY=1")
     span = int(os.environ.get("WATCHDOG_USEC", "0")) / _MICROSECONDS

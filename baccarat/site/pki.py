@@ -1,8 +1,8 @@
 """A small certificate authority for one site: its own certificate, and those it issues.
 
-`cryptography` does what is hard. Keys are ECDSA on P-256, which every TLS library speaks. A leaf is
-for servers, clients or both, and holds the names it may be reached by. The authority's key is
-needed to issue and to renew, and belongs on no controller.
+`cryptography` does the hard part. Keys are ECDSA on P-256, which every TLS library supports. A leaf
+is for servers, clients or both, and contains the names it may be reached by. Issuing and renewing
+need the authority's key, which belongs on no controller.
 """
 
 import ipaddress
@@ -24,7 +24,7 @@ __all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]
 
 CA_DAYS: Final = 3650
 LEAF_DAYS: Final = 397
-# Clocks of a controller and of the machine that issued need not agree to the second.
+# The clocks of a controller and of the issuing machine need not agree to the second.
 _EARLIER: Final = timedelta(hours=1)
 _BOTH: Final = x509.ExtendedKeyUsage(
     [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
@@ -50,7 +50,7 @@ class Pki:
         self._now = now
 
     def begin(self, site: str, days: int = CA_DAYS) -> Path:
-        """Make the authority.
+        """Create the authority.
 
         Raises:
             InputError: there is one already.
@@ -74,12 +74,13 @@ class Pki:
         Args:
             name: its common name and its files'.
             hosts: names and addresses it may be reached by; without any it is a client's.
-            days: how long it holds.
-            replace: give it a new key and a new certificate where it has one.
+            days: its validity.
+            replace: replace an existing key and certificate with new ones.
 
         Raises:
             InputError: the authority is not there, or has expired; the name is taken; a host is
-                no name and no address.
+                neither a
+                name nor an address.
         """
         authority, signer = self._authority()
         key = ec.generate_private_key(ec.SECP256R1())
@@ -100,10 +101,10 @@ class Pki:
         return self._folder / f"{name}.pem"
 
     def renew(self, name: str, days: int = LEAF_DAYS) -> Path:
-        """Issue a certificate again, with a new key and the names it has.
+        """Issue a certificate again, with a new key and the same names.
 
         Raises:
-            InputError: it, or the authority, is not there; or it has a name that is none.
+            InputError: it, or the authority, is not there; or one of its names is not valid.
         """
         try:
             found = self.certificate(name).extensions.get_extension_for_class(
@@ -121,16 +122,16 @@ class Pki:
         return self.issue(name, hosts, days, replace=True)
 
     def certificates(self) -> dict[str, x509.Certificate]:
-        """Name to certificate, the authority's among them."""
+        """Return name to certificate, with the authority's own."""
         return {
             path.stem: self.certificate(path.stem) for path in sorted(self._folder.glob("*.pem"))
         }
 
     def certificate(self, name: str) -> x509.Certificate:
-        """One certificate.
+        """Return one certificate.
 
         Raises:
-            InputError: it is not there, or is none.
+            InputError: it is not there, or is not a certificate.
         """
         path = self._folder / f"{name}.pem"
         try:
@@ -183,8 +184,8 @@ class Pki:
             serialization.NoEncryption(),
         )
         public = certificate.public_bytes(serialization.Encoding.PEM)
-        # The certificate first: a power cut between the two leaves one, and it has all that is
-        # needed to renew it.
+        # Write the certificate first: a power cut between the two leaves a certificate, which has
+        # everything needed to renew it.
         files = (
             Placed(self._folder / f"{name}.pem", public, 0o644),
             Placed(self._folder / f"{name}.key", private, 0o600),

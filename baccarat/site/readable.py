@@ -1,4 +1,4 @@
-"""Whether somebody else may read a file: the user of a service, whom whoever looks is not."""
+"""Check whether another user, such as a service's, may read a file."""
 
 import os
 import pwd
@@ -15,7 +15,7 @@ class Reader(NamedTuple):
     """A user by number, with all groups.
 
     Args:
-        name: as the machine calls it.
+        name: the user's name on this machine.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Reader(NamedTuple):
 
 
 def owner_of(place: Path) -> Reader | None:
-    """To whom a file or folder belongs; None where it is not there."""
+    """Return the owner of a file or folder; None where it does not exist."""
     try:
         found = place.stat()
     except OSError:
@@ -38,12 +38,12 @@ def owner_of(place: Path) -> Reader | None:
 
 
 def in_the_way(path: Path, reader: Reader) -> Path | None:
-    """The first folder that the reader may not enter, or the file that it may not read.
+    """Return the first folder that the reader may not enter, or the file that it may not read.
 
-    Access lists beyond owner, group and others are not looked at.
+    Access lists beyond owner, group and others are not checked.
 
     Raises:
-        OSError: it is not there, or not ours to look at.
+        OSError: it does not exist, or is not ours to look at.
     """
     whole = path.resolve(strict=True)
     for place in reversed(whole.parents):

@@ -1,6 +1,6 @@
-"""Many tables on one machine: how they are played and measured.
+"""Many tables on one machine: play them and measure them.
 
-Imported by the benchmark rows, and by `baccarat sim casino` as a plugin.
+The benchmark rows import it, and `baccarat sim casino` loads it as a plugin.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""`baccarat sim casino`: many tables on this machine, and what they take of it."""
+"""`baccarat sim casino`: play many tables on this machine, and measure their resources."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ __all__ = ["PACE", "casino", "play_casino"]
 
 _SEED: Final = 20261127
 PACE: Final = 70.0
-"""Coups an hour, as a live table plays them."""
+"""Coups an hour of a live table."""
 
 _SECONDS: Final = 60
 _HOUR_S: Final = 3_600.0
@@ -90,13 +90,14 @@ def play_casino(
         folder: empty, for everything durable.
         seconds: to measure.
         coups_an_hour: of each table, at speed 1.
-        speed: of everything, 1 is a live table's pace, 0 as fast as it goes.
-        broker: through which one.
-        advance: told how many seconds have been measured.
+        speed: of everything, 1 is a live table's pace, 0 as fast as possible.
+        broker: the kind of broker.
+        advance: called with the number of seconds measured.
 
     Raises:
         TableError: a service ended, a table could not be played at, or (Unseen) the machine has no
-            time for so many.
+            time
+            for so many.
     """
     with Pit(tables, folder, broker) as pit, raising_ours():
         period_s = _HOUR_S / (coups_an_hour * speed) if speed else 0.0
@@ -104,7 +105,7 @@ def play_casino(
 
 
 class _Played:
-    """The casino as `benchmarks.casino.tables` wants it."""
+    """Gives the casino the interface of `benchmarks.casino.tables.Tables`."""
 
     def __init__(self, pit: Pit, period_s: float, speed: float) -> None:
         places = [

@@ -1,4 +1,4 @@
-"""What is said of crowds of tables: the latency of each, what a table costs, whether that grows."""
+"""Figures about crowds of tables: each latency, a table's cost, and whether the cost grows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,23 +11,23 @@ __all__ = ["BOUND", "DISK_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
 
 SIZES: Final = (1, 50, 200, 1_000)
 BOUND: Final = 200
-"""So many tables are promised to one machine; more are told of."""
+"""The number of tables promised for one machine; figures of more tables are for information."""
 
 P99_MOST_MS: Final = 100.0
 DISK_MOST_MS: Final = 25.0
 """A settlement waits for two forced writes, and for those of other tables before it."""
 
-# A table among many may cost so many times what one among few does.
+# A table among many may cost at most so many times as much as one among few.
 _GROWTH_MOST: Final = 1.25
 _TABLE_MOST_MB: Final = 1.0
 _MS_PER_S: Final = 1_000.0
 
 
 def casino_figures(found: Mapping[int, Crowd | str]) -> list[Figure]:
-    """The figures `casino_N` of each size, `casino_linear` and `casino_memory`.
+    """Return the figures `casino_N` of each size, `casino_linear` and `casino_memory`.
 
     Args:
-        found: number of tables to what was measured, or why it could not be.
+        found: number of tables to the measurement, or to the reason why there is none.
     """
     crowds = [each for each in found.values() if isinstance(each, Crowd)]
     least = crowds[0] if crowds else None
@@ -71,7 +71,7 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
 
 
 def _linear(crowds: Sequence[Crowd]) -> Figure:
-    """What a table takes of a processor, milliseconds a second, among many and among few."""
+    """Return a table's processor time, milliseconds a second, among many and among few."""
     name, many = "casino_linear", [each for each in crowds if each.tables > 1]
     if not many:
         return unmeasured(name, "there was no crowd to compare")
@@ -90,7 +90,7 @@ def _linear(crowds: Sequence[Crowd]) -> Figure:
 
 
 def _memory(crowds: Sequence[Crowd]) -> Figure:
-    """What a further table takes of the services' memory, between the smallest crowd and each."""
+    """Return the services' memory for a further table, between the smallest crowd and each."""
     name = "casino_memory"
     if len(crowds) < 2:  # noqa: PLR2004 - a difference
         return unmeasured(name, "there was no crowd to compare")
@@ -124,6 +124,6 @@ def _services_mb(crowd: Crowd) -> float:
 
 
 def _cost_ms(crowd: Crowd) -> float:
-    """Of broker and services together: the people are not the product's."""
+    """Return the cost of broker and services together; the people are not the product's."""
     taken = sum(value for name, value in crowd.processor.items() if name != "people")
     return taken * _MS_PER_S / crowd.tables

@@ -1,4 +1,4 @@
-"""The row `casino` of `baccarat bench`: one table, and crowds of them, one after the other."""
+"""The row `casino` of `baccarat bench`: one table, then crowds of them, one after the other."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ _SECONDS_MOST: Final = 60.0
 
 
 def measure(options: Options) -> list[Figure]:
-    """Crowds of 1, 50, 200 and 1,000 tables; `options.events` leaves out those with more.
+    """Measure crowds of 1, 50, 200 and 1,000 tables; `options.events` leaves out larger ones.
 
     Raises:
         Unmeasurable: there is no mosquitto.

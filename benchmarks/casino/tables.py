@@ -1,10 +1,10 @@
-"""Many tables on one machine: how long a settlement takes, and what a table costs.
+"""Measure many tables on one machine: the latency of a settlement, and the cost of a table.
 
-The latency is counted as for one table: from just before the deciding frame's last byte is handed
-to the line, to the moment at which a subscriber in a process of its own is given the settlement.
-All clocks are `time.monotonic_ns()` of the one machine. Shoes and people of all tables are one
-process, which takes processor time from the services on the same machine: what it took stands
-beside theirs.
+The latency is counted as for one table. It begins just before the deciding frame's last byte is
+handed to the line, and ends when a subscriber in a process of its own receives the settlement. All
+clocks are `time.monotonic_ns()` of the one machine. Shoes and people of all tables are one process,
+which takes processor time from the services on the same machine; its time is reported next to
+theirs.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _SETTLEMENT: Final = "settlement"
 
 
 class Settled(Struct, frozen=True):
-    """A coup that is settled at a table, and when the deciding frame's last byte went out."""
+    """A settled coup, and the time of the deciding frame's last byte."""
 
     topic: str
     coup: str
@@ -51,27 +51,27 @@ class Tables(Protocol):
         """Wait until every table plays."""
 
     def taken(self) -> list[Settled]:
-        """The coups that were settled since this was last asked."""
+        """Return the coups that were settled since the last call."""
 
 
 class Crowd(Struct, frozen=True, kw_only=True):
-    """What so many tables took and gave.
+    """The measurement of a number of tables.
 
     Args:
         tables: how many.
-        coups_an_hour: that each was to play.
-        seconds: for which it was measured.
+        coups_an_hour: planned for each.
+        seconds: of measuring.
         coups: settled in that time.
-        unseen: of them whose settlement did not reach the subscriber.
+        unseen: of them, those whose settlement did not reach the subscriber.
         p50_ms: of the latency.
-        p99_ms: the same.
-        most_ms: the same.
+        p99_ms: of the latency.
+        most_ms: of the latency.
         disk_p99_ms: of a forced write of a few bytes to the same disk meanwhile, ten a second.
         disk_most_ms: the same.
         load: of the machine at the end.
-        processor: how many processors each took; `people` is the process of people and shoes.
+        processor: processors used by each process; `people` is the process of people and shoes.
         memory_mb: of each process, resident, at the end.
-        table_mb: of the services' memory together a table; the broker's is not theirs.
+        table_mb: of the services' memory together a table, without the broker's.
     """
 
     tables: int
@@ -91,7 +91,7 @@ class Crowd(Struct, frozen=True, kw_only=True):
 
 
 class _Everywhere(Watch):
-    """Takes settlements in by table and coup: the same coup's id is every table's."""
+    """Stores settlements by table and coup, because coup ids repeat across tables."""
 
     def _name(self, topic: str, payload: bytes) -> str:
         if topic.endswith(_SETTLEMENT):
@@ -100,15 +100,15 @@ class _Everywhere(Watch):
 
 
 class Under(Struct, frozen=True, kw_only=True):
-    """Where and how a crowd is measured.
+    """The conditions of a measurement.
 
     Args:
         topics: of each table.
         pids: of the broker and the services.
-        broker_port: where the subscriber connects.
+        broker_port: the subscriber connects there.
         folder: for the subscriber's log.
-        seconds: for which to measure.
-        coups_an_hour: that each table plays.
+        seconds: of measuring.
+        coups_an_hour: of each table.
     """
 
     topics: list[Topics]
@@ -123,20 +123,20 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
     """Let the tables play, and measure once all of them do.
 
     Args:
-        tables: are played at.
-        under: where and how.
-        advance: told how many seconds have been measured.
+        tables: the tables.
+        under: the conditions.
+        advance: called with the number of seconds measured.
 
     Raises:
-        Unseen: the subscriber did not come up, or not every table came to play.
-        ExceptionGroup: a service has ended, or a table will not be played at.
+        Unseen: the subscriber did not come up, or not every table began to play.
+        ExceptionGroup: a service has ended, or a table cannot be played at.
     """
     with _Everywhere(_everywhere(under)) as watch, _watcher(under, watch.port):
         await watch.ready("watcher")
         playing = asyncio.ensure_future(tables.run())
         try:
             await _either(playing, _begun(tables, under))
-            tables.taken()  # what was before is no sample
+            tables.taken()  # earlier settlements are no samples
             before, began = _processor_s(under.pids), time.monotonic()
             disk: list[float] = []
             while (gone := time.monotonic() - began) < under.seconds:
@@ -157,9 +157,9 @@ async def _begun(tables: Tables, under: Under) -> None:
     """Wait until every table plays.
 
     Raises:
-        Unseen: some do not come to it.
+        Unseen: some did not begin.
     """
-    # Twice what they take where nothing holds them up, and for services to come up.
+    # Twice the undisturbed time, with time for services to come up.
     patience_s = _BEGIN_S + 2 * 3_600 / under.coups_an_hour if under.coups_an_hour else _BEGIN_S
     try:
         async with asyncio.timeout(patience_s):
@@ -172,7 +172,7 @@ async def _begun(tables: Tables, under: Under) -> None:
 
 
 def _everywhere(under: Under) -> str:
-    """The topic of all tables' settlements."""
+    """Return the topic filter of all tables' settlements."""
     return under.topics[0].settlement.replace(f"/{under.topics[0].table}/", "/+/")
 
 
@@ -215,7 +215,7 @@ _Answer = TypeVar("_Answer")
 
 
 async def _either(playing: "asyncio.Future[None]", what: Coroutine[Any, Any, _Answer]) -> _Answer:
-    """What is waited for, unless playing ends first: then why it did."""
+    """Await the coroutine; if playing ends first, raise the error that ended it."""
     waiting = asyncio.ensure_future(what)
     both: set[asyncio.Future[Any]] = {playing, waiting}
     try:
@@ -228,7 +228,7 @@ async def _either(playing: "asyncio.Future[None]", what: Coroutine[Any, Any, _An
 
 
 def _forced_ms(folder: Path) -> float:
-    """How long the disk takes for a forced write, milliseconds."""
+    """Return the duration of a forced write, milliseconds."""
     with (folder / "forced").open("ab") as file:
         began = time.monotonic_ns()
         file.write(b"a few bytes\n")
@@ -238,7 +238,7 @@ def _forced_ms(folder: Path) -> float:
 
 
 async def _latencies(watch: Watch, settled: Sequence[Settled]) -> list[float]:
-    """Of each settlement that was seen, milliseconds."""
+    """Return the latency of each settlement that was seen, milliseconds."""
     found: list[float] = []
     for coup in settled:
         with suppress(Unseen):
@@ -248,7 +248,7 @@ async def _latencies(watch: Watch, settled: Sequence[Settled]) -> list[float]:
 
 
 def _processor_s(pids: Mapping[str, int]) -> dict[str, float]:
-    """What each process, and this one, has taken of a processor so far."""
+    """Return the processor time of each process, and of this one, so far."""
     tick = os.sysconf("SC_CLK_TCK")
     taken = {}
     for name, pid in {**pids, "people": os.getpid()}.items():

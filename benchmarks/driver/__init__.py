@@ -1,3 +1,3 @@
-"""The shoe driver measured alone: framing, latency, memory. Imported by the benchmark rows."""
+"""The shoe driver measured alone: framing, latency, memory. The benchmark rows import it."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
 """The processes of the driver's figures, each on a pseudo-terminal of its own.
 
 `python -m benchmarks.driver.child ROLE BROKER REPORT LINE FOLDER`: `driver` is the product's, which
-reports each event when it is out of the decoder and about to be posted; `floor` reads, appends and
-forces to disk, and reports that; `core` acknowledges what the driver sends, and does no more.
+reports each event after decoding and before publishing it. `floor` reads, appends and forces to
+disk, and reports that. `core` acknowledges the driver's events, and does no more.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
-"""The driver alone: what it adds to a report's arrival, its memory over a long life, its idle load.
+"""Measure the driver alone: its latency, its memory over a long life, its idle load.
 
-A shoe on a line of 4800 baud, a byte at a time; the driver as a process, on the product's broker,
-with a core that acknowledges at once. By turns with it a process that reads, appends and calls
-`fdatasync`, and does nothing else: the floor, below which no driver that stores before it decodes
-can come.
+A shoe sends on a line of 4800 baud, a byte at a time. The driver is a process on the product's
+broker, with a core that acknowledges at once. A second process takes turns with it that reads,
+appends and calls `fdatasync`, and does nothing else. That is the floor, below which no driver that
+stores before it decodes can come.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _KB_PER_MB: Final = 1_000_000 / 1_024
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `driver`."""
+    """Measure the row `driver`."""
     frames = options.events or FRAMES
     with options.folder() as folder, options.progress("reports", options.samples) as advance:
         return driver_figures(folder, options.samples, frames, advance)
@@ -56,13 +56,13 @@ def measure(options: Options) -> list[Figure]:
 def driver_figures(
     folder: Path, samples: int, frames: int, advance: Callable[[int], object]
 ) -> list[Figure]:
-    """Measure.
+    """Measure and return the driver's figures.
 
     Args:
         folder: on the disk to measure; must be empty.
         samples: reports for each of driver and floor.
-        frames: how many the driver then takes on end, as fast as it can.
-        advance: told how many samples there are.
+        frames: how many the driver then takes without a pause, as fast as it can.
+        advance: called with the number of samples so far.
     """
     with ExitStack() as stack:
         broker = stack.enter_context(EmbeddedBroker.start(folder / "broker"))
@@ -71,7 +71,7 @@ def driver_figures(
 
 
 class _Run:
-    """Driver, floor and core, at work."""
+    """Driver, floor and core, running."""
 
     def __init__(self, broker: int, folder: Path, stack: ExitStack) -> None:
         self._line = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -131,7 +131,7 @@ class _Run:
                     self._up.set()
 
     async def _took(self, role: str, count: int) -> list[float]:
-        """Milliseconds from the last byte of a first copy until it was out."""
+        """Return milliseconds from the last byte of a first copy to the report."""
         found = []
         for _ in range(count):
             while not self._stamps.empty():
@@ -142,13 +142,13 @@ class _Run:
                 await _at_the_lines_pace(self._lines[role], frame)
             async with asyncio.timeout(_PATIENCE_S):
                 while (stamp := await self._stamps.get()) < said:
-                    pass  # of the link's opening, or of a byte before the last
+                    pass  # of the link's opening, or of an earlier byte
             found.append((stamp - said) / _NS_PER_MS)
             await asyncio.sleep(0.05)
         return found
 
     def _frame(self) -> bytes:
-        """A burn card's report, of the next number."""
+        """Return a burn card's report, of the next number."""
         body = bytes([next(self._seq)]) + b"D\xd1\xb8\x03"
         check = 0
         for byte in body:
@@ -156,7 +156,7 @@ class _Run:
         return b"\x05" + body + b"%02X" % check
 
     async def _idle(self) -> dict[str, float]:
-        """Percent of a core that each takes while nothing is said."""
+        """Return the processor use of each while the line is silent, percent."""
         before = {role: _processor_s(self._pids[role]) for role in ("driver", "floor")}
         began = time.monotonic()
         await asyncio.sleep(_IDLE_S)
@@ -167,7 +167,7 @@ class _Run:
         }
 
     async def _flood(self, frames: int) -> float:
-        """Frames a second that the driver takes when they come as fast as they can."""
+        """Return the frames a second that the driver takes when they come as fast as they can."""
         began, left = time.monotonic(), frames
         while left > 0:
             reports = min(_REPORTS_A_BLOCK, -(-left // _COPIES))
@@ -189,13 +189,13 @@ class _Run:
         return frames / (time.monotonic() - began)
 
     def _acknowledged(self) -> int:
-        """By the driver's own note, which it renews every two seconds."""
+        """Return the driver's own note of acknowledgements, renewed every two seconds."""
         notes = (self._folder / "journal").glob("*.acked")
         return max((int(note.read_bytes() or 0) for note in notes), default=0)
 
 
 async def _at_the_lines_pace(line: int, frame: bytes) -> int:
-    """Send a byte at a time; `time.monotonic_ns()` just before the last."""
+    """Send a byte at a time; return `time.monotonic_ns()` just before the last."""
     due, handed_over = time.monotonic(), 0
     for byte in frame:
         due += _BYTE_S
@@ -244,7 +244,7 @@ def _memory_figure(memory: dict[str, tuple[float, float]], frames: int, rate: fl
 
 
 def _idle_figure(idle: dict[str, float]) -> Figure:
-    least = 0.01  # what the kernel's clock can tell in ten seconds
+    least = 0.01  # the resolution of the kernel's clock in ten seconds
     driver, floor = max(idle["driver"], least), max(idle["floor"], least)
     return Figure.of(
         beside((driver, driver), (floor, floor), digits=2),
@@ -258,14 +258,14 @@ def _idle_figure(idle: dict[str, float]) -> Figure:
 
 
 def _memory(pid: int) -> tuple[float, float]:
-    """MB of a million bytes resident now, and at most ever."""
+    """Return the resident memory now and at its peak, MB of a million bytes."""
     lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
     sizes = {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith("Vm")}
     return sizes["VmRSS:"] / _KB_PER_MB, sizes["VmHWM:"] / _KB_PER_MB
 
 
 def _processor_s(pid: int) -> float:
-    """Seconds of processor time that a process has taken."""
+    """Return the processor time of a process, seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     ticks = int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,9 +1,8 @@
-"""How fast the framers cut a burst, beside a bare scan of the same bytes in the same run.
+"""Measure how fast the framers split a burst, next to a bare scan of the same bytes.
 
-A burst is what comes after a stall: ten megabytes that were waiting, in reads of 4 KB, of every
-card at every place. The floor looks for the byte that begins or ends a frame and does nothing else;
-it is the least that a framer in Python can do. `decode` is the whole way from bytes to numbered
-shoe events.
+A burst is the input after a stall: ten megabytes that were waiting, in reads of 4 KB, of every card
+at every place. The floor searches for the byte that begins or ends a frame and does nothing else;
+no framer in Python can do less. `decode` is the whole way from bytes to numbered shoe events.
 """
 
 import re
@@ -33,15 +32,15 @@ _CARDS: Final = tuple(suit << 4 | rank for suit in (1, 2, 3, 4) for rank in rang
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `framing`."""
+    """Measure the row `framing`."""
     return framing(min(options.samples, _ROUNDS), options.events or BURST_BYTES)
 
 
 def framing(rounds: int, size: int = BURST_BYTES) -> list[Figure]:
-    """A figure for each framer.
+    """Return a figure for each framer.
 
     Args:
-        rounds: how often each burst is cut.
+        rounds: how often each burst is split.
         size: bytes in a burst.
     """
     return [
@@ -78,7 +77,7 @@ def _figure(name: str, mark: bytes, burst: bytes, rounds: int) -> Figure:
 
 
 def _cost(reads: list[bytes], take: Callable[[bytes], object]) -> float:
-    """Milliseconds for each megabyte."""
+    """Return milliseconds for each megabyte."""
     began = time.perf_counter_ns()
     for read in reads:
         take(read)
@@ -91,7 +90,7 @@ def _filled(frames: list[bytes], size: int) -> bytes:
 
 
 def _enq_burst(size: int) -> bytes:
-    """Three copies of each, as a shoe sends them."""
+    """Return three copies of each frame, as a shoe sends them."""
     bodies = [bytes((0x44, 0x70 + place, 0x80 + card)) for place in _PLACES for card in _CARDS]
     frames = []
     for seq, body in islice(zip(cycle(b"123456789"), cycle(bodies), strict=False), 9 * len(bodies)):

@@ -1,6 +1,6 @@
-"""What measures: floors, watchers, clocks, private servers, and the figures made of samples.
+"""Measuring instruments: floors, watchers, clocks, private servers, and figures from samples.
 
-Imported by every benchmark; imports none.
+Every benchmark imports it; it imports none.
 """
 
 __all__: list[str] = []

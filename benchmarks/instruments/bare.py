@@ -1,7 +1,7 @@
-"""MQTT with as little around it as Python allows: paho without threads, driven by poll(2).
+"""The fastest MQTT client in Python, for floors: paho without threads, driven by poll(2).
 
-By turns with asyncio around the same client and with aiomqtt it is as fast as the first and faster
-than the second, and a floor has to be the fastest that can be had.
+It was compared in turns with asyncio around the same client and with aiomqtt. It is as fast as the
+first and faster than the second, and a floor must be the fastest possible.
 """
 
 import select
@@ -31,7 +31,7 @@ def connect(
         port: the broker's.
         name: the client id.
         topics: to subscribe to.
-        received: is given topic and payload of each message.
+        received: called with topic and payload of each message.
 
     Raises:
         TimeoutError: the broker does not answer.
@@ -72,11 +72,11 @@ def send(client: mqtt.Client, topic: str, payload: bytes) -> None:
 
 
 def serve(client: mqtt.Client, ready: tuple[int, Callable[[], None]] | None = None) -> None:
-    """Handle what comes, until killed.
+    """Handle messages until killed.
 
     Args:
         client: a connected client.
-        ready: one more descriptor, and what to call when it can be read.
+        ready: one more descriptor, and the callback for when it can be read.
     """
     line, poll = _socket_of(client).fileno(), select.poll()
     poll.register(line, select.POLLIN)

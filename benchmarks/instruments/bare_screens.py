@@ -1,7 +1,7 @@
-"""The screens' floor: from the broker to browsers with nothing of the product in between.
+"""The screens' floor: from the broker to browsers without any of the product in between.
 
-`python -m benchmarks.instruments.bare_screens REPORT_PORT BROKER_PORT LISTEN_PORT`. What comes on
-`TOPIC` goes to every stream as it is, by one write each. The page puts its first characters into
+`python -m benchmarks.instruments.bare_screens REPORT_PORT BROKER_PORT LISTEN_PORT`. Each message on
+`TOPIC` goes to every stream unchanged, by one write each. The page puts its first characters into
 one element.
 """
 
@@ -32,13 +32,13 @@ _HEAD_MOST: Final = 65_536
 
 
 def _greet(line: socket.socket, streams: list[socket.socket]) -> None:
-    """A request of a browser or of the crowd: the page, or a stream."""
+    """Answer a request of a browser or of the crowd: the page, or a stream."""
     head = line.recv(_HEAD_MOST)
     if head.startswith(b"GET /events"):
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.sendall(_STREAM)
         streams.append(line)
-        line.sendall(_WELCOME)  # after that nothing is missed
+        line.sendall(_WELCOME)  # from here on it misses nothing
         return
     line.sendall(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n"

@@ -1,7 +1,7 @@
-"""A crowd of screens with nobody before them: streams that are read and thrown away.
+"""A crowd of simulated screens: streams that are read and discarded.
 
 `python -m benchmarks.instruments.crowd REPORT_PORT ROLE COUNT PORT PATH`. It reports `ROLE` once
-every stream has said something.
+every stream has sent something.
 """
 
 import select

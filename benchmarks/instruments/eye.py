@@ -1,4 +1,4 @@
-"""A page in Chromium that says when it had drawn what, and by which clock."""
+"""A page in Chromium that reports what it has drawn, and when, by the browser's clock."""
 
 import shutil
 import time
@@ -15,19 +15,19 @@ __all__ = ["BOARD", "FLOOR", "Eye", "Sight", "browser", "require_browser"]
 
 _CHROMIUM: Final = "/usr/bin/chromium"
 _SIZE: Final = {"width": 1920, "height": 1080}
-_LOOKS: Final = 10  # at the browser's clock
+_LOOKS: Final = 10  # readings of the browser's clock
 _NS_PER_MS: Final = 1_000_000
 _MS_PER_S: Final = 1_000
 _NOW: Final = "performance.timeOrigin + performance.now()"
 
 
 class Sight(Struct, frozen=True):
-    """What to look at in a page.
+    """The observed part of a page.
 
     Args:
         script: calls `seen(what, milliseconds since 1970)` in the frame after the one that draws.
-        listens: true once the page's stream has said something. A page is loaded before that, and
-            what is sent in between is lost to it, or comes together with what is sent next.
+        listens: true once the page's stream has sent something. A page loads before that; it loses
+            messages sent in between, or gets them together with the next one.
     """
 
     script: str
@@ -60,7 +60,7 @@ FLOOR: Final = Sight(
 
 
 class Eye:
-    """A page, and when it had drawn what.
+    """A page, and the times of its drawing.
 
     Args:
         page: Playwright's.
@@ -72,12 +72,12 @@ class Eye:
 
     @classmethod
     async def open(cls, chromium: Any, address: str, sight: Sight) -> Self:
-        """Open a page by itself, and wait until it listens.
+        """Open a page by itself, and wait until its stream is open.
 
         Args:
             chromium: of `browser`.
             address: the page's.
-            sight: what to look at in it.
+            sight: the part to observe.
         """
         context = await chromium.new_context(viewport=_SIZE)
         eye = cls(await context.new_page())
@@ -91,19 +91,19 @@ class Eye:
         await self._page.wait_for_function(sight.listens, timeout=PATIENCE_S * _MS_PER_S)
 
     def forget(self) -> None:
-        """What was drawn until now, of which the page may draw more in the same words."""
+        """Forget everything drawn until now, because the page may draw the same words again."""
         self._seen.forget()
 
     async def at_ms(self, what: str) -> float:
-        """When it was drawn, by the browser's clock.
+        """Return the time of drawing, by the browser's clock.
 
         Raises:
-            Unseen: it was not, in time.
+            Unseen: it was not drawn in time.
         """
         return await self._seen.at(what)
 
     async def ahead_ms(self) -> float:
-        """By how much the browser's clock is ahead of ours."""
+        """Return by how much the browser's clock is ahead of ours."""
         looks = []
         for _ in range(_LOOKS):
             before = time.time_ns()
@@ -114,10 +114,10 @@ class Eye:
 
 
 def require_browser() -> None:
-    """Before anything is started.
+    """Check for a browser, before anything is started.
 
     Raises:
-        Unmeasurable: there is no browser, or nothing to drive it with.
+        Unmeasurable: there is no browser, or no driver for it.
     """
     if shutil.which(_CHROMIUM) is None:
         raise Unmeasurable(f"there is no browser at {_CHROMIUM}: apt-get install chromium")
@@ -126,9 +126,9 @@ def require_browser() -> None:
 
 
 async def browser(stack: AsyncExitStack) -> Any:
-    """Chromium, until the stack ends."""
-    # Of the developers' packages, and half a second to import.
-    from playwright.async_api import async_playwright  # noqa: PLC0415 - as said above
+    """Start Chromium until the stack ends."""
+    # One of the developers' packages; importing it takes half a second.
+    from playwright.async_api import async_playwright  # noqa: PLC0415 - as explained above
 
     playwright = await stack.enter_async_context(async_playwright())
     # The bench may run as root, whom Chromium's sandbox refuses.

@@ -1,4 +1,4 @@
-"""What is said of the samples: percentiles, ratios to the floor, and whether the goal is met."""
+"""Compute figures from samples: percentiles, ratios to the floor, and whether the goal is met."""
 
 import math
 import os
@@ -27,12 +27,12 @@ __all__ = [
 RATIO_P50_MOST: Final = 1.5
 RATIO_P99_MOST: Final = 3.0
 MEMORY_MOST_MB: Final = 150.0
-# Above it a TCP_NODELAY is missing somewhere, or the machine has no time for us.
+# Above it a TCP_NODELAY is missing somewhere, or the machine is too busy.
 FLOOR_P50_MOST_MS: Final = 6.0
 
 
 class Sides(NamedTuple):
-    """The numbers of a figure; what they are says `Figure`. NaN is none, and null in JSON."""
+    """The numbers of a figure, explained in `Figure`. NaN means no number, and is null in JSON."""
 
     p50: float
     p99: float
@@ -47,18 +47,18 @@ class Figure(Struct, frozen=True, kw_only=True):
 
     Args:
         name: of the figure.
-        unit: of all numbers that are no ratios.
-        samples: how many of product and floor each.
+        unit: of all numbers except ratios.
+        samples: of product and floor each.
         p50: the product's median.
-        p99: of a hundred of the product's samples one is above it.
-        floor_p50: the same of the floor.
-        floor_p99: the same of the floor.
+        p99: the product's 99th percentile.
+        floor_p50: the floor's median.
+        floor_p99: the floor's 99th percentile.
         ratio_p50: product to floor.
         ratio_p99: product to floor.
-        goal: what is to hold, in words.
-        met: whether it does; a void figure meets nothing.
-        void: why the figure says nothing, or None.
-        detail: whatever helps to read it.
+        goal: the goal, in words.
+        met: whether it is met; a void figure meets nothing.
+        void: why the figure has no meaning, or None.
+        detail: more numbers that help to read it.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Figure(Struct, frozen=True, kw_only=True):
         detail: dict[str, float],
         void: str | None = None,
     ) -> Self:
-        """The figure that says this of product and floor."""
+        """Return a figure from the numbers of product and floor."""
         return cls(
             name=name,
             unit=unit,
@@ -109,14 +109,14 @@ def beside(
     floor_digits: int | None = None,
     ratio_digits: int = 2,
 ) -> Sides:
-    """Product and floor beside one another.
+    """Return product and floor side by side.
 
     Args:
-        product: its median, and what one in a hundred of its samples is above.
-        floor: the same of the floor.
-        digits: so many decimals are said; None for a whole number.
-        floor_digits: of the floor, where they are others.
-        ratio_digits: of the ratios, which are taken before anything is rounded.
+        product: its median and 99th percentile.
+        floor: its median and 99th percentile.
+        digits: decimals; None for a whole number.
+        floor_digits: of the floor, where they differ.
+        ratio_digits: of the ratios, which are computed before rounding.
     """
     (p50, p99), (floor_p50, floor_p99) = product, floor
     of_floor = digits if floor_digits is None else floor_digits
@@ -131,13 +131,13 @@ def beside(
 
 
 def alone(p50: float, p99: float, *, digits: int) -> Sides:
-    """A product beside which nothing stands."""
+    """Return a product without a floor."""
     nothing = [math.nan] * 4
     return Sides(round(p50, digits), round(p99, digits), *nothing)
 
 
 def latency(samples: Samples) -> Figure:
-    """From the deciding frame's last byte to the settlement at a separate subscriber."""
+    """Return the latency from the deciding frame's last byte to a separate subscriber."""
     p50, p99 = percentiles(samples.product_ms)
     floor_p50, floor_p99 = percentiles(samples.floor_ms)
     void = None
@@ -163,7 +163,7 @@ def latency(samples: Samples) -> Figure:
 
 
 def memory(samples: Samples) -> Figure:
-    """Resident memory of driver, core and broker together, shared pages counted each time."""
+    """Return the resident memory of driver, core and broker, shared pages counted each time."""
     p50, p99 = percentiles([each.resident for each in samples.product_memory])
     floor_p50, floor_p99 = percentiles([each.resident for each in samples.floor_memory])
     proportional, _ = percentiles([each.proportional for each in samples.product_memory])
@@ -180,7 +180,7 @@ def memory(samples: Samples) -> Figure:
 
 
 def unmeasured(name: str, why: str) -> Figure:
-    """The figure of a row that could not be measured here: void, with no number in it."""
+    """Return the void figure of a row that could not be measured here, without numbers."""
     return Figure.of(
         Sides(*[math.nan] * len(Sides._fields)),
         name=name,
@@ -194,7 +194,7 @@ def unmeasured(name: str, why: str) -> Figure:
 
 
 def percentiles(values: Sequence[float]) -> tuple[float, float]:
-    """The median, and what one in a hundred is above."""
+    """Return the median and the 99th percentile."""
     if len(values) == 1:
         return values[0], values[0]
     cuts = quantiles(values, n=100, method="inclusive")

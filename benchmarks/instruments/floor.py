@@ -1,10 +1,10 @@
-"""The floor: the product's hops with nothing of the product in them.
+"""The floor of the settlement latency: the product's hops without any of the product.
 
     pty -> reader: append, fdatasync, publish -> broker -> keeper: one row, committed with
     synchronous=FULL, publish -> broker -> the watcher
 
 Real processes, the product's own broker, bare paho. Nothing is decoded, checked, decided, hashed or
-kept for a resend: whatever the product costs above this is the product.
+kept for a resend. Every cost above the floor is the product's.
 """
 
 import os
@@ -25,7 +25,7 @@ __all__ = ["ARRIVED", "Floor"]
 ARRIVED: Final = "floor/arrived"
 _READ: Final = "floor/read"
 _READ_SIZE: Final = 4096
-_FRAME: Final = b"%09d"  # as many bytes as a result report of the shoe
+_FRAME: Final = b"%09d"  # the same size as a result report of the shoe
 
 
 class Floor:
@@ -83,7 +83,7 @@ class Floor:
         """Hand the next frame to the line.
 
         Returns:
-            What the watcher will report, and `time.monotonic_ns()` just before the last byte.
+            The watcher's report of it, and `time.monotonic_ns()` just before the last byte.
         """
         self._said += 1
         frame = _FRAME % self._said

@@ -1,4 +1,4 @@
-"""One run: floor and product by turns, so that what disturbs the machine disturbs both."""
+"""One run of settlement latency: floor and product in turns, so that disturbances hit both."""
 
 import asyncio
 import sys
@@ -15,9 +15,9 @@ from benchmarks.instruments.watch import Watch
 
 __all__ = ["BLOCK", "Decided", "Memory", "Play", "Samples", "measure"]
 
-# So many of the one, then so many of the other.
+# Samples in one turn.
 BLOCK: Final = 10
-# Between two frames of the floor: what the shoe takes for a report of three frames at 4800 baud.
+# Pause between two frames of the floor: a shoe's time for a report of three frames at 4800 baud.
 _PAUSE_S: Final = 0.057
 _WARM_UP: Final = 5
 _NS_PER_MS: Final = 1_000_000
@@ -26,7 +26,7 @@ _BYTES_PER_KB: Final = 1_024
 
 
 class Decided(NamedTuple):
-    """A coup that was settled, and `time.monotonic_ns()` just before its deciding frame ended."""
+    """A settled coup, and `time.monotonic_ns()` just before its deciding frame ended."""
 
     coup: str
     at_ns: int
@@ -36,7 +36,7 @@ class Play(Protocol):
     """The people and the shoe at the product's table."""
 
     async def run(self) -> None:
-        """Hold the connection for ever, until cancelled."""
+        """Keep the connection open until cancelled."""
         ...
 
     async def coup(self) -> Decided | None:
@@ -45,10 +45,10 @@ class Play(Protocol):
 
 
 class Memory(NamedTuple):
-    """Of one process or of several, in MB of a million bytes.
+    """Memory of one process or of several, in MB of a million bytes.
 
-    Resident pages count in full in every process that shares them; proportionally they are shared
-    out among those.
+    Resident pages count in full in every process that shares them; proportional memory divides them
+    among those.
     """
 
     resident: float
@@ -56,7 +56,7 @@ class Memory(NamedTuple):
 
 
 class Samples(Struct):
-    """What a run measured.
+    """The measurements of a run.
 
     Args:
         floor_ms: from a frame's last byte to the watcher, over the bare hops.
@@ -82,10 +82,10 @@ async def measure(
         machine: with the broker up and both services started.
         play: at its table.
         samples: of each.
-        advance: told how many samples there are.
+        advance: called with the number of samples so far.
 
     Raises:
-        Unseen: something was lost or took for ever.
+        Unseen: a settlement or a frame was lost or took too long.
         DemoBroken: a service has ended.
     """
     topics, port = machine.table.topics, machine.table.bus.port
@@ -152,7 +152,7 @@ def _sum(parts: list[Memory]) -> Memory:
 
 
 def _memory_of(pid: int) -> Memory:
-    """As the kernel has it now; Linux only, as is the whole product."""
+    """Return the kernel's current numbers; Linux only, as is the whole product."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
     kilobytes = {line.split()[0]: int(line.split()[1]) for line in lines[1:]}
     return Memory(*(kilobytes[key] * _BYTES_PER_KB / _BYTES_PER_MB for key in ("Rss:", "Pss:")))

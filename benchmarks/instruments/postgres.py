@@ -1,4 +1,4 @@
-"""A private PostgreSQL: one cluster in a temporary folder, on a socket there, a database a time."""
+"""A private PostgreSQL: one cluster in a temporary folder, on a socket, a database per use."""
 
 import os
 import pwd
@@ -22,17 +22,18 @@ from benchmarks.rows import Unmeasurable
 __all__ = ["Postgres", "postgres_cluster"]
 
 _USER: Final = "postgres"
-# After a kill it forces each file of every database to the disk before it takes anybody.
+# After a kill the server forces each file of every database to the disk before it accepts
+# connections.
 _READY_S: Final = 60.0
 _AGAIN_S: Final = 0.05
 _LAST_LINES: Final = 20
 
 
 class Postgres:
-    """A running server that this user's socket leads to.
+    """A running server on a socket of this user.
 
     Args:
-        folder: short, since a socket's path must be; it becomes the server's own.
+        folder: short, because a socket's path must be; it becomes the server's own.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,7 +42,7 @@ class Postgres:
         self._names = count(1)
         # The server refuses to run as root: then it runs as the package's own user.
         self._as = ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"]
-        # Changing the user clears what ends it with us, so that is said again: SIGQUIT, at once.
+        # Changing the user clears the parent-death signal, so it is set again: SIGQUIT, at once.
         self._as += ["--pdeathsig=QUIT"]
         if os.geteuid() != 0:
             self._as = []
@@ -50,10 +51,10 @@ class Postgres:
             os.chown(folder, owner.pw_uid, owner.pw_gid)
 
     def create(self) -> None:
-        """Make the cluster; without forcing it to the disk, since nobody keeps it.
+        """Create the cluster, without forcing it to the disk, because nobody keeps it.
 
         Raises:
-            Unmeasurable: there is no PostgreSQL here, or it does not like the folder.
+            Unmeasurable: there is no PostgreSQL here, or it refuses the folder.
         """
         made = [*self._as, _program("initdb"), "-D", str(self._folder / "data")]
         made += ["-U", _USER, "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"]
@@ -64,9 +65,10 @@ class Postgres:
             raise Unmeasurable(f"initdb: {run.stderr.decode(errors='replace').strip()}")
 
     def start(self) -> None:
-        """Start the server and wait until it takes connections.
+        """Start the server and wait until it accepts connections.
 
-        After a kill its children may still hold its memory for a moment: then it is tried again.
+        After a kill its children may still have its memory for a moment: then the start is
+        repeated.
 
         Raises:
             Unmeasurable: it does not come up.
@@ -88,13 +90,13 @@ class Postgres:
         raise Unmeasurable(f"postgres does not start: {said}")
 
     def kill(self) -> None:
-        """SIGKILL: no shutdown, no last words."""
+        """Kill the server with SIGKILL, without a shutdown."""
         if self._child is not None:
             self._child.kill()
             self._child = None
 
     def stop(self) -> None:
-        """At once, since nobody keeps what it has."""
+        """Stop at once, because nobody keeps its data."""
         if self._child is not None:
             if self._child.code is None:
                 os.kill(self._child.pid, signal.SIGQUIT)
@@ -102,19 +104,19 @@ class Postgres:
             self._child = None
 
     def database(self) -> str:
-        """The URL of a new, empty database."""
+        """Return the URL of a new, empty database."""
         name = f"ledger{next(self._names)}"
         with psycopg.connect(self.url(_USER), autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return self.url(name)
 
     def url(self, database: str) -> str:
-        """How a database here is reached."""
+        """Return the URL of a database here."""
         return f"postgresql://{_USER}@/{database}?host={self._folder}"
 
 
 def _program(name: str) -> str:
-    """A server's program, which distributions keep out of the PATH."""
+    """Return a server program's path; distributions keep it out of the PATH."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ["PATH"]]))
     if found is None:
@@ -124,10 +126,10 @@ def _program(name: str) -> str:
 
 @contextmanager
 def postgres_cluster(data: Path | None = None) -> Iterator[Postgres]:
-    """A server of one's own, gone at the end.
+    """Run a private server until the block ends.
 
     Args:
-        data: where its folder is to be; None is the temporary folder.
+        data: the parent of its folder; None is the temporary folder.
 
     Raises:
         Unmeasurable: there is no PostgreSQL here, or it does not come up.

@@ -12,7 +12,7 @@ from events.types.envelope import Envelope
 
 __all__ = ["PATIENCE_S", "Sightings", "Unseen", "Watch"]
 
-# How long anything that is measured may take before the run is given up.
+# The longest wait for any measured event before the run is given up.
 PATIENCE_S: Final = 30.0
 _HOST: Final = "127.0.0.1"
 _DATAGRAM: Final = 65_536
@@ -21,14 +21,14 @@ _At = TypeVar("_At", int, float)
 
 
 class Unseen(TableError):  # noqa: N818 - named for what happened
-    """What was waited for has not come."""
+    """An expected event has not come in time."""
 
 
 class Sightings(Generic[_At]):
-    """What was seen, and when first; wakes who waits for it.
+    """Stores the first sighting of each thing, and wakes callers that wait for one.
 
     Args:
-        unseen: what is said of something that is not seen in time, such as "nobody has seen".
+        unseen: the message for something not seen in time, such as "nobody has seen".
     """
 
     def __init__(self, unseen: str) -> None:
@@ -37,19 +37,19 @@ class Sightings(Generic[_At]):
         self._news = asyncio.Event()
 
     def note(self, what: str, at: _At) -> None:
-        """It was seen then."""
+        """Note a sighting."""
         self._seen.setdefault(what, at)
         self._news.set()
 
     def forget(self) -> None:
-        """All that was seen until now, of which there may be more in the same words."""
+        """Forget all sightings until now, because the same words may come again."""
         self._seen.clear()
 
     async def at(self, what: str) -> _At:
-        """When it was seen; who asks again waits for it anew.
+        """Return when it was seen; a second call waits for a new sighting.
 
         Raises:
-            Unseen: it was not, in time.
+            Unseen: it was not seen in time.
         """
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -68,10 +68,10 @@ class _Published(Envelope, frozen=True, kw_only=True):
 
 
 class Watch:
-    """Takes the reports in; as a context manager it lets go of its port at the end.
+    """Receives the reports; as a context manager it closes its port at the end.
 
     Args:
-        settlements: the topic whose messages are known by their coup; others by their payload.
+        settlements: the topic whose messages are identified by their coup; others by their payload.
     """
 
     def __init__(self, settlements: str) -> None:
@@ -92,7 +92,7 @@ class Watch:
 
     @property
     def port(self) -> int:
-        """Where reports are to be sent."""
+        """The port for reports."""
         port: int = self._line.getsockname()[1]
         return port
 
@@ -106,10 +106,10 @@ class Watch:
             await self.at(f"{READY} {role}")
 
     async def at(self, what: str) -> int:
-        """Wait for something to be seen: a coup's settlement by the coup's id, else the payload.
+        """Wait for a sighting: of a coup's settlement by the coup's id, else of the payload.
 
         Returns:
-            When the watcher had it, `time.monotonic_ns()`.
+            `time.monotonic_ns()` when the watcher received it.
 
         Raises:
             Unseen: it was not seen in time.

@@ -1,9 +1,8 @@
-"""The separate subscriber, a process of its own: stamps each message as it is handed over.
+"""The separate subscriber, a process of its own: stamps each message when it is delivered.
 
 `python -m benchmarks.instruments.watcher BROKER_PORT REPORT_PORT TOPIC...`. The same process
 watches the floor and the product. The stamp is `time.monotonic_ns()`, one clock for all processes
-of a machine. What was seen is reported afterwards, in datagrams: a line `NS TOPIC`, and the
-payload.
+of a machine. It reports sightings afterwards, in datagrams: a line `NS TOPIC`, and the payload.
 """
 
 import socket
@@ -20,7 +19,7 @@ _HOST: Final = "127.0.0.1"
 
 
 class Reporter:
-    """Sends reports to whoever measures.
+    """Sends reports to the measurer.
 
     Args:
         port: of the measurer on this machine.
@@ -31,12 +30,12 @@ class Reporter:
         self._line.connect((_HOST, port))
 
     def seen(self, topic: str, payload: bytes) -> None:
-        """A message is here, now."""
+        """Report a message that has just arrived."""
         now = time.monotonic_ns()
         self._line.send(b"%d %b\n%b" % (now, topic.encode(), payload))
 
     def ready(self, role: str) -> None:
-        """A process is up."""
+        """Report that a process is up."""
         self.seen(READY, role.encode())
 
 

@@ -1,7 +1,7 @@
-"""Other people's programs that the product is measured beside: fetched, checked and run.
+"""Other projects' programs for comparison with the product: fetched, checked and run.
 
-None of them is part of the package. What a peer needs is pinned by its integrity hash in the lock
-beside this file, and is installed into a cache when a row first asks for it.
+None of them is part of the package. The lock file next to this file pins every dependency of a peer
+by its integrity hash. A row installs them into a cache when it first needs them.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ __all__ = ["run_node"]
 _HERE: Final = Path(__file__).parent
 _CACHE: Final = Path(".cache") / "baccarat-bench"  # of the user
 _PINNED: Final = ("package.json", "package-lock.json")
-# No script of a package is run, and nothing is asked for but the packages.
+# npm runs no script of a package, and requests nothing but the packages.
 _INSTALL: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
 _PATIENCE_S: Final = 120.0
 
 
 def run_node(script: str, *arguments: str | Path) -> bytes:
-    """Run a script of this folder with the pinned packages: what it writes.
+    """Run a script of this folder with the pinned packages, and return its output.
 
     Raises:
-        Unmeasurable: node or npm is not here, or the packages cannot be had.
+        Unmeasurable: node or npm is not here, or the packages cannot be installed.
     """
     node = _program("node")
     packages = _installed(_program("npm"))
@@ -49,7 +49,7 @@ def _program(name: str) -> str:
 
 
 def _installed(npm: str) -> Path:
-    """The folder with the packages of the lock as it is now; made where it is not there."""
+    """Return the folder with the lock's current packages; install them if they are missing."""
     lock = b"".join((_HERE / name).read_bytes() for name in _PINNED)
     folder = Path.home() / _CACHE / hashlib.sha256(lock).hexdigest()[:16]
     if folder.exists():

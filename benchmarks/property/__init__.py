@@ -1,3 +1,3 @@
-"""A property of two hundred tables measured on one machine. Imported by the benchmark rows."""
+"""A property of two hundred tables, measured on one machine. The benchmark rows import it."""
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
-"""Two hundred tables' logs for the bench: one real table's coups, told by each as its own.
+"""Write two hundred tables' logs for the bench: one real table's coups, copied under other names.
 
-The events are those that the product's own table makes of shoes with seven wagers a coup
+The events are those of the product's own table for shoes with seven wagers a coup
 (`benchmarks.table.opening`). Each log has them under its own name, with its own positions, ids and
 times.
 """
@@ -24,7 +24,7 @@ _COMMIT: Final = 500
 
 
 def template(folder: Path, events: int) -> list[bytes]:
-    """At least so many stored events, of a table that plays shoe after shoe."""
+    """Return at least so many stored events, of a table that plays shoe after shoe."""
     path = folder / "template.sqlite"
     make_log(path, events, lambda _: None)
     with reading(path) as log:
@@ -47,7 +47,7 @@ class TableWriter:
 
     @property
     def position(self) -> int:
-        """The newest event's."""
+        """The newest event's position."""
         return self._log.position
 
     def fill(self, count: int) -> None:
@@ -56,7 +56,7 @@ class TableWriter:
             self.append(min(_COMMIT, count - first))
 
     def append(self, count: int = 1) -> float:
-        """Append the next events in one commit; when it was on the disk, `time.monotonic()`."""
+        """Append the next events in one commit; return `time.monotonic()` of its end."""
         base = self._log.position
         made = [self._pending(base + number) for number in range(1, count + 1)]
         self._log.append(base, made)

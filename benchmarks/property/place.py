@@ -1,7 +1,7 @@
-"""A whole property on this machine for the bench: a hub of three nodes, PostgreSQL, and services.
+"""Run a whole property on this machine for the bench: a three-node hub, PostgreSQL, and services.
 
-Everything is what a site would run: the hub's files are those that `baccarat property hub` writes,
-the services are `baccarat property run`, each a process of its own.
+It runs the same programs as a site: `baccarat property hub` writes the hub's files, and the
+services are `baccarat property run`, each a process of its own.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ _READY_S: Final = 60.0
 _LOOK_S: Final = 0.1
 _GIGABYTE: Final = 1024**3
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-# Where things stand in `_stat`.
+# Positions of the fields in `_stat`.
 _PARENT, _CPU, _CHILDREN_CPU, _RESIDENT = 1, 11, 13, 21
 _COMMAND: Final = ("-m", "baccarat", "property", "run")
 
 
 class Costs(NamedTuple):
-    """What a process has cost so far: seconds of processor, and megabytes resident now."""
+    """The cost of a process so far: seconds of processor, and megabytes resident now."""
 
     cpu_s: float
     resident_mb: float
@@ -56,12 +56,12 @@ class Process(NamedTuple):
     child: Child
 
     def costs(self) -> Costs:
-        """So far."""
+        """Return the costs so far."""
         return _costs(_stat(self.child.pid))
 
 
 def server_costs(backend: int) -> Costs:
-    """What a PostgreSQL on this machine has cost: its processes together, those ended as well.
+    """Return the costs of a PostgreSQL on this machine: all its processes, ended ones included.
 
     Args:
         backend: the process of any connection; its parent is the server's first.
@@ -79,7 +79,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of `/proc/PID/stat` behind the name; none of a process that has ended."""
+    """Return the fields of `/proc/PID/stat` after the name; none of a process that has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -97,7 +97,7 @@ class Place:
     Args:
         folder: for everything but the database.
         archive: the database's URL.
-        tables: `<site>/<table>` of all; the last one has an uplink of its own, which comes later.
+        tables: `<site>/<table>` of all; the last one has an uplink of its own, which starts later.
     """
 
     def __init__(self, folder: Path, archive: str, tables: Sequence[str]) -> None:
@@ -116,18 +116,18 @@ class Place:
         self._stack.close()
 
     def log(self, table: str) -> Path:
-        """A table's log."""
+        """Return the path of a table's log."""
         return self.folder / "logs" / table.partition("/")[2] / "table.sqlite"
 
     def hub_folders(self) -> list[Path]:
-        """Where the nodes keep their streams."""
+        """Return the folders of the nodes' streams."""
         return [self.folder / f"hub{number}" / "store" for number in range(1, NODES + 1)]
 
     def start_hub(self) -> None:
-        """Three nodes, in order and with streams.
+        """Start three nodes, in order and with streams.
 
         Raises:
-            Unmeasurable: it does not come up.
+            Unmeasurable: the hub does not come up.
         """
         forms = {folder.parent.name: _node(folder, self.folder) for folder in self.hub_folders()}
         pki = Pki(self.folder / "pki", datetime.now(UTC))
@@ -150,7 +150,7 @@ class Place:
         return self.start(name, [sys.executable, *_COMMAND, path, "--only", only])
 
     def start(self, name: str, command: Sequence[str | Path]) -> Process:
-        """Start anything; it ends with the place."""
+        """Start any command; it ends with the place."""
         output = self.folder / f"{name}.log"
         child = self._stack.enter_context(Child.start(command, name=name, output=output))
         process = Process(name, child)
@@ -222,7 +222,7 @@ def _await(monitor: int) -> None:
 
 @contextmanager
 def property_place(folder: Path, archive: str, tables: Sequence[str]) -> Iterator[Place]:
-    """A property whose hub runs and whose services do not yet; gone at the end."""
+    """Run a property's hub, without its services yet, until the block ends."""
     with Place(folder, archive, tables) as place:
         place.start_hub()
         yield place

@@ -1,16 +1,18 @@
-"""A property of two hundred tables on one machine: how fast, how soon, and what it costs.
+"""Measure a property of two hundred tables on one machine: rate, lateness, catch-up, costs.
 
 Product: the tables' logs, one uplink, a hub of three nodes that forces every message to the disk,
-two archive workers, the witness and the page, each as a site runs it. Three things are measured.
-`property_rate`: the logs are full when the uplink comes, and events a second are counted in
-PostgreSQL until the last is there. `property_page`: then each table goes on at 70 coups an hour,
-and it is measured from the moment when a commit in its log is on the disk to the moment when the
-page's stream has said it. `property_catchup`: meanwhile a table that was off for a day comes back.
+two archive workers, the witness and the page, each as a site runs it. Three things are measured:
+
+- `property_rate`: the logs are full when the uplink starts, and events a second are counted in
+  PostgreSQL until the last is there.
+- `property_page`: then each table goes on at 70 coups an hour. The time counts from the moment when
+  a commit in its log is on the disk to the moment when the page's stream has sent it.
+- `property_catchup`: meanwhile a table that was off for a day comes back.
 
 The floor of the rate is psycopg's COPY of the same rows over one connection, a thousand a commit,
-into a bare table: what PostgreSQL does with nothing of the product in it. The other two have none.
+into a bare table: PostgreSQL's work without any of the product. The other two have none.
 
-On two processors some thirteen processes share what a site gives to five machines.
+On two processors some thirteen processes share the work that a site gives to five machines.
 """
 
 import http.client
@@ -68,7 +70,7 @@ SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `property`.
+    """Measure the row `property`.
 
     Raises:
         Unmeasurable: there is no PostgreSQL here, or the hub does not come up.
@@ -126,7 +128,7 @@ class _Run:
         self._db = psycopg.connect(place.archive, autocommit=True)
 
     def fill_archive(self, events: int) -> _Rate:
-        """Everything is running when the uplink comes to logs that are full."""
+        """Archive full logs: all services run when the uplink starts."""
         for number in range(1, _WORKERS + 1):
             self._place.service(f"archive{number}", "archive")
         self._place.service("witness", "witness")
@@ -147,7 +149,7 @@ class _Run:
         return _Rate(events - first, seconds, detail)
 
     def at_pace(self, seconds: float) -> _Pace:
-        """Each table goes on as a table does."""
+        """Let each table go on at a table's pace."""
         before = self._costs()
         with _watching(self._place.page) as heard:
             sent = self._write(lambda elapsed: elapsed < seconds)
@@ -161,7 +163,7 @@ class _Run:
         return _Pace(_lateness(sent, heard), cores | resident)
 
     def catch_up(self, day: int) -> _CatchUp:
-        """A table that was off for a day comes back, while the others go on."""
+        """Let a table that was off for a day catch up, while the others go on."""
         self._place.service("uplink-late", "uplink", "late")
         with _watching(self._place.page) as heard:
             times: list[tuple[float, int]] = []
@@ -186,7 +188,7 @@ class _Run:
         return found | {"postgres": server_costs(self._db.info.backend_pid)}
 
     def _write(self, on: Callable[[float], bool]) -> list[tuple[str, int, float]]:
-        """Events one by one, table after table, at the pace of all: what, and when it was done."""
+        """Append events one by one at the pace of all tables; return each one's place and time."""
         pause = 3600 / (_COUPS_AN_HOUR * _EVENTS_A_COUP * len(self._writers))
         sent: list[tuple[str, int, float]] = []
         began = monotonic()
@@ -198,7 +200,7 @@ class _Run:
         return sent
 
     def _settle(self, sent: Sequence[tuple[str, int, float]], heard: "_Heard") -> None:
-        """Wait until the page has said the last of it."""
+        """Wait until the page has sent the last of them."""
         deadline = monotonic() + _PATIENCE_S
         newest = {table: position for table, position, _ in sent}
         while any(heard.position(table) < place for table, place in newest.items()):
@@ -232,7 +234,7 @@ class _Run:
 
 
 class _Heard:
-    """What the page's stream has said: each table's positions, and when."""
+    """The page's stream so far: each table's positions, and their times."""
 
     def __init__(self) -> None:
         self.first = threading.Event()
@@ -240,27 +242,27 @@ class _Heard:
         self._said: dict[str, list[tuple[int, float]]] = {}
 
     def take(self, data: bytes, at: float) -> None:
-        """A document of the stream."""
+        """Take a document of the stream."""
         for table, fields in json.loads(data)["tables"].items():
             if "position" in fields:
                 self._said.setdefault(table, []).append((fields["position"], at))
 
     def position(self, table: str) -> int:
-        """The newest of a table."""
+        """Return the newest position of a table."""
         said = self._said.get(table)
         return said[-1][0] if said else 0
 
     def when(self, table: str, position: int) -> float:
-        """When it was first said that a table is so far."""
+        """Return when the page first showed that a table had reached this position."""
         return next(at for place, at in self._said[table] if place >= position)
 
 
 @contextmanager
 def _watching(port: int) -> Iterator[_Heard]:
-    """Listen to the page as a browser does, in a thread, from its first document on."""
+    """Read the page's stream as a browser does, in a thread, from its first document on."""
     heard = _Heard()
     with socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S) as line:
-        # Of HTTP/1.0, so that the stream comes as it is, without chunks.
+        # HTTP/1.0, so that the stream comes unchanged, without chunks.
         line.sendall(b"GET /events HTTP/1.0\r\nhost: localhost\r\n\r\n")
         thread = threading.Thread(target=_listen, args=(line, heard), daemon=True)
         thread.start()
@@ -291,7 +293,7 @@ def _lateness(sent: Sequence[tuple[str, int, float]], heard: _Heard) -> list[flo
 
 
 def _spent(before: dict[str, Costs], after: dict[str, Costs], events: int) -> dict[str, float]:
-    """Microseconds of processor for an event, by process."""
+    """Return microseconds of processor for an event, by process."""
     return {
         f"us_{name}": round((after[name].cpu_s - cost.cpu_s) / events * 1_000_000, 1)
         for name, cost in before.items()
@@ -303,7 +305,7 @@ def _bytes_of(folder: Path) -> int:
 
 
 def _copied(url: str) -> float:
-    """Rows a second of a bare COPY."""
+    """Return the rows a second of a bare COPY."""
     with psycopg.connect(url) as db:
         rows = db.execute(_ROWS).fetchall()
         db.execute(_BARE)

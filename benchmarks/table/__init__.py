@@ -1,6 +1,6 @@
 """The table core measured: coups, settlements, replay, opening, starting.
 
-Imported by the benchmark rows.
+The benchmark rows import it.
 """
 
 __all__: list[str] = []

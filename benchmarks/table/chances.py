@@ -1,7 +1,7 @@
-"""How long the exact odds of every shipped rulebook take, one after another, each from nothing.
+"""Measure the exact odds of every shipped rulebook, one after another, each from nothing.
 
-There is no floor: nobody else counts them. A pass is a process of its own, so that nothing that was
-counted before is remembered; what counts is the time of the processor, without the start of Python.
+There is no floor: nobody else counts them. A pass is a process of its own, so that it remembers
+nothing. The figure is processor time, without the start of Python.
 """
 
 import os
@@ -25,7 +25,7 @@ _PASSES: Final = 5
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `odds`."""
+    """Measure the row `odds`."""
     passes, took = min(options.samples, _PASSES), list[dict[str, float]]()
     books = shipped()[: options.events]
     command = [sys.executable, "-m", "benchmarks.table.chances", *books]

@@ -1,9 +1,8 @@
-"""Coups a second through the table's core, and beside it what only writing its events down takes.
+"""Measure coups a second through the table's core, next to encoding the same events.
 
 Product: whole coups through `decide`, `hear` and `fold`, as `table_core.service.table_writer` calls
-them, three wagers each, with nothing stored and nothing sent. Floor: msgspec encodes the fields of
-the same events and decodes them again. By turns, in this process; what counts is the processor's
-time.
+them, three wagers each, without storing or sending. Floor: msgspec encodes the fields of the same
+events and decodes them again. They take turns, in this process. The figure is processor time.
 """
 
 import os
@@ -54,7 +53,7 @@ __all__ = [
 ]
 
 COUPS: Final = 600
-"""In one pass, unless said otherwise."""
+"""Coups in one pass, unless the command line says otherwise."""
 
 RATIO_MOST: Final = 5.0
 COUPS_A_SECOND_LEAST: Final = 5_000.0
@@ -66,12 +65,12 @@ Input = Command | ShoeEvent
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `core`."""
+    """Measure the row `core`."""
     coups, passes = options.events or COUPS, min(options.samples, _PASSES)
     inputs = list(inputs_of(coups))
     context = Context(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
     product, floor = [], []
-    events = play(inputs, context)  # warm, and what the floor writes down
+    events = play(inputs, context)  # warm, and the floor's input
     with options.progress("passes", passes) as advance:
         for done in range(1, passes + 1):
             began = time.process_time_ns()
@@ -107,10 +106,10 @@ def _figure(product: list[float], floor: list[float], events_a_coup: float) -> F
 
 
 def play(inputs: Sequence[Input], context: Context) -> list[TableEvent]:
-    """What a table makes of all this, from an empty log on.
+    """Return the events of a table for all these inputs, from an empty log on.
 
     Raises:
-        OurBug: it refuses something.
+        OurBug: the table refuses one.
     """
     state, events = TableState(), list[TableEvent]()
     for each in inputs:
@@ -134,7 +133,7 @@ def _written_and_read(events: Sequence[TableEvent]) -> None:
 
 
 def inputs_of(coups: int) -> Iterator[Input]:
-    """What people and the shoe say in so many coups, shoe after shoe."""
+    """Yield the commands and reports of so many coups, shoe after shoe."""
     script = _Script()
     yield from script.say(LinkOpen(transport="bench"), LinkUp())
     cards, wagers = deal_coups(), wagers_of()
@@ -151,7 +150,7 @@ def inputs_of(coups: int) -> Iterator[Input]:
 
 
 class _Script:
-    """Numbers what is said."""
+    """Numbers the inputs."""
 
     def __init__(self) -> None:
         self._asked = self._said = 0
@@ -173,7 +172,7 @@ class _Script:
 
 
 def numbered(seq: int, report: AnyReport) -> ShoeEvent:
-    """A report as the driver hands it on, with everything beside it."""
+    """Return a report as the driver publishes it, with all other fields."""
     return ShoeEvent(
         journal="bench",
         seq=seq,
@@ -188,7 +187,7 @@ def numbered(seq: int, report: AnyReport) -> ShoeEvent:
 
 
 def _result(dealt: Dealt) -> DeviceResult:
-    """What the shoe itself says came out."""
+    """Return the shoe's own result."""
     player, banker = ([face for whose, _, face in dealt if whose is hand] for hand in Hand)
     ahead = total(player) - total(banker)
     return DeviceResult(

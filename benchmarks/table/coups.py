@@ -1,6 +1,6 @@
 """Coups for the benchmarks that need many different ones: seeded, dealt by the draw table.
 
-`cards_of` deals from shuffled shoes, as a real one would; `wagers_of` lays three wagers a coup.
+`deal_coups` deals from shuffled shoes, as a real one would; `wagers_of` places three wagers a coup.
 """
 
 import random
@@ -23,11 +23,11 @@ _MAIN: Final = ("player", "banker")
 _SIDES: Final = ("tie", "player_pair", "banker_pair")
 
 Dealt = list[tuple[Hand, int, Card]]
-"""A coup's cards in dealing order: whose, which of the hand, and the face."""
+"""A coup's cards in dealing order: the hand, the number within it, and the face."""
 
 
 def deal_coups(seed: int = SEED) -> Iterator[Dealt]:
-    """Coups without end; after every `COUPS_A_SHOE` the shoe is a new one."""
+    """Yield coups without end; after every `COUPS_A_SHOE` the shoe is a new one."""
     draw = random.Random(seed)  # noqa: S311 - cards of a benchmark, the same in every run
     while True:
         shoe = list(Card) * _DECKS
@@ -49,7 +49,7 @@ def _dealt(shoe: Iterator[Card]) -> Dealt:
 
 
 def wagers_of() -> Iterator[tuple[WagerRequest, ...]]:
-    """Three wagers a coup: two seats on a side each, and one of them on something beside."""
+    """Yield three wagers a coup: two seats on a side each, and one of them on a side bet."""
     for number in count():
         first, second = number % _SEATS + 1, (number + 3) % _SEATS + 1
         yield (

@@ -1,10 +1,10 @@
-"""Coups a second through `settle --batch`, beside an engine that judges the same coups.
+"""Measure coups a second through `settle --batch`, next to an engine that judges the same coups.
 
-Product: cases as lines of JSON with three wagers each, read from a file, judged, settled and
-written to a file as `baccarat settle --batch` does it. Peer: baccarat-engine from npm, in node,
-which is given the hands as objects, says winner, natural and pairs, and settles nothing; reading
-and writing is not in its time. By turns is not possible within two runtimes: first the one, then
-the other. Winners are compared, so that both have judged the same.
+Product: cases as lines of JSON with three wagers each are read from a file, judged, settled and
+written to a file as `baccarat settle --batch` does it. Peer: baccarat-engine from npm, in node. It
+is given the hands as objects, returns winner, natural and pairs, and settles nothing; its time
+includes no reading and writing. The two runtimes cannot take turns: first the one runs, then the
+other. The winners are compared, so that both have judged the same.
 """
 
 import os
@@ -29,7 +29,7 @@ from events.errors import OurBug
 __all__ = ["COUPS", "RATIO_MOST", "measure"]
 
 COUPS: Final = 20_000
-"""In one pass, unless said otherwise."""
+"""Coups in one pass, unless the command line says otherwise."""
 
 RATIO_MOST: Final = 20.0
 _PASSES: Final = 9
@@ -44,18 +44,18 @@ class _Judged(Struct, frozen=True):
 
 
 class _Peer(Struct, frozen=True):
-    """What the peer's script says: how long each pass took, and how often who won."""
+    """The output of the peer's script: each pass's time, and the winners' counts."""
 
     nanoseconds: list[int]
     outcomes: dict[str, int]
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `judge`.
+    """Measure the row `judge`.
 
     Raises:
-        Unmeasurable: node is not here, or the peer cannot be had.
-        OurBug: product and peer do not agree who won.
+        Unmeasurable: node is not here, or the peer cannot be installed.
+        OurBug: product and peer disagree about a winner.
     """
     coups, passes = options.events or COUPS, min(options.samples, _PASSES)
     dealt = list(islice(deal_coups(), coups))
@@ -96,7 +96,7 @@ def _figure(product: list[float], peer: list[float], coups: int, bare: float) ->
 
 
 def _batch(cases: Path, answers: Path) -> float:
-    """Microseconds of the processor."""
+    """Return the processor time of the batch, microseconds."""
     with cases.open("rb") as source, answers.open("wb") as sink:
         began = time.process_time_ns()
         answer_batch(source, sink)
@@ -104,7 +104,7 @@ def _batch(cases: Path, answers: Path) -> float:
 
 
 def _read_and_written(cases: Path, answers: Path) -> float:
-    """Microseconds to decode these lines and to encode those, with nothing judged."""
+    """Return microseconds to decode these lines and to encode those, without judging."""
     decoder, encoder = msgspec.json.Decoder(), msgspec.json.Encoder()
     lines = cases.read_bytes().splitlines()
     made = [decoder.decode(line) for line in answers.read_bytes().splitlines()]

@@ -1,10 +1,10 @@
-"""How long a table with a long log takes to come up: a log of many shoes, opened again and again.
+"""Measure how long a table with a long log takes to open: many shoes, opened again and again.
 
-The log is made of one shoe that the product's own table plays, told over and over under other
-names, with its books closed at each end, and the last shoe still in play. Product: open the log,
-check it from its newest books on, and fold it from the snapshot to the newest event, as a start
-does. Floor: open the file with SQLite alone, read the snapshot's bytes and the same rows, and do
-nothing with them. By turns, all in this process; the file is in the page cache for both.
+The log repeats one shoe that the product's own table plays, under other names. A snapshot anchor
+follows each shoe, and the last shoe is still in play. Product: open the log, check it from its
+newest anchor on, and fold it from the snapshot to the newest event, as a start does. Floor: open
+the file with SQLite alone, read the snapshot's bytes and the same rows, and do nothing with them.
+They take turns, all in this process; the file is in the page cache for both.
 """
 
 import os
@@ -58,10 +58,10 @@ from table_core.state.table import TableState
 __all__ = ["EVENTS", "OPENS", "make_log", "measure", "opening"]
 
 EVENTS: Final = 1_000_000
-"""Of the log, unless said otherwise."""
+"""Events of the log, unless the command line says otherwise."""
 
 OPENS: Final = 30
-"""So many of product and floor each."""
+"""Samples of product and floor each."""
 
 # The house's goal for a log of a million events.
 _MOST_MS: Final = 1_000.0
@@ -80,20 +80,20 @@ _MS: Final = 1_000
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `open`."""
+    """Measure the row `open`."""
     events = options.events or EVENTS
     with options.folder() as folder, options.progress("events", events) as advance:
         return [opening(folder, events, min(options.samples, OPENS), advance)]
 
 
 def opening(folder: Path, events: int, opens: int, advance: Callable[[int], object]) -> Figure:
-    """The figure `open`.
+    """Return the figure `open`.
 
     Args:
         folder: for the log.
         events: of it, at least.
         opens: samples of product and floor each.
-        advance: told how many events there are, while the log is made.
+        advance: called with the number of events while the log is made.
     """
     path = folder / "table.sqlite"
     made, behind = make_log(path, events, advance)
@@ -121,25 +121,25 @@ def opening(folder: Path, events: int, opens: int, advance: Callable[[int], obje
 
 
 def make_log(path: Path, events: int, advance: Callable[[int], object]) -> tuple[int, int]:
-    """Make a log of at least so many events: how many they are, and how many behind the books."""
+    """Make a log of at least so many events; return their number, and that after the anchor."""
     shoe = _one_shoe(path.with_name("one.sqlite"))
     EventLog.open(path, _ORIGIN).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("PRAGMA synchronous=OFF")  # nobody's money hangs on this one
+        db.execute("PRAGMA synchronous=OFF")  # no money depends on this log
         writer = _Writer(db)
         for number in count():
             name = _shoe_name(number).encode()
             for group in shoe:
                 writer.add([stored.replace(_SHOE.encode(), name) for stored in group])
             advance(min(writer.position, events))
-            if number and writer.position >= events:  # behind one shoe's books, at least
+            if number and writer.position >= events:  # after one shoe's anchor, at least
                 break
             writer.end_shoe(_shoe_name(number), path)
     return writer.position, writer.position - writer.books
 
 
 class _Writer:
-    """Puts events into a log as its own writer would, but for the disk: a commit a shoe."""
+    """Writes events into a log as its own writer would, except for the disk: a commit a shoe."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.position, self.books = 0, 0
@@ -147,7 +147,7 @@ class _Writer:
         self._head, self._tree, self._state = origin_hash(_ORIGIN), Tree(), TableState()
 
     def add(self, group: list[bytes]) -> None:
-        """The events of one cause, and the request where somebody asked for them."""
+        """Add the events of one cause, and the request that caused them, if any."""
         self._db.execute("BEGIN")
         for stored in group:
             envelope = msgspec.structs.replace(decode_envelope(stored), position=self.position + 1)
@@ -158,7 +158,7 @@ class _Writer:
         self._db.execute("COMMIT")
 
     def end_shoe(self, shoe: str, log: Path) -> None:
-        """The shoe's end, and its books."""
+        """Add the shoe's end, and its snapshot anchor."""
         self._own(ShoeEnded(shoe=shoe, reason="bench"))
         encoded = encode_state(self._state)
         books = books_at(self._state, encoded, shoe=shoe, chain=self._head, peaks=self._tree.peaks)
@@ -190,7 +190,7 @@ class _Writer:
 
 
 def _one_shoe(path: Path) -> list[list[bytes]]:
-    """What the product's table makes of a shoe in play, in groups of one cause."""
+    """Return the events of the product's table for a shoe in play, in groups of one cause."""
     with EventLog.open(path, _ORIGIN) as log:
         table = Table(
             log,
@@ -242,7 +242,7 @@ class _Play:
             )
 
     def coup(self, number: int) -> None:
-        """A natural nine or eight for Player against five, with a wager on each seat."""
+        """Play a natural nine or eight for Player against five, with a wager on each seat."""
         self.ask(OpenBetting(transaction=self.transaction()))
         for seat in _SEATS:
             wager = WagerRequest(seat=seat, bet="banker" if seat % 2 else "player", stake=1_000)

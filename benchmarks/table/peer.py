@@ -1,11 +1,11 @@
-"""The peer of `replay`: the same coups' events in pyeventsourcing's own store, on SQLite as ours.
+"""The peer of `replay`: the same coups' events in pyeventsourcing's own store, also on SQLite.
 
     python -m benchmarks.table.peer write LOG STORE EVENTS
     python -m benchmarks.table.peer read STORE
 
-An aggregate for each coup, as that library has it: its events are written by `save`, and rebuilt by
-`repository.get`, which is what its replay is. Each event carries the fields that ours does. The
-aggregate only counts them: it judges nothing, settles nothing, and has no hash chain.
+Each coup is an aggregate of that library: `save` writes its events, and `repository.get` rebuilds
+it, which is the library's replay. Each event has the same fields as ours. The aggregate only counts
+them: it judges nothing, settles nothing, and has no hash chain.
 
 It needs eventsourcing (requirements/bench.txt); without it the figure is void.
 """
@@ -33,11 +33,11 @@ __all__ = ["Coup"]
 _Aggregate: Final[Any] = resolve_name("eventsourcing.domain:Aggregate")
 _event: Final[Any] = resolve_name("eventsourcing.domain:event")
 _Application: Final[Any] = resolve_name("eventsourcing.application:Application")
-_MOST_IN_ONE: Final = 1_000  # what belongs to no coup is told by its shoe, and that may be long
+_MOST_IN_ONE: Final = 1_000  # events of no coup belong to their shoe, and these may be many
 
 
 class Coup(_Aggregate):  # type: ignore[misc]  # it has types only where it is installed
-    """What happened in one coup."""
+    """The events of one coup."""
 
     @_event("Began")  # type: ignore[untyped-decorator]  # the same
     def __init__(self, coup: str) -> None:
@@ -46,7 +46,7 @@ class Coup(_Aggregate):  # type: ignore[misc]  # it has types only where it is i
 
     @_event("Happened")  # type: ignore[untyped-decorator]  # the same
     def happen(self, position: int, kind: str, at: str, cause: str, data: dict[str, Any]) -> None:
-        """One more event of it."""
+        """Add one more event."""
         self.seen += 1
         self.last = (position, kind, at, cause, data)
 
@@ -77,7 +77,7 @@ def _few(those: Iterator[Envelope]) -> Iterator[list[Envelope]]:
 
 def _read(store: str) -> Pass:
     with closing(sqlite3.connect(store)) as db:
-        # Ids alone: to find them is not what is measured.
+        # Ids alone: finding them is not measured.
         rows = db.execute("SELECT DISTINCT originator_id FROM stored_events").fetchall()
     app = _store(store)
     ids = [UUID(row[0]) for row in rows]

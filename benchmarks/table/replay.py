@@ -1,8 +1,8 @@
-"""Replay beside its floor: the same rows read, decoded and hashed, and nothing made of them.
+"""Measure replay next to its floor: the same rows read, decoded and hashed, without a fold.
 
-The log is a real shoe's, from a whole table, repeated under new shoe ids until it is as long as was
-asked for. Product and floor each pass over it in a process of their own, by turns; what counts is
-the time of the processor, without the start of Python, and the most memory that it ever had.
+The log is a real shoe's, from a whole table, repeated under new shoe ids up to the requested
+length. Product and floor each pass over it in a process of their own, in turns. The figures are
+processor time, without the start of Python, and peak memory.
 
     product: `baccarat.history.log_facts.state_at` the end: every row read, chained, decoded, folded
     floor:   SELECT, envelope and data decoded by msgspec, SHA-256 of the bytes
@@ -53,7 +53,7 @@ RATIO_P50_MOST: Final = 2.0
 MEMORY_MOST_MB: Final = 100.0
 PEER_TIMES: Final = 30.0
 _PEER: Final = "replay_peer"
-# It takes half a millisecond to write one of them; to read one takes always the same.
+# Writing one takes half a millisecond; reading one always takes the same time.
 _PEER_EVENTS: Final = 20_000
 _PEER_PASSES: Final = 5
 _PASSES: Final = 7
@@ -69,9 +69,9 @@ class Pass(Struct, frozen=True, kw_only=True):
     """One pass over the log.
 
     Args:
-        seconds: of a processor that it took. It waits for nothing, and others' work is not its.
-        events: it saw.
-        peak_mb: the most memory that its process ever had resident.
+        seconds: of processor time; waiting and other processes do not count.
+        events: read.
+        peak_mb: the peak resident memory of its process.
     """
 
     seconds: float
@@ -80,7 +80,7 @@ class Pass(Struct, frozen=True, kw_only=True):
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `replay`: a table plays a while, and its log is made as long as was asked for."""
+    """Measure the row `replay`: a table plays a while, and its log is made as long as requested."""
     with options.folder() as folder, options.progress("passes", _PASSES) as advance:
         played, log = folder / "demo", folder / "table.sqlite"
         command = [sys.executable, "-m", "baccarat", "demo", "--rounds", str(_COUPS)]
@@ -120,7 +120,7 @@ def stretch(source: Path, target: Path, events: int) -> None:
 
 
 def _repeated(rows: list[Envelope], begin: int, events: int) -> Iterator[Envelope]:
-    """The rows up to the first shoe once, then the rest as often as it takes."""
+    """Yield the rows up to the first shoe once, then the rest as often as needed."""
     shoe = msgspec.json.decode(rows[begin].data, type=ShoeLoaded).shoe.encode()
     position = 0
     for turn in count(1):
@@ -141,7 +141,7 @@ def _repeated(rows: list[Envelope], begin: int, events: int) -> Iterator[Envelop
 
 
 def passes(log: Path, advance: Advance) -> tuple[list[Pass], list[Pass]]:
-    """Passes of product and floor over a log, by turns."""
+    """Run passes of product and floor over a log, in turns."""
     product: list[Pass] = []
     floor: list[Pass] = []
     for done in range(1, _PASSES + 1):
@@ -152,7 +152,7 @@ def passes(log: Path, advance: Advance) -> tuple[list[Pass], list[Pass]]:
 
 
 def figure(product: list[Pass], floor: list[Pass]) -> Figure:
-    """What is said of the passes, in microseconds an event."""
+    """Return the figure of the passes, in microseconds an event."""
     p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
     floor_p50, floor_p99 = percentiles([each.seconds * _US / each.events for each in floor])
     peak = max(each.peak_mb for each in product)
@@ -176,7 +176,7 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
 
 
 def _beside_peer(product: list[Pass], log: Path, store: Path) -> Figure:
-    """The product beside pyeventsourcing, which rebuilds the same coups from a store of its own."""
+    """Compare with pyeventsourcing, which rebuilds the same coups from its own store."""
     if find_spec("eventsourcing") is None:
         return unmeasured(
             _PEER, "eventsourcing is not installed: pip install -r requirements/bench.txt"
@@ -187,11 +187,11 @@ def _beside_peer(product: list[Pass], log: Path, store: Path) -> Figure:
 
 
 def peer_figure(product: list[Pass], peer: list[Pass]) -> Figure:
-    """What is said of product and peer, in microseconds an event; the floor's place is the peer's.
+    """Return the figure of product and peer (in the floor's place), in microseconds an event.
 
     Args:
         product: passes over the whole log.
-        peer: passes over as much of it as its store was given; an event costs it always the same.
+        peer: passes over the part of it in its store; an event always costs it the same.
     """
     p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
     peer_p50, peer_p99 = percentiles([each.seconds * _US / each.events for each in peer])
@@ -248,7 +248,7 @@ def _main(role: str, log: str) -> None:
 
 
 def peak_mb() -> float:
-    """The most memory that this process ever had resident; `getrusage` counts its parent's, too."""
+    """Return this process's peak resident memory; `getrusage` would count its parent's, too."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
     return int(peak) * _MB_PER_KB

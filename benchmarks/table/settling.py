@@ -1,9 +1,9 @@
-"""How long one coup with very many wagers takes to be settled durably, beside writing it down.
+"""Measure settling one coup with very many wagers durably, next to writing its events.
 
-Product: a table on its log hears the shoe's result, judges, settles every wager, and has it all on
-the disk, as `table_core.service.table_writer` does it. Floor: msgspec encodes the fields of the
-same events, which are inserted into SQLite in one commit, WAL and synchronous=FULL both. By turns,
-on one disk.
+Product: a table on its log receives the shoe's result, judges, settles every wager, and has it all
+on the disk, as `table_core.service.table_writer` does it. Floor: msgspec encodes the fields of the
+same events, which are inserted into SQLite in one commit, WAL and synchronous=FULL both. They take
+turns, on one disk.
 """
 
 import os
@@ -43,7 +43,7 @@ from table_core.service.table_writer import Table
 __all__ = ["RATIO_MOST", "WAGERS", "measure"]
 
 WAGERS: Final = 10_000
-"""In the coup, unless said otherwise."""
+"""Wagers in the coup, unless the command line says otherwise."""
 
 RATIO_MOST: Final = 6.0
 _SAMPLES: Final = 20
@@ -63,7 +63,7 @@ _MS: Final = 1_000
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `settle`."""
+    """Measure the row `settle`."""
     wagers, samples = options.events or WAGERS, min(options.samples, _SAMPLES)
     product, floor = [], []
     with (
@@ -100,7 +100,7 @@ def _figure(product: list[float], floor: list[float], wagers: int) -> Figure:
 
 
 class _Play:
-    """A table on its log, and what is said to it."""
+    """A table on its log, and its inputs."""
 
     def __init__(self, log: EventLog) -> None:
         self._table = Table(
@@ -115,7 +115,7 @@ class _Play:
         self._coups = 0
 
     def up_to_the_result(self, wagers: int) -> None:
-        """A coup with so many wagers, of which only the shoe's own result is missing."""
+        """Play a coup with so many wagers, of which only the shoe's own result is missing."""
         if self._coups % _COPIES == 0:  # the same four cards come again and again
             self._next_shoe(self._coups // _COPIES)
         self._coups += 1
@@ -147,7 +147,7 @@ class _Play:
 
 
 def _wager(number: int) -> WagerRequest:
-    """One each of as many patrons: on one side or the other, or the tie."""
+    """Return one wager of one patron: on either side, or the tie."""
     return WagerRequest(
         seat=number % _SEATS + 1,
         bet=_BETS[number % len(_BETS)],

@@ -1,9 +1,9 @@
-"""From exec to ready: the table's service, on an empty log and on a long one.
+"""Measure from exec to ready: the table's service, on an empty log and on a long one.
 
-Product: `baccarat run CONFIG --only table --patient` is started as a service manager does it, until
-it says READY=1 on the socket that NOTIFY_SOCKET names. That is when its log is open, checked from
-its newest books on, and folded. Floor: a Python that imports the same modules and says the same. By
-turns, and both through the little program that ties a child to its parent.
+Product: `baccarat run CONFIG --only table --patient` starts as under a service manager, until it
+sends READY=1 to the socket that NOTIFY_SOCKET names. By then its log is open, checked from its
+newest snapshot anchor on, and folded. Floor: a Python that imports the same modules and sends the
+same. They take turns, both through the little program that ties a child to its parent.
 """
 
 import os
@@ -54,7 +54,7 @@ import {modules}
 from baccarat.site.notify import notify
 notify("READY=1")
 """
-# What the command imports, and then the service.
+# The modules that the command imports, and then the service.
 _MODULES: Final = """\
 import sys
 from baccarat.cli.main import main
@@ -67,11 +67,11 @@ print(",".join(name for name, each in modules.items() if getattr(each, "__spec__
 
 
 class NotReady(TableError):  # noqa: N818 - named for what happened
-    """Something that was started has not said that it is ready."""
+    """A started process has not reported that it is ready."""
 
 
 def measure(options: Options) -> list[Figure]:
-    """The row `start`.
+    """Measure the row `start`.
 
     Raises:
         NotReady: product or floor does not come up.
@@ -96,7 +96,7 @@ def measure(options: Options) -> list[Figure]:
                 sys.executable, "-m", "baccarat", "run", str(config), "--only", "table", "--patient"
             ]  # fmt: skip
         for command in commands.values():
-            line.ready_ms(command, folder / "output")  # what is read once is in the cache then
+            line.ready_ms(command, folder / "output")  # files read once are then in the cache
         with options.progress("starts", samples) as advance:
             for done in range(1, samples + 1):
                 for name, command in commands.items():
@@ -109,7 +109,7 @@ def measure(options: Options) -> list[Figure]:
 
 
 class _Line:
-    """Where what is started says that it is ready; as a context manager it is gone at the end."""
+    """The socket for readiness; as a context manager it is removed at the end."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -124,7 +124,7 @@ class _Line:
         self._socket.close()
 
     def ready_ms(self, command: Sequence[str], output: Path) -> float:
-        """Start it, wait until it is ready, and stop it: milliseconds from exec to ready."""
+        """Start a command and stop it once ready; return milliseconds from exec to ready."""
         env = {"NOTIFY_SOCKET": str(self._place)}
         began = perf_counter()
         with Child.start(command, name="start", output=output, env=env) as child:
@@ -135,7 +135,7 @@ class _Line:
             return (perf_counter() - began) * _MS
 
     def _is_ready(self) -> bool:
-        """Whether the next that is said is that; others are the farewell of the one before."""
+        """Return whether the next message is READY=1; the previous process may send others."""
         try:
             return self._socket.recv(_DATAGRAM) == _READY
         except TimeoutError:
@@ -148,7 +148,7 @@ def _table(folder: Path) -> Path:
 
 
 def _modules() -> str:
-    """What the service's process imports, in the order in which it does."""
+    """Return the modules that the service's process imports, in their order."""
     run = subprocess.run(  # noqa: S603 - our own words
         [sys.executable, "-c", _MODULES], capture_output=True, check=True, text=True
     )

@@ -1,3 +1,3 @@
-"""A small cage that books each settlement once in effect. Imported by the demo and tests."""
+"""A small cage that books each settlement once in effect. The demo and tests import it."""
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""The cage's book: every settlement once in effect, and how far the log has been read.
+"""The simulated cage's book: every settlement once in effect, and the position read in the log.
 
-One SQLite file, or memory. A settlement and the position it brings the reader to are one
-transaction, so that a killed cage comes back knowing exactly what it has applied.
+It is one SQLite file, or memory. A settlement and the reader's new position are stored in one
+transaction, so that a killed cage restarts knowing exactly what it has applied.
 """
 
 import sqlite3
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS reader (
 ) STRICT;
 INSERT OR IGNORE INTO reader VALUES (1, 0);
 """
-# A settlement that a later revision took back no longer counts, whichever of the two came first.
+# A settlement that a later revision reversed does not count, whichever of the two came first.
 _TOTALS: Final = """
 SELECT count(*), coalesce(sum(staked), 0), coalesce(sum(paid), 0), coalesce(sum(commission), 0)
 FROM settlement
@@ -42,23 +42,23 @@ WHERE settlement_id NOT IN (SELECT reverses FROM settlement WHERE reverses IS NO
 
 
 class Applied(Enum):
-    """What became of a settlement that was delivered."""
+    """The result of applying a delivered settlement."""
 
     NEW = "new"
     KNOWN = "known"
-    """Applied before, the very same: dropped."""
+    """Applied before with the same content: dropped."""
     CONFLICT = "conflict"
-    """Applied before with another content: dropped, and somebody must look."""
+    """Applied before with another content: dropped, and a person must look."""
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """What the cage has booked, minor units.
+    """Sums of the booked settlements, minor units.
 
     Args:
-        settlements: in force; one that was reversed does not count.
+        settlements: in force; a reversed one does not count.
         staked: their stakes.
-        paid: what went out to patrons.
-        commission: what the house kept of winnings.
+        paid: paid out to patrons.
+        commission: kept by the house from winnings.
         position: everything in the log up to here has been read.
     """
 
@@ -88,7 +88,7 @@ class Book:
 
     @property
     def position(self) -> int:
-        """Everything up to here has been read, and is on disk."""
+        """The position in the log up to which everything has been read, and is on disk."""
         return int(self._position)
 
     def apply(
@@ -97,7 +97,7 @@ class Book:
         """Book a settlement, once; with `read_to`, move the reader in the same transaction.
 
         Args:
-            settlement: what was settled.
+            settlement: the settlement.
             position: its event's position in the log.
             digest: its event's hash.
             read_to: everything up to here has now been read.
@@ -117,13 +117,13 @@ class Book:
         return Applied.KNOWN if row == (position, digest) else Applied.CONFLICT
 
     def read_to(self, position: int) -> None:
-        """Everything up to `position` has been read and held no unbooked settlement."""
+        """Note that everything up to `position` has been read and is booked."""
         with self._db:  # commits, or rolls back when it raises
             self._db.execute("BEGIN IMMEDIATE")
             self._move(position)
 
     def totals(self) -> Totals:
-        """The sums over all settlements in force."""
+        """Return the sums over all settlements in force."""
         settlements, staked, paid, commission = self._db.execute(_TOTALS).fetchone()
         return Totals(
             settlements=settlements,

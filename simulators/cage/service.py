@@ -1,8 +1,8 @@
-"""A cage: books every settlement once in effect, misses none, and acknowledges what it holds.
+"""A simulated cage: books every settlement once in effect, misses none, and acknowledges them.
 
-`settlement` brings the money at once; `event` tells by its gap-free positions whether anything was
-missed. After every connect, and wherever a position is missing, the cage asks for the events again
-from its own. What comes twice is dropped by settlement id and counted.
+The topic `settlement` brings the money at once; `event` shows by its gap-free positions whether
+anything was missed. After every connect, and at every gap, the cage requests the events again from
+its own position. It drops repeated settlements by their id and counts them.
 """
 
 import asyncio
@@ -29,18 +29,18 @@ __all__ = ["Anomalies", "Cage", "Receipt"]
 
 _USER: Final = "cage"
 _CONSUMER: Final = "cage"
-_RECEIPTS_KEPT: Final = 4096  # the newest; whoever wants all of them listens
+_RECEIPTS_KEPT: Final = 4096  # the newest; a listener can collect all of them
 _AHEAD_KEPT: Final = 10_000  # events that came before their turn: several shoes' worth
 _EARLY_KEPT: Final = 256  # settlements read from `event` whose own message is still to come
-_READER_EVERY: Final = 200  # positions between two writes of the reader's place
-_STALLED_S: Final = 2.0  # a replay that brings nothing for so long is asked for again
+_READER_EVERY: Final = 200  # positions between two writes of the reader's position
+_STALLED_S: Final = 2.0  # seconds without an event after which a replay is requested again
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
     """A settlement was booked.
 
     Args:
-        settlement: what was settled.
+        settlement: the settlement.
         position: its event's position in the log.
         booked_ns: `time.monotonic_ns()` when it was on disk.
     """
@@ -51,14 +51,14 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 
 class Anomalies(Struct, kw_only=True):
-    """What went wrong on the way, and was put right or dropped.
+    """Counts of deliveries that went wrong, and were repaired or dropped.
 
     Args:
         duplicates: settlement messages that were booked before.
         repeated: events whose position had been read before.
         gaps: jumps in the positions of `event`.
         conflicts: settlement ids that came again with another content.
-        junk: messages that were no events.
+        junk: messages that were not events.
     """
 
     duplicates: int = 0
@@ -84,8 +84,8 @@ class Cage:
         settings: the broker and the login `cage`.
         topics: the table.
         path: the book's file; None keeps it in memory.
-        clock: makes the transaction ids of replays unlike those of an earlier run.
-        on_receipt: told of every settlement as it is booked; must not wait.
+        clock: makes the transaction ids of replays differ from those of an earlier run.
+        on_receipt: called with every settlement as it is booked; must not wait.
     """
 
     def __init__(
@@ -126,19 +126,20 @@ class Cage:
 
     @property
     def read(self) -> int:
-        """Every event up to this position has been read."""
+        """The position up to which every event has been read."""
         return self._read
 
     def totals(self) -> Totals:
-        """What is booked."""
+        """Return the sums of the booked settlements."""
         return self._book.totals()
 
     async def run(self) -> None:
-        """Consume for ever, until cancelled.
+        """Consume until cancelled.
 
         Raises:
             ExceptionGroup: with a BusError in it: the broker refuses the login, the table refuses
-                an acknowledgement, or a settlement cannot be read.
+                an
+                acknowledgement, or a settlement cannot be read.
         """
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -256,7 +257,7 @@ class Cage:
             target = answer.position or 0
             self._highest = max(self._highest, target)
             await self._read_by_replay(target)
-            if self._read < self._highest:  # it stalled, or more was missed meanwhile
+            if self._read < self._highest:  # the replay stalled, or more was missed meanwhile
                 self._reread_due.set()
                 continue
             self._rereading = False
@@ -264,7 +265,7 @@ class Cage:
             self._ack_due.set()
 
     async def _read_by_replay(self, target: int) -> None:
-        """Wait until the replay has come to `target`, or brings nothing for a while."""
+        """Wait until the replay has reached `target`, or brings nothing for a while."""
         async with self._progress:
             while self._read < target:
                 before = self._read

@@ -1,6 +1,6 @@
-"""The conformance kit for consumers: a table's side of the bus, with faults by plan.
+"""The conformance kit for consumers: a table's side of the bus, with planned faults.
 
-Imported by `baccarat sim cage-feed`.
+`baccarat sim cage-feed` imports it.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,9 @@
-"""What a consumer's book must say, what it says, and how the two differ. Pure.
+"""The right book of a consumer, its actual book, and the difference between the two. Pure.
 
-A book is, by seat, the sums of `staked`, `paid` and `commission` over the settlements in force; one
-that a later revision names in `reverses` is not. Stakes of wagers that were never settled are in no
-book of settlements. A token of kind `promo` counts no stake.
+A book has, by seat, the sums of `staked`, `paid` and `commission` over the settlements in force;
+one
+that a later revision names in `reverses` is not in force. Stakes of wagers that were never settled
+are in no book of settlements. A token of kind `promo` counts no stake.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
     Args:
         seats: by seat, `"1"` to `"99"`; one without sums may be left out.
-        settlements: the ids in force, where the consumer tells; then a difference can be named.
+        settlements: the ids in force, if the consumer reports them; then a difference can be named.
     """
 
     seats: dict[Annotated[str, Meta(pattern="^[1-9][0-9]?$")], Seat]
@@ -40,10 +41,10 @@ class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 def read_book(text: bytes) -> Book:
-    """A book from JSON.
+    """Read a book from JSON.
 
     Raises:
-        InputError: it is none; says what is wrong.
+        InputError: it is not a book; names the fault.
     """
     try:
         return msgspec.json.decode(text, type=Book)
@@ -55,7 +56,7 @@ def read_book(text: bytes) -> Book:
 
 
 def right_book(settlements: Iterable[Settlement]) -> Book:
-    """The book of one who has booked all of these once, whatever their order."""
+    """Return the book of a consumer that has booked all of these once, whatever their order."""
     every = {settlement.settlement_id: settlement for settlement in settlements}
     reversed_ = {settlement.reverses for settlement in every.values()}
     return _summed([its for name, its in every.items() if name not in reversed_])
@@ -77,7 +78,7 @@ def _summed(settlements: Sequence[Settlement]) -> Book:
 
 
 def difference(right: Book, theirs: Book) -> str | None:
-    """The first difference in one line, or None where the books agree."""
+    """Return the first difference in one line, or None where the books agree."""
     if theirs.settlements is not None and right.settlements is not None:
         for name in theirs.settlements:
             if name not in right.settlements:
@@ -98,12 +99,12 @@ def difference(right: Book, theirs: Book) -> str | None:
 def guess(
     theirs: Book, settlements: Sequence[Settlement], delivered: Mapping[str, Sequence[Settlement]]
 ) -> str | None:
-    """What went wrong, where the book is just what one mistake makes of the feed.
+    """Return the mistake that would turn the feed into exactly this book, if there is one.
 
     Args:
         theirs: the wrong book.
         settlements: all of the log's.
-        delivered: what came, by the way on which it came, as often as it came.
+        delivered: the settlements as they arrived, with repetitions, by their topic.
     """
     mistakes = {"it does not take back what a revision reverses": _summed(settlements)}
     for way, came in delivered.items():

@@ -1,7 +1,7 @@
-"""A log to be served to a consumer under test: seeded play by the table's own core. Pure.
+"""Make a log for a consumer under test: seeded play by the table's own core. Pure.
 
-Nothing about the money is made up here: coups are dealt, settled, corrected and voided by the same
-decisions as at a table, so that phases, revisions, differences and refunds are what they are.
+No amount is made up here: the same decisions as at a table deal, settle, correct and void the
+coups, so phases, revisions, differences and refunds are real.
 """
 
 import random
@@ -54,16 +54,16 @@ from table_core.state.table import TableState
 __all__ = ["FEWEST", "Feed", "FeedEvent", "made_feed"]
 
 FEWEST: Final = 20
-"""Settlements below which not everything that goes wrong would come to pass."""
+"""The fewest settlements with which every planned fault happens."""
 
 _SEATS: Final = 7
 _STEP: Final = 500  # minor units
 _COUPS_A_SHOE: Final = 40  # well before the cards of eight decks run out
 _DAY_NS: Final = 1_795_737_600_000_000_000  # 2026-11-27, in nanoseconds since 1970
-_SIDE: Final = 0.4  # of the seats lay a tie wager, or one on pairs, beside the first
-_VOID: Final = 0.06  # of the coups, before their end
-_CORRECT: Final = 0.15  # a settled one, after each coup
-_RECALL: Final = 0.06  # a settled one is void after all
+_SIDE: Final = 0.4  # share of the seats that add a tie or pair wager to the first one
+_VOID: Final = 0.06  # share of the coups, before their end
+_CORRECT: Final = 0.15  # share of settled coups, after each coup
+_RECALL: Final = 0.06  # share of settled coups that are voided after all
 
 
 class FeedEvent(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class FeedEvent(Struct, frozen=True, kw_only=True):
     Args:
         position: in the log.
         message: the envelope with its hash.
-        settlement: where it is one.
+        settlement: the settlement, if the event is one.
     """
 
     position: int
@@ -81,11 +81,11 @@ class FeedEvent(Struct, frozen=True, kw_only=True):
 
 
 class Feed(Struct, frozen=True, kw_only=True):
-    """A whole log and what a display would be shown of it.
+    """A whole log, and the states that a display would receive.
 
     Args:
         events: position 1 first.
-        states: the `state` document by the position that it has folded in: at each coup's end.
+        states: the `state` document by the position that it includes: at each coup's end.
     """
 
     events: tuple[FeedEvent, ...]
@@ -93,18 +93,18 @@ class Feed(Struct, frozen=True, kw_only=True):
 
     @property
     def settlements(self) -> tuple[Settlement, ...]:
-        """All of them in order, taken back or not."""
+        """All settlements in order, reversed ones included."""
         return tuple(event.settlement for event in self.events if event.settlement)
 
 
 def made_feed(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -> Feed:
-    """The log of a table that has settled at least so many times; the same for the same seed.
+    """Return the log of a table with at least so many settlements; the same for the same seed.
 
     Args:
-        seed: of everything that is left to chance.
+        seed: of everything random.
         settlements: how many, revisions included.
-        topics: whose site and table are in the envelopes.
-        rulebook: by which is played.
+        topics: give the envelopes their site and table.
+        rulebook: the rules of play.
     """
     table = _Table(random.Random(f"feed {seed}"), topics, rulebook)
     while table.settled < settlements or not table.complete:
@@ -119,7 +119,7 @@ def made_feed(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -
 
 
 class _Table:
-    """A table without shell, bus or disk: asked, told, and every event of it kept."""
+    """A table without shell, bus or disk: takes commands and reports, and keeps every event."""
 
     def __init__(self, rng: random.Random, topics: Topics, rulebook: Rulebook) -> None:
         self.events: list[FeedEvent] = []
@@ -145,7 +145,7 @@ class _Table:
         return self._revised and self._voided and self._recalled
 
     def shoe(self) -> None:
-        """A new shoe, burned."""
+        """Begin and burn a new shoe."""
         self._shoes += 1
         self._cards = list(reversed(shuffled(self._rng.randrange(2**32))))
         self._over = []
@@ -156,7 +156,7 @@ class _Table:
             self._say(BurnCard(face=self._cards.pop(), left=left))
 
     def coup(self) -> None:
-        """One coup from betting to its end, and now and then a look at one that is over."""
+        """Play one coup from betting to its end; now and then correct one that is over."""
         self.must(OpenBetting(transaction=self.transaction()))
         self._bet()
         self.must(CloseBetting(transaction=self.transaction()))
@@ -170,7 +170,7 @@ class _Table:
         self.show()
 
     def _close(self) -> None:
-        """Settled as a rule; void where a correction before left a copy of a card too many."""
+        """Settle the coup; void it where an earlier correction left one copy of a card too many."""
         coup = self._state.coup
         if coup is None or self._state.phase is not Phase.SETTLED:
             self.must(VoidCoup(transaction=self.transaction(), reason="too many copies"))
@@ -179,7 +179,7 @@ class _Table:
         self._look_again()
 
     def show(self) -> None:
-        """What a display sees now."""
+        """Store the state that a display would now receive."""
         self.states[self._state.position] = encode_view(
             view(
                 self._state,
@@ -190,16 +190,16 @@ class _Table:
         )
 
     def must(self, command: Command) -> None:
-        """Ask what the table cannot refuse.
+        """Send a command that the table cannot refuse.
 
         Raises:
-            OurBug: it does.
+            OurBug: the table refuses it.
         """
         if (refusal := self._ask(command)) is not None:
             raise OurBug(f"{type(command).__name__}: {refusal.code}: {refusal.text}")
 
     def transaction(self) -> str:
-        """One that was never used."""
+        """Return a new transaction id."""
         self._asked += 1
         return f"t-{self._asked}"
 
@@ -214,7 +214,7 @@ class _Table:
             self.must(PlaceWager(transaction=self.transaction(), wagers=wagers))
 
     def _deal(self, most: int = 6) -> None:
-        """So many cards at the most, and the device's own result behind the last that is due."""
+        """Deal at most so many cards, and the device's own result after the last one due."""
         for _ in range(most):
             coup = self._state.coup
             due = due_places(coup) if coup else ()
@@ -234,7 +234,7 @@ class _Table:
             )
 
     def _look_again(self) -> None:
-        """A camera shows another card, or that a coup does not count after all."""
+        """Correct a past coup: a camera shows another card, or that the coup does not count."""
         if self._rng.random() < _CORRECT or not self._revised:
             coup = self._rng.choice(self._over)
             hand, rank = self._rng.choice(list(Hand)), self._rng.choice(RANKS)
@@ -246,7 +246,8 @@ class _Table:
                 reason="the camera shows it",
                 coup=coup,
             )
-            # Another card can make the coup another one, with a card too few or too many: refused.
+            # Another card can turn the coup into one with a card too few or too many, which is
+            # refused.
             self._revised |= self._ask(correct) is None
         if self._rng.random() < _RECALL or (self._revised and not self._recalled):
             coup = self._over.pop(self._rng.randrange(len(self._over)))

@@ -1,7 +1,7 @@
-"""What goes wrong between a table and its consumer, drawn up beforehand from a seed. Pure.
+"""Plan the delivery faults between a table and its consumer, from a seed. Pure.
 
-All of it is what the bus allows: a message twice, one that is lost, an older one again, and the
-same in a replay. The last event is never lost, so that each gap is seen from behind.
+The bus allows all of them: a repeated message, a lost one, an older one again, and the same in a
+replay. The last event is never lost, so that a later event shows each gap.
 """
 
 import random
@@ -19,7 +19,7 @@ _TWICE: Final = 0.08
 _LOST: Final = 0.04
 _LOST_MONEY: Final = 0.15  # of settlements, where it matters
 _AGAIN: Final = 0.08
-_BACK: Final = 30  # how far behind an older one may come again, positions
+_BACK: Final = 30  # how far back an older one may come again, positions
 _LOST_IN_REPLAY: Final = 0.02
 
 
@@ -27,9 +27,9 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """One message on its way.
 
     Args:
-        topic: on which of the two.
-        position: which event.
-        fault: what is wrong with it; empty for nothing, and `lost` for one that never comes.
+        topic: one of the two topics.
+        position: the event's.
+        fault: its fault, if any; `lost` for one that never arrives.
     """
 
     topic: Literal["event", "settlement"]
@@ -38,15 +38,16 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
 
 def drawn_up(feed: Feed, live_from: int, seed: int) -> tuple[Delivery, ...]:
-    """All that is sent live, in order.
+    """Return everything that is sent live, in order.
 
-    The first settlement comes twice, the second never, and the third is followed by the first:
-    however short the feed, each of the three comes to pass.
+    The first settlement comes twice, the second never, and the third is followed by the first
+    again:
+    however short the feed, each of the three happens.
 
     Args:
         feed: the log.
         live_from: the first position that is sent live.
-        seed: of what is left to chance.
+        seed: of everything random.
     """
     rng, plan = random.Random(f"plan {seed}"), list[Delivery]()
     money: list[FeedEvent] = []
@@ -69,7 +70,7 @@ def drawn_up(feed: Feed, live_from: int, seed: int) -> tuple[Delivery, ...]:
 def _sent(
     event: FeedEvent, *, lost: bool, twice: bool, fault: Literal["", "again"] = ""
 ) -> Sequence[Delivery]:
-    """The event on each of its topics; the money first, as the table does it."""
+    """Return the event's messages on each of its topics; the money first, as the table sends it."""
     sent: list[Delivery] = []
     topics: tuple[Literal["settlement", "event"], ...] = ("settlement", "event")
     for topic in topics if event.settlement else topics[1:]:
@@ -80,6 +81,6 @@ def _sent(
 
 
 def replay_losses(feed: Feed, seed: int) -> Counter[int]:
-    """The positions that a replay loses, and how often: once. Asked for again, they come."""
+    """Return the positions that a replay loses, once each; a second replay brings them."""
     rng = random.Random(f"replays {seed}")
     return Counter(event.position for event in feed.events[:-1] if rng.random() < _LOST_IN_REPLAY)

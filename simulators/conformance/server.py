@@ -1,7 +1,7 @@
-"""A table's side of the bus for a consumer under test: a cage's conformance kit.
+"""Serve a table's side of the bus to a consumer under test: a cage's conformance kit.
 
-It says what a core says, of a log that it has made, with all that may go wrong on the way, and
-answers `replay` and `ack` as a core does. In the end it compares the consumer's book with its own.
+It publishes a made-up log as a table core would, with planned faults, and answers `replay` and
+`ack` as a core does. In the end it compares the consumer's book with its own.
 """
 
 import asyncio
@@ -29,27 +29,27 @@ from table_core.service.table_writer import parse_command
 __all__ = ["BOOK", "CageFeed", "Verdict"]
 
 BOOK: Final = "book"
-"""The request by which a consumer may tell its book, `request/<user>/book`: of this kit alone."""
+"""The request `request/<user>/book`, in this kit only: a consumer may send its book with it."""
 
-_HISTORY: Final = 0.25  # of the log was there before the consumer came
+_HISTORY: Final = 0.25  # share of the log that was there before the consumer came
 _LOOK_S: Final = 0.05
-_BEAT_S: Final = 0.5  # oftener than a table: it is what wakes a consumer at the end
-_PAUSE_EVERY: Final = 50  # live messages between two breaths
+_BEAT_S: Final = 0.5  # more often than a table: it wakes a consumer at the end
+_PAUSE_EVERY: Final = 50  # live messages between two pauses
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What became of the consumer.
+    """The result of a run.
 
     Args:
-        ok: its book is right and it acknowledged what it should.
-        first_difference: the first thing that is wrong.
-        likely: the mistake that makes just this of the feed, where one does.
+        ok: the consumer's book is right and it acknowledged what it should.
+        first_difference: the first fault.
+        likely: the mistake that would explain exactly this book, if there is one.
         settlements: in the log, revisions included.
         events: in the log.
-        sent: how many messages went out, live or in replays.
-        faults: how many of each kind went wrong on the way.
-        replays: that the consumer asked for.
-        acknowledged: the highest position that it did; None for none.
+        sent: messages sent, live or in replays.
+        faults: faults on the way, by kind.
+        replays: requested by the consumer.
+        acknowledged: the highest acknowledged position; None for none.
         book: the right one.
     """
 
@@ -73,9 +73,9 @@ class CageFeed:
         topics: the table that is played.
         user: the consumer's login.
         feed: the log.
-        seed: of what goes wrong.
+        seed: of the faults.
         clock: for the stamps of the status.
-        book: looks for the consumer's book where it does not tell it by `request/<user>/book`.
+        book: reads the consumer's book, if it does not send it by `request/<user>/book`.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class CageFeed:
     async def run(
         self, *, wait_s: float, patience_s: float, book_s: float | None = None
     ) -> Verdict:
-        """Serve it all and judge.
+        """Serve the whole feed and judge the consumer.
 
         Args:
-            wait_s: for the consumer to come and ask for what was before it.
-            patience_s: for its last acknowledgement, once all is sent.
-            book_s: for its book to be right behind that; None for as long again.
+            wait_s: for the consumer to connect and request the history.
+            patience_s: for its last acknowledgement, once everything is sent.
+            book_s: for its book to be right after that; None for as long again.
 
         Raises:
             BusError: the broker refuses us.
@@ -141,7 +141,7 @@ class CageFeed:
     async def _until(
         self, condition: Callable[[], bool], seconds: float, running: "asyncio.Task[None]"
     ) -> bool:
-        """Whether it came to hold; what ends the bus ends this too."""
+        """Return whether the condition came to hold; raise the error that ended the bus."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not condition():
@@ -155,7 +155,7 @@ class CageFeed:
         self._show_state()
 
     def _show_state(self) -> None:
-        """The newest that the table would show; retained, so that who comes sees how far it is."""
+        """Publish the newest state, retained, so that a new consumer sees the table's position."""
         shown = [position for position in self._feed.states if position <= self._head]
         if shown:
             self._bus.post(self._topics.state, self._feed.states[max(shown)], retain=True)
@@ -183,7 +183,7 @@ class CageFeed:
         ):  # noted before it is sent: its acknowledgement may overtake the broker's
             self._sent_money.add(position)
             self._came[way].append(event.settlement)
-        while not await self._bus.publish(topic, event.message):  # noqa: ASYNC110 - nobody tells when
+        while not await self._bus.publish(topic, event.message):  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(_LOOK_S)
         self._sent += 1
 
@@ -220,10 +220,11 @@ class CageFeed:
                 self._losses[position] -= 1
                 self._faults["lost in a replay"] += 1
                 continue
-            # The first settlement of each comes twice: who is behind reads nothing but replays.
+            # The first settlement of each comes twice: a consumer far back reads nothing but
+            # replays.
             first_money = not twice and self._feed.events[position - 1].settlement is not None
             for _ in range(2 if first_money else 1):
-                # A message that is cut short by a newer request goes out all the same.
+                # A message that a newer request cuts short is still sent.
                 await asyncio.shield(self._send(topic, "event and replays", position))
             if first_money:
                 twice = True
@@ -259,7 +260,7 @@ class CageFeed:
     async def _their_book(
         self, patience_s: float, book_s: float | None, running: "asyncio.Task[None]"
     ) -> Book | None:
-        """Their book once it is right, or as it is when patience ends."""
+        """Return the consumer's book once it is right, or as it is when patience ends."""
         right = right_book(self._feed.settlements)
         newest = max(event.position for event in self._feed.events if event.settlement)
         if not await self._until(lambda: (self._acknowledged or 0) >= newest, patience_s, running):
@@ -277,7 +278,7 @@ class CageFeed:
         return theirs
 
     def _complain(self, text: str) -> None:
-        """The first complaint is the one that counts: others may follow from it."""
+        """Keep the first complaint: others may follow from it."""
         self._complaint = self._complaint or text
 
     def _verdict(self, theirs: Book | None) -> Verdict:

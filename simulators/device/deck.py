@@ -1,6 +1,6 @@
-"""A shuffled shoe of cards, with its cut card: what lies in the device before the first coup.
+"""A shuffled shoe with its cut card: the cards in the device before the first coup.
 
-The order comes from the seed alone. The cut card lies in front of the 14th card from the end; the
+The order comes from the seed alone. The cut card lies in front of the 14th card from the end. The
 first card is exposed and as many cards are burned as its face says, ten for a ten or a court card.
 """
 
@@ -42,7 +42,7 @@ def shuffled(seed: int | str, decks: int = 8) -> tuple[Card, ...]:
 
 
 def burn_count(first: Card) -> int:
-    """How many cards are burned after `first` was exposed: its face value, court cards ten."""
+    """Return how many cards are burned after `first`: its face value, court cards ten."""
     return min(RANKS.index(first.rank) + 1, _MOST_BURNED)
 
 
@@ -51,7 +51,7 @@ class Deck:
 
     Args:
         cards: all cards, next one first.
-        cut_card: so many cards lie behind the cut card.
+        cut_card: the number of cards after the cut card.
     """
 
     def __init__(self, cards: tuple[Card, ...], *, cut_card: int = CUT_CARD_FROM_END) -> None:
@@ -66,23 +66,23 @@ class Deck:
 
     @property
     def cut_card_is_next(self) -> bool:
-        """The cut card is what the next draw brings, before the card behind it."""
+        """Whether the next draw brings the cut card, before the card after it."""
         return self.left == self._cut_card
 
     @property
     def cut_card_is_out(self) -> bool:
-        """The cut card has come out."""
+        """Whether the cut card has come out."""
         return self.left < self._cut_card
 
     def cut(self, cut_card: int) -> None:
-        """The cut card lies so many cards from the end, and not where it was thought to be."""
+        """Move the cut card to so many cards from the end."""
         self._cut_card = cut_card
 
     def draw(self) -> Card:
         """Take the next card out.
 
         Raises:
-            OurBug: the shoe is empty; whoever draws past the last coup has miscounted.
+            OurBug: the shoe is empty; the caller has miscounted the last coup.
         """
         if not self.left:
             raise OurBug("a card was drawn from an empty shoe")
@@ -105,5 +105,5 @@ class Deck:
         return [card for card in Card if not left[card]]
 
     def composition(self) -> Counter[Card]:
-        """How many of each face are still in the shoe."""
+        """Return how many of each face are still in the shoe."""
         return Counter(self.rest())

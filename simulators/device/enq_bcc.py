@@ -1,10 +1,10 @@
-"""The shoe's side of wire profile A, `enq-bcc`: what happens in the device becomes frames.
+"""The shoe's side of wire profile A, `enq-bcc`: turn events in the device into frames.
 
-Pure: no clock, no port, no pacing. Written from the profile's page and not from the driver's
-decoder, so that the two check one another. A frame is `05 seq kind data... 03 h h`; `h h` is the
+Pure: no clock, no port, no pacing. It is written from the profile's page and not from the driver's
+decoder, so that the two check each other. A frame is `05 seq kind data... 03 h h`; `h h` is the
 XOR of everything from seq through 03, as two upper-case hex digits. There is no acknowledgement:
 each report goes out as several equal copies under one seq, `'0'` at power-up, then `'1'` to `'9'`
-and round to `'1'`. The profile is unverified by any vendor.
+and round to `'1'`. No vendor has verified the profile.
 """
 
 from functools import reduce
@@ -38,7 +38,7 @@ ERROR_CODES: Final = {
 
 _ENQ: Final = 0x05
 _ETX: Final = 0x03
-_DATA: Final = 0x80  # every data byte has bit 7 set, so it is never taken for ENQ, ETX or a digit
+_DATA: Final = 0x80  # every data byte has bit 7 set, so it cannot be ENQ, ETX or a digit
 _ERROR_MODE: Final = 0x40
 _FACE_WITHHELD: Final = 0x80
 _SUIT: Final = {"D": 1, "C": 2, "S": 3, "H": 4}
@@ -55,25 +55,25 @@ _NOTHING: Final[Copies] = ()
 
 
 def frame(seq: int, kind: str, data: bytes = b"") -> bytes:
-    """One frame: `05 31 44 81 B8 03 34 46` says "report 1: Player's first card is 8S"."""
+    """Return one frame: `05 31 44 81 B8 03 34 46` is "report 1: Player's first card is 8S"."""
     checked = b"%d%b%b%c" % (seq, kind.encode(), data, _ETX)
     return b"%c%b%02X" % (_ENQ, checked, reduce(xor, checked))
 
 
 def target_byte(group: int, index: int) -> int:
-    """`1ttt iiii`: whose card (or which happening), and its number or the burn cards left."""
+    """Return `1ttt iiii`: the target, a hand or other, and a card number or burn cards left."""
     return _DATA | group << 4 | index
 
 
 def card_byte(card: Card | None) -> int:
-    """`1sss rrrr`: suit and rank; `80` where the face is withheld."""
+    """Return `1sss rrrr`: suit and rank; `80` where the face is withheld."""
     if card is None:
         return _FACE_WITHHELD
     return _DATA | _SUIT[card.suit] << 4 | RANKS.index(card.rank) + 1
 
 
 def result_byte(result: Outcome | None) -> int:
-    """`1www 00pp`: who won and which pairs there were. None: the round was forced to its end."""
+    """Return `1www 00pp`: the winner and the pairs. None: the round was forced to its end."""
     if result is None:
         return _DATA | _FORCED_END << 4
     winner = _BANKER_WITH_SIX if result.banker_six else _WINNER[result.winner]
@@ -81,14 +81,15 @@ def result_byte(result: Outcome | None) -> int:
 
 
 class EnqBccDevice:
-    """The device's reporting half: its sequence, and how it tells what happens. See `Device`.
+    """The device's reporting half: its sequence, and its reports of events. See `Device`.
 
     Every method returns the copies of one report, ready for the line.
 
     Args:
-        copies: how many equal frames a report is; a real shoe sends three.
+        copies: equal frames a report; a real shoe sends three.
         disclosure: `deferred` withholds the faces of a coup as they are drawn; the first card and
-            the burn cards of a new shoe always show theirs.
+            the
+            burn cards of a new shoe always show theirs.
     """
 
     gives_result = True
@@ -106,11 +107,11 @@ class EnqBccDevice:
         return (frame(0, "S"),) * self._copies
 
     def standby(self) -> Copies:
-        """`P`: waiting between coups. A real shoe does not always say so."""
+        """`P`: waiting between coups. A real shoe does not always send it."""
         return self._report("P")
 
     def card_drawn(self, place: Place, card: Card) -> Copies:
-        """`D`: a card of the coup left the shoe; deferred disclosure keeps its face back."""
+        """`D`: a card of the coup left the shoe; deferred disclosure withholds its face."""
         return self._card("D", _HAND[place.hand], place.number, self._shown(card))
 
     def card_unread(self, place: Place) -> Copies:
@@ -118,7 +119,7 @@ class EnqBccDevice:
         return self._card("D", _HAND[place.hand], place.number, None)
 
     def revealed(self, place: Place, card: Card) -> Copies:
-        """`I`: a withheld face is told; they come in the order the cards were drawn."""
+        """`I`: a withheld face is disclosed; they come in the order the cards were drawn."""
         return self._card("I", _HAND[place.hand], place.number, card)
 
     def result(self, result: Outcome) -> Copies:
@@ -126,7 +127,7 @@ class EnqBccDevice:
         return self._report("G", bytes([result_byte(result)]))
 
     def forced_end(self) -> Copies:
-        """`G` with the code for a round that somebody ended at the device."""
+        """`G` with the code for a round that a person ended at the device."""
         return self._report("G", bytes([result_byte(None)]))
 
     def first_card(self, card: Card) -> Copies:
@@ -138,7 +139,7 @@ class EnqBccDevice:
         return self._card("D", _BURN_CARD, left, card)
 
     def cut_card(self) -> Copies:
-        """No known report of this device tells it."""
+        """Nothing: no known report of this device announces the cut card."""
         return _NOTHING
 
     def error_raised(self, code: str, *, latched: bool = False) -> Copies:
@@ -146,7 +147,7 @@ class EnqBccDevice:
         return self._report("E", _error(code, latched=latched))
 
     def error_cleared(self, code: str, *, latched: bool = False) -> Copies:
-        """`e`: that error no longer stands."""
+        """`e`: that error is over."""
         return self._report("e", _error(code, latched=latched))
 
     def card_reversed(self, *, midway: bool) -> Copies:
@@ -154,11 +155,11 @@ class EnqBccDevice:
         return self.error_raised("reversed_midway" if midway else "reversed_at_exit")
 
     def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
-        """No known report of this device tells it."""
+        """Nothing: no known report of this device announces a lock."""
         return _NOTHING
 
     def unknown(self) -> Copies:
-        """`X`, a kind that nobody has seen."""
+        """`X`, a kind that the profile does not define."""
         return self._report("X", bytes([_DATA | 1]))
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
@@ -174,7 +175,7 @@ class EnqBccDevice:
         return self._card("R", _HAND[place.hand], place.number, self._shown(card))
 
     def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
-        """One copy comes with another card and a check that is right: two bodies, one seq."""
+        """One copy names another card with a valid check: two bodies, one seq."""
         sent = copies[which]
         data = sent[_PAYLOAD][:-1] + bytes([card_byte(card)])
         other = frame(int(chr(sent[_SEQ])), chr(sent[_KIND]), data)

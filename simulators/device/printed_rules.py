@@ -1,8 +1,8 @@
-"""A dealer who knows the game from the printed rules, and nothing of the table's own draw table.
+"""The game's rules as printed, for the simulated dealer; independent of the table's draw table.
 
 This module is an oracle: every branch below is written from the seeds' text ("How the hands are
-played", seed 2; "The game" and the two charts, seed 3), so that the table's data-driven draw table
-is checked against something that was not derived from it. Keep it free of any import from there.
+played", seed 2; "The game" and the two charts, seed 3), so that it checks the table's data-driven
+draw table independently. Keep it free of any import from there.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _SIX: Final = 6
 
 
 class Place(Struct, frozen=True):
-    """Where a card goes: the hand, and its number within it (1 to 3)."""
+    """A card's place: the hand, and the card's number within it (1 to 3)."""
 
     hand: Hand
     number: int
@@ -48,7 +48,7 @@ _BANKER_THIRD: Final = Place(Hand.BANKER, 3)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a finished coup is, as the dealer calls it and the device reports it."""
+    """The result of a finished coup, as the dealer calls it and the device reports it."""
 
     player: tuple[Card, ...]
     banker: tuple[Card, ...]
@@ -62,11 +62,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def banker_draws(banker_total: int, player_third: int | None) -> bool:
-    """Whether Banker, holding two cards worth `banker_total` and no natural, takes a third.
+    """Return whether Banker, with two cards worth `banker_total` and no natural, takes a third.
 
     Args:
         banker_total: 0 to 7.
-        player_third: what Player's third card is worth; None where Player stood.
+        player_third: the value of Player's third card; None where Player stood.
     """
     if player_third is None or banker_total <= 2:  # noqa: PLR2004 - "always draw on 0-1 or 2"
         return banker_total <= 5  # noqa: PLR2004 - Player stood: "draw on 0-1-2-3-4 and 5"
@@ -82,7 +82,7 @@ def banker_draws(banker_total: int, player_third: int | None) -> bool:
 
 
 def next_place(cards: Sequence[Card]) -> Place | None:
-    """Where the next card goes, given the cards dealt so far in dealing order; None: the end.
+    """Return the place of the next card after those dealt so far, in dealing order; None: the end.
 
     Raises:
         InputError: more cards than the rules could have dealt.
@@ -106,7 +106,7 @@ def next_place(cards: Sequence[Card]) -> Place | None:
 
 
 def dealt_hands(cards: Sequence[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-    """(Player's cards, Banker's cards) of cards in dealing order."""
+    """Return (Player's cards, Banker's cards) of cards in dealing order."""
     hands: dict[Hand, list[Card]] = {Hand.PLAYER: [], Hand.BANKER: []}
     for index, card in enumerate(cards):
         place = next_place(cards[:index])
@@ -128,7 +128,7 @@ def outcome(cards: Sequence[Card]) -> Outcome:
 
 
 def called(player: tuple[Card, ...], banker: tuple[Card, ...]) -> Outcome:
-    """What two hands come to as they lie, whether or not the rules would have dealt them so."""
+    """Return the result of two hands, whether or not the rules would have dealt them so."""
     player_total, banker_total = _points(*player), _points(*banker)
     if player_total > banker_total:
         winner = Winner.PLAYER

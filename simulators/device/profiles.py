@@ -1,4 +1,4 @@
-"""The wire profiles that the simulated shoe speaks, and which faults a shoe cannot have in each."""
+"""The wire profiles that the simulated shoe supports, and the faults impossible in each."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,9 +15,9 @@ from simulators.device.text_line import BracketDevice, ScanDevice
 
 __all__ = ["PROFILES", "SimulatedProfile", "simulated_form", "simulated_profile"]
 
-# A device that sends each report once has no copies to lose, to hold back or to contradict.
+# A device that sends each report once has no copies to lose, to delay or to contradict.
 _OF_COPIES: Final = frozenset({"copy_conflict", "copy_late", "copy_lost"})
-# What a reader of cards never tells, or never tells the end of.
+# A card reader never reports these, or never reports their end.
 _OF_GAMES: Final = frozenset(
     {
         *("contradicting_disclosure", "draw_in_error", "draw_timeout", "error_and_clear"),
@@ -26,21 +26,21 @@ _OF_GAMES: Final = frozenset(
         *("stacked_errors", "two_power_ups", "wrong_card_code", "wrong_result"),
     }
 )
-_PASSES_XOR: Final = frozenset({"bit_flip_passes"})  # two flips that only a short XOR lets through
-_OF_WORDS: Final = frozenset({"unknown_code"})  # to a reader of codes it is a card, unread
-_UNASKED: Final = frozenset({"copy_late"})  # a link sends again only what nobody acknowledged
+_PASSES_XOR: Final = frozenset({"bit_flip_passes"})  # two flips that only a short XOR misses
+_OF_WORDS: Final = frozenset({"unknown_code"})  # to a reader of codes it is an unread card
+_UNASKED: Final = frozenset({"copy_late"})  # a link resends only unacknowledged reports
 _OF_LOCKS: Final = frozenset({"locked_draw"})
 
 
 class SimulatedProfile(Struct, frozen=True, kw_only=True):
-    """How a profile is simulated.
+    """The simulation of a profile.
 
     Args:
         id: of the wire profile.
         baud: of its line.
         device: makes the reporting half.
         unfit: faults that a shoe of this profile cannot have.
-        linked: reports are framed, numbered and resent by `simulators.device.ref_link`.
+        linked: `simulators.device.ref_link` frames, numbers and resends the reports.
     """
 
     id: str
@@ -82,10 +82,10 @@ PROFILES: Final[Mapping[str, SimulatedProfile]] = {
 
 
 def simulated_profile(name: str) -> SimulatedProfile:
-    """The profile of that id.
+    """Return the profile of that id.
 
     Raises:
-        InputError: the simulated shoe does not speak it; says what it speaks.
+        InputError: the simulated shoe does not support it; lists the supported ones.
     """
     if name not in PROFILES:
         raise InputError(
@@ -95,11 +95,11 @@ def simulated_profile(name: str) -> SimulatedProfile:
 
 
 def simulated_form(name: str) -> str:
-    """Which of them a driver understands that is given this profile: itself, or a site's file.
+    """Return the simulated profile that a driver with this profile or site's file understands.
 
     Raises:
-        ConfigError: there is no such file, or it is no profile.
-        InputError: it has cards' codes of its own, which no simulated reader has.
+        ConfigError: there is no such file, or it is not a profile.
+        InputError: it has card codes of its own, which no simulated reader has.
     """
     if name in PROFILES:
         return name

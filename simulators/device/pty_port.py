@@ -1,9 +1,9 @@
-"""A shoe's serial port made of a pseudo-terminal, offered under a path that stays the same.
+"""A shoe's serial port made of a pseudo-terminal, under a path that stays the same.
 
-Three things of a real line are kept. Bytes sent while nobody has the port open are lost (the
-kernel would keep them and hand them to the next reader). A line has a speed (a pseudo-terminal has
-none, so the pace is made here). Pulling the plug closes both ends: swapping the link alone would
-leave the reader holding a live terminal.
+It imitates three properties of a real line. Bytes sent while nobody has the port open are lost (the
+kernel would keep them for the next reader). A line has a speed (a pseudo-terminal has none, so the
+pace is made here). Pulling the plug closes both ends: replacing the link alone would leave the
+reader with a live terminal.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ __all__ = ["BYTE_WISE", "INSTANT", "SERIAL_4800", "Pace", "PtyPort"]
 
 _BITS_PER_BYTE: Final = 10  # 8N1: start, eight data bits, stop
 _WRITABLE_LIMIT_S: Final = 1.0  # a reader that takes nothing for so long overruns, as a UART would
-_LOOK_AGAIN_S: Final = 0.005  # how often `reader` and `drain` look; no kernel event tells them
-_EMPTY_LOOKS: Final = 3  # the kernel hands bytes over in the background: believe it the third time
+_LOOK_AGAIN_S: Final = 0.005  # how often `reader` and `drain` poll; the kernel has no event
+_EMPTY_LOOKS: Final = 3  # the kernel delivers bytes in the background: believe the third empty poll
 _TIOCGPTPEER: Final = 0x5441  # Linux: open the slave of this master, whatever its path
 _READ_SIZE: Final = 4096
 _STOLEN: Final = 3  # bytes that a second reader takes at a time
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """How fast bytes go out.
+    """The speed of sending.
 
     Args:
         chunk: bytes handed over at a time; 0 is all of them.
@@ -47,7 +47,7 @@ class Pace(Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def at_baud(baud: int) -> "Pace":
-        """A byte at a time, as a serial line of `baud` bits a second, 8N1, carries them."""
+        """Return the pace of a serial line of `baud` bits a second, 8N1, a byte at a time."""
         return Pace(chunk=1, seconds_per_byte=_BITS_PER_BYTE / baud)
 
 
@@ -61,11 +61,11 @@ class PtyPort:
     """The shoe's end of the line.
 
     Args:
-        link: where the reader finds its end; replaced at every `plug_in`.
-        pace: how fast bytes go out.
+        link: the path of the reader's end; replaced at every `plug_in`.
+        pace: the speed of sending.
 
     Attributes:
-        lost_bytes: sent while nobody had the other end open.
+        lost_bytes: bytes sent while nobody had the other end open.
         unheard: the newest of them, since the plug was pulled.
     """
 
@@ -83,22 +83,22 @@ class PtyPort:
 
     @property
     def plugged_in(self) -> bool:
-        """There is a terminal behind the link."""
+        """Whether there is a terminal behind the link."""
         return self._master is not None
 
     @property
     def reader_is_there(self) -> bool:
-        """Somebody has the other end open."""
+        """Whether a program has the other end open."""
         return self._master is not None and not _poll(self._master) & select.POLLHUP
 
     def plug_in(self, link: Path | None = None) -> None:
         """Offer a fresh terminal, raw and without echo, under the link.
 
         Args:
-            link: another place for it, from now on.
+            link: another path for it, from now on.
 
         Raises:
-            LinkError: the link's place cannot be written, or holds something that is no link.
+            LinkError: the path cannot be written, or is in use by something other than a link.
         """
         self.unplug()
         self.unheard = b""
@@ -119,7 +119,7 @@ class PtyPort:
         self._master = master
 
     def unplug(self) -> None:
-        """Pull the plug: the reader loses the line and what it has not taken; the link is gone."""
+        """Pull the plug: the reader loses the line and all unread bytes; the link is removed."""
         if self._master is None:
             return
         self.leave()
@@ -129,18 +129,18 @@ class PtyPort:
             self.link.unlink()
 
     def hold(self) -> None:
-        """Let nothing through: what is sent waits on the way."""
+        """Hold the line: bytes sent from now on wait."""
         self._held = self._held or b""
 
     async def release(self) -> None:
-        """What waits on the way arrives, all at once."""
+        """Deliver everything that waits, all at once."""
         held, self._held = self._held, None
         if held:
             async with self._writing:
                 await self._hand_over(held)
 
     def occupy(self) -> None:
-        """Another program opens the reader's end, and asks for it alone.
+        """Open the reader's end exclusively, as another program would.
 
         Raises:
             LinkError: it is taken, or there is no terminal.
@@ -152,13 +152,13 @@ class PtyPort:
             raise LinkError(f"{self.link}: cannot be occupied: {error}") from error
 
     def steal(self) -> None:
-        """A second reader, who asks for nothing, takes a few bytes of whatever comes."""
+        """Take a few bytes of whatever comes, as a second reader without exclusive access would."""
         if self._master is not None:
             self._other = os.open(self._terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
             self._steals = True
 
     def leave(self) -> None:
-        """The other program, or the second reader, is gone."""
+        """Close the other program's or the second reader's end."""
         self._steals = False
         if self._other is not None:
             os.close(self._other)
@@ -169,7 +169,7 @@ class PtyPort:
 
         Args:
             data: the bytes.
-            pace: another than the line's.
+            pace: instead of the line's.
 
         Returns:
             `time.monotonic_ns()` just before the last byte was handed over.
@@ -190,15 +190,15 @@ class PtyPort:
         return handed_over
 
     def received(self) -> bytes:
-        """What the reader has written to the shoe: nothing, if it keeps to receiving only."""
+        """Return the bytes that the reader has written to the shoe: none, if it only receives."""
         taken = b""
-        with contextlib.suppress(OSError):  # the reader may leave between the look and the read
+        with contextlib.suppress(OSError):  # the reader may leave between poll and read
             while self._master is not None and _poll(self._master) & select.POLLIN:
                 taken += os.read(self._master, _READ_SIZE)
         return taken
 
     async def reader(self, limit_s: float) -> bool:
-        """Wait until somebody has the other end open; False when `limit_s` seconds went by."""
+        """Wait until a program has the other end open; return False after `limit_s` seconds."""
         return await self._until(lambda: self.reader_is_there, limit_s)
 
     async def drain(self, limit_s: float) -> bool:
@@ -206,7 +206,8 @@ class PtyPort:
 
         Returns:
             True when the line was seen empty. False after `limit_s` seconds, and at once where it
-            cannot be seen: no reader, or one that holds the line exclusively against us.
+            cannot be
+            seen: no reader, or one that has locked the line against us.
         """
         empty_looks = 0
 
@@ -255,7 +256,7 @@ class PtyPort:
         return self._master is None or bool(_poll(self._master) & (select.POLLOUT | select.POLLHUP))
 
     def _unread(self) -> int | None:
-        # Bytes in the reader's input queue; None where the kernel will not let us look.
+        # Bytes in the reader's input queue; None where the kernel does not show it.
         if self._master is None:
             return None
         try:

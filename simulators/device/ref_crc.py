@@ -1,7 +1,7 @@
-"""What the shoe says in profile C, `ref-crc`: messages, which `simulators.device.ref_link` frames.
+"""The shoe's messages in profile C, `ref-crc`; `simulators.device.ref_link` frames them.
 
 Pure, and written from the profile's page and not from the driver's decoder. A message is the kind
-and the payload of a report; the number, the boot_id and the time are the link's.
+and the payload of a report; the link adds the number, the boot_id and the time.
 """
 
 from typing import Final
@@ -49,12 +49,12 @@ _WITHHELD: Final = 0x00
 
 
 def card_code(card: Card | None) -> int:
-    """High digit the suit, low digit the rank; `00` where the face is withheld."""
+    """Return the suit as high digit and the rank as low digit; `00` where the face is withheld."""
     return _WITHHELD if card is None else _SUIT[card.suit] << 4 | RANKS.index(card.rank) + 1
 
 
 def place_code(place: Place) -> int:
-    """High digit the hand, low digit the card's number."""
+    """Return the hand as high digit and the card's number as low digit."""
     return _HAND[place.hand] << 4 | place.number
 
 
@@ -73,7 +73,7 @@ class RefCrcDevice:
         self.disclosure: Disclosure = disclosure
 
     def power_up(self) -> Copies:
-        """POWER_UP: the link takes a new boot_id with it."""
+        """POWER_UP: the link begins a new boot_id with it."""
         return _message(POWER_UP)
 
     def standby(self) -> Copies:
@@ -81,7 +81,7 @@ class RefCrcDevice:
         return _message(_READY)
 
     def card_drawn(self, place: Place, card: Card) -> Copies:
-        """CARD_DRAWN; deferred disclosure keeps its face back."""
+        """CARD_DRAWN; deferred disclosure withholds its face."""
         return _message(_CARD_DRAWN, place_code(place), card_code(self._shown(card)))
 
     def card_unread(self, place: Place) -> Copies:
@@ -130,7 +130,7 @@ class RefCrcDevice:
         return _message(_LOCK_CHANGED, int(locked))
 
     def unknown(self) -> Copies:
-        """A kind that the page does not know."""
+        """A kind that the profile does not define."""
         return _message(_NO_KIND, 1, 2, 3)
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
@@ -146,7 +146,7 @@ class RefCrcDevice:
         return _message(_CARD_CARRIED_OVER, place_code(place), card_code(self._shown(card)))
 
     def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
-        """Two messages go out under one number; the wrong one first where `which` is 0."""
+        """Two messages under one number; the wrong one first where `which` is 0."""
         (message,) = copies
         other = message[:-1] + bytes([card_code(card)])
         return (message, other) if which else (other, message)

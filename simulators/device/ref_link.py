@@ -1,15 +1,14 @@
-"""The device's half of the `ref-crc` link: numbers, keeps, resends, beats, and minds the host.
+"""The device's half of the `ref-crc` link: numbers, keeps, resends and acknowledges reports.
 
-Sans-IO: time goes in as milliseconds, frames come out. Written from the profile's page alone, down
-to the check and the stuffing, so that the driver's half is held against something that was not
-derived from it.
+Sans-IO: time goes in as milliseconds, frames come out. It is written from the profile's page alone,
+down to the check and the stuffing, so that it checks the driver's half independently.
 
-    report     goes out at once, and every 200 ms while it is not acknowledged, five times more
+    report     goes out at once, and every 200 ms while not acknowledged, five times more
     kept       the newest 64, acknowledged or not, as they were sent
-    beat       once a second, and behind what it was asked to resend
-    ACK        of its own boot_id only; goes never back
-    RESEND     of its own boot_id: all it keeps from there on; of another: from the first that was
-               never acknowledged
+    beat       once a second, and after a requested resend
+    ACK        of its own boot_id only; never goes back
+    RESEND     of its own boot_id: everything kept from there on; of another: from the first that
+               was never acknowledged
 """
 
 from typing import Final
@@ -37,7 +36,7 @@ _FULL: Final = 0xFF
 
 
 class _Kept(Struct):
-    """A report as it was sent, and what becomes of it."""
+    """A report as it was sent, and its state."""
 
     seq: int
     frames: tuple[bytes, ...]  # more than one where the device contradicts itself
@@ -50,7 +49,7 @@ class RefLink:
     """One device's link.
 
     Args:
-        boot_id: of the power-up before: the first takes the next.
+        boot_id: of the previous power-up: the first takes the next.
     """
 
     def __init__(self, boot_id: int = 0) -> None:
@@ -69,11 +68,11 @@ class RefLink:
         return self._next - self._unacked
 
     def report(self, messages: tuple[bytes, ...], wire: Wire, now_ms: int) -> list[bytes]:
-        """A report's first sending.
+        """Return a report's first sending.
 
         Args:
             messages: kind and payload; a second one goes out under the same number.
-            wire: what the line does to its sendings, in both directions of time: resends too.
+            wire: the line's effect on its sendings, resends included.
             now_ms: by a clock that never steps.
         """
         if messages[0][0] == POWER_UP:
@@ -86,14 +85,14 @@ class RefLink:
         return self._send(kept, now_ms)
 
     def hear(self, data: bytes) -> None:
-        """What the host has sent, split anywhere."""
+        """Take bytes from the host, split anywhere."""
         *chunks, self._heard = (self._heard + data).split(b"\0")
         for body in filter(None, map(ref_unframe, chunks)):
             if body[0] == _VERSION and body[1] in (_ACK, _RESEND):
                 self._mind(body)
 
     def due(self, now_ms: int) -> list[bytes]:
-        """What goes out by itself: what was asked for, resends, a beat."""
+        """Return the frames that are due: requested ones, resends, a heartbeat."""
         out: list[bytes] = []
         asked, self._asked_from = self._asked_from, None
         for kept in self._kept:
@@ -122,7 +121,7 @@ class RefLink:
     def _mind(self, body: bytes) -> None:
         boot, seq = int.from_bytes(body[2:4], "big"), int.from_bytes(body[4:6], "big")
         ours = boot == self._boot
-        known = self._next - (self._next - seq) % _SEQS  # the newest number that looks like it
+        known = self._next - (self._next - seq) % _SEQS  # the newest number with these low bits
         if ours and known > self._unacked:
             self._unacked = known
         if body[1] == _RESEND:
@@ -134,7 +133,7 @@ class RefLink:
 
 
 def ref_frame(kind: int, boot: int, seq: int, device_ms: int, payload: bytes = b"") -> bytes:
-    """One frame on the line, with a `00` on both sides."""
+    """Return one frame on the line, with a `00` on both sides."""
     body = b"".join(
         (
             bytes([_VERSION, kind]),
@@ -149,7 +148,7 @@ def ref_frame(kind: int, boot: int, seq: int, device_ms: int, payload: bytes = b
 
 
 def ref_unframe(chunk: bytes) -> bytes | None:
-    """The body between two `00`; None where it is none, or is not whole."""
+    """Return the body between two `00`; None where it is not a whole body."""
     data = bytearray()
     at = 0
     while at < len(chunk):
@@ -167,12 +166,12 @@ def ref_unframe(chunk: bytes) -> bytes | None:
 
 
 def _stuffed(data: bytes) -> bytes:
-    """COBS of so few bytes that no block is full: each `00` becomes the way to the next."""
+    """Return the COBS of so few bytes that no block is full: `00` becomes the way to the next."""
     return b"".join(bytes([len(block) + 1]) + block for block in data.split(b"\0"))
 
 
 def _crc(data: bytes) -> int:
-    """CRC-16/CCITT-FALSE, by the remainder of a division of polynomials."""
+    """Return the CRC-16/CCITT-FALSE, by the remainder of a division of polynomials."""
     register = 0xFFFF
     for byte in data:
         register ^= byte << 8

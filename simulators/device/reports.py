@@ -1,8 +1,8 @@
-"""A device's reporting half, whatever it speaks: what happens in the shoe becomes bytes.
+"""The reporting half of a device, whatever its profile: turn events in the shoe into bytes.
 
-Every profile's device offers the same methods, so that one script is played on all of them. What a
-device has no words for it says nothing about: those methods return no bytes. Each is written from
-the profile's page and not from the driver's decoder, so that the two check one another.
+Every profile's device has the same methods, so that one script plays on all of them. A method
+returns no bytes for an event that the profile cannot express. Each device is written from the
+profile's page and not from the driver's decoder, so that the two check each other.
 """
 
 from typing import Final, Literal, Protocol, TypeAlias
@@ -16,20 +16,20 @@ Disclosure: TypeAlias = Literal["immediate", "deferred"]
 Copies: TypeAlias = tuple[bytes, ...]
 """One report as it is handed to the line: equal frames, one line, or one message to be framed.
 
-Empty where the device has no words for what happened.
+Empty where the device cannot report the event.
 """
 
 COPIES: Final = 3
 
 
 class Device(Protocol):
-    """What a dealing shoe can say.
+    """A dealing shoe's reports.
 
     Attributes:
         disclosure: `deferred` withholds the faces of a coup as they are drawn.
-        gives_result: it tells how a coup came out; else the last card decides.
-        tells_places: it tells where a card lies; else only the order does.
-        power_up_noise: what is on the line as the power comes.
+        gives_result: it reports the result of a coup; else the last card decides.
+        tells_places: it reports a card's place; else only the order shows it.
+        power_up_noise: bytes on the line as the power comes.
     """
 
     disclosure: Disclosure
@@ -42,7 +42,7 @@ class Device(Protocol):
         ...
 
     def standby(self) -> Copies:
-        """It waits between coups."""
+        """The device waits between coups."""
         ...
 
     def card_drawn(self, place: Place, card: Card) -> Copies:
@@ -54,7 +54,7 @@ class Device(Protocol):
         ...
 
     def revealed(self, place: Place, card: Card) -> Copies:
-        """A face is told of a card that lies there."""
+        """The face of a card on the table is disclosed."""
         ...
 
     def result(self, result: Outcome) -> Copies:
@@ -62,7 +62,7 @@ class Device(Protocol):
         ...
 
     def forced_end(self) -> Copies:
-        """Somebody ended the round at the device."""
+        """A person ended the round at the device."""
         ...
 
     def first_card(self, card: Card) -> Copies:
@@ -78,11 +78,11 @@ class Device(Protocol):
         ...
 
     def error_raised(self, code: str, *, latched: bool = False) -> Copies:
-        """An error stands; `latched` where the device is in its error mode."""
+        """An error is active; `latched` where the device is in its error mode."""
         ...
 
     def error_cleared(self, code: str, *, latched: bool = False) -> Copies:
-        """That error no longer stands."""
+        """That error is over."""
         ...
 
     def card_reversed(self, *, midway: bool) -> Copies:
@@ -94,7 +94,7 @@ class Device(Protocol):
         ...
 
     def unknown(self) -> Copies:
-        """Something that the profile's page does not know, well formed."""
+        """A well-formed report that the profile does not define."""
         ...
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
@@ -110,11 +110,11 @@ class Device(Protocol):
         ...
 
     def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
-        """A card's report of which one sending names another card, under the same number.
+        """Return a card's report in which one sending names another card, under the same number.
 
         Args:
             copies: the report, as another method of this device has returned it.
             which: the sending, from 0.
-            card: what it names.
+            card: the other card.
         """
         ...

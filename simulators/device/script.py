@@ -1,7 +1,7 @@
-"""A coup in the making: what falls, what the device says of it and when, in order.
+"""The script of one coup: the cards that fall, and the device's reports and their times, in order.
 
-A script is written for an undisturbed coup first; a fault (`simulators.faults.catalogue`) then
-bends it. Only what is played of it reaches the device, whose numbering goes with it.
+A script is first written for an undisturbed coup; a fault (`simulators.faults.catalogue`) then
+changes it. The device numbers only the reports that are played.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from simulators.device.wire import GOOD, Wire
 
 __all__ = ["Act", "Call", "Fallen", "Plug", "Say", "Script", "hands_of"]
 
-# Seconds at speed 1, as a calm dealer at a live table takes them.
+# Seconds at speed 1, of a calm dealer at a live table.
 _CARD_S: Final = 2.0
 _DISCLOSE_S: Final = 0.5
 _RESULT_S: Final = 1.0
@@ -27,44 +27,44 @@ _STANDBY_S: Final = 1.0
 
 
 class Fallen(Struct, frozen=True):
-    """A card that lies on the table."""
+    """A card on the table."""
 
     place: Place
     card: Card
 
 
 class Plug(Enum):
-    """What is done to the shoe's cable."""
+    """Something done to the shoe's cable."""
 
     OUT = "out"
     IN = "in"
     IN_ELSEWHERE = "in_elsewhere"
-    """It comes back under another name."""
+    """The adapter comes back under another name."""
     IN_BUSY = "in_busy"
     """Another program has the port before the driver, for a moment."""
     IN_STALE = "in_stale"
-    """What was said meanwhile was kept somewhere, and comes now."""
+    """Bytes sent meanwhile were kept, and arrive now."""
     STALL = "stall"
-    """Nothing gets through; it waits on the way."""
+    """The line is held: everything sent waits."""
     SILENCE = "silence"
-    """Nothing is said for longer than a driver takes for life."""
+    """The device is silent for longer than the driver's limit."""
     FLOW = "flow"
-    """What waited comes in one burst, and the line is good again."""
+    """Everything that waited arrives in one burst, and the line is good again."""
     THIEF = "thief"
-    """A second reader takes bytes away, without asking for the port."""
+    """A second reader takes bytes, without exclusive access."""
     NO_THIEF = "no_thief"
-    """It is gone."""
+    """The second reader is gone."""
 
 
 class Call(Enum):
-    """The dealer stops and calls for somebody."""
+    """The dealer stops and calls for a person."""
 
     LOOK = "look"
-    """The supervisor compares the screen with the cards, and puts it right."""
+    """The supervisor compares the screen with the cards, and corrects it."""
     VOID = "void"
     """The coup cannot go on: the supervisor voids it."""
     CUT_CARD = "cut_card"
-    """The cut card lies in the dealer's hand: the button."""
+    """The dealer has the cut card in hand, and presses the button."""
     REPLACE = "replace"
     """Another shoe; the coup is void."""
     CONTINUE = "continue"
@@ -74,21 +74,21 @@ class Call(Enum):
 
 
 class Say(Struct, frozen=True, kw_only=True):
-    """The device says something.
+    """The device sends a report.
 
     Args:
-        kind: the report's letter, as profile `enq-bcc` has it.
+        kind: the report's letter in profile `enq-bcc`.
         report: makes it.
         pause: seconds before it, at speed 1.
-        card: which of the coup's cards it is about, from 0.
-        falls: the card that comes to lie on the table as it is said.
-        wire: what the line makes of its sendings.
-        noise: bytes on the line before them that are no frame.
-        deciding: it lets the coup be settled.
-        contradicts: which sending names another card, and which.
+        card: the index of the coup's card that it is about.
+        falls: the card that falls on the table with it.
+        wire: the line's effect on its sendings.
+        noise: bytes on the line before them that are not frames.
+        deciding: the coup can settle after it.
+        contradicts: the sending that names another card, and the card.
         byte_wise: it arrives a byte at a time.
-        broken: the driver is restarted when so many bytes have come; 0 where it is not.
-        late_s: seconds that the line holds back all sendings but the first.
+        broken: the driver is restarted after so many bytes; 0 for no restart.
+        late_s: seconds that the line delays all sendings but the first.
     """
 
     kind: str
@@ -112,26 +112,26 @@ class Script:
     """One coup's acts. It is mutable, and never leaves the deal that made it.
 
     Args:
-        cards: what falls, in dealing order.
+        cards: the cards, in dealing order.
         outcome: as the dealer calls it; None where the coup is broken off after these cards.
-        device: what it can say.
-        carried: the first card is the overdrawn one of the coup before.
-        standby: the device says that it waits, when it is over.
+        device: makes the reports.
+        carried: the first card is the overdrawn one of the previous coup.
+        standby: the device reports that it waits, when the coup is over.
         spent: faces of which no copy is left in the shoe.
-        draw: takes one card more out of the shoe.
+        draw: takes one more card out of the shoe.
 
     Attributes:
         acts: in order.
-        deferred: the device keeps the faces back until the end.
-        gives_result: the device tells how a coup came out; else its last card decides.
-        tells_places: the device tells where a card lies.
+        deferred: the device withholds the faces until the end.
+        gives_result: the device reports the result of a coup; else its last card decides.
+        tells_places: the device reports a card's place.
         excess: a card that was drawn when none was due.
         carries: it is the next coup's first card.
         excess_seen: its face is shown to the table.
-        cut_after: so many cards before the cut card came; None where it did not.
-        switched_after: so many cards before another shoe took over; None where none did.
-        result_comes: the device will say how the coup came out.
-        errors: the device's errors that stand when it is over.
+        cut_after: the number of cards before the cut card; None where it did not come.
+        switched_after: the number of cards before another shoe took over; None where none did.
+        result_comes: the device will report the result of the coup.
+        errors: the device's errors that are active when it is over.
     """
 
     def __init__(
@@ -177,13 +177,13 @@ class Script:
 
     @property
     def immediate(self) -> bool:
-        """Whether the faces lie open as they fall."""
+        """Whether the faces are visible as the cards fall."""
         return not self.deferred
 
     def drawn(
         self, number: int, *, kind: str = "D", place: Place | None = None, card: Card | None = None
     ) -> Say:
-        """A card falls and is told of, perhaps at another place or with another face."""
+        """Return the report of a card that falls, perhaps at another place or with another face."""
         fallen = self.cards[number]
         where, face = place or fallen.place, card or fallen.card
 
@@ -194,7 +194,7 @@ class Script:
         return Say(kind=kind, report=report, pause=_CARD_S, card=number, falls=fallen)
 
     def revealed(self, number: int, card: Card | None = None) -> Say:
-        """A withheld face is told, or another in its place."""
+        """Return the disclosure of a withheld face, or of another in its place."""
         place, face = self.cards[number].place, card or self.cards[number].card
         return Say(
             kind="I",
@@ -204,7 +204,7 @@ class Script:
         )
 
     def result(self, outcome: Outcome) -> Say:
-        """The device says how the coup came out."""
+        """Return the device's report of the result."""
         return Say(
             kind="G",
             report=lambda device: device.result(outcome),
@@ -213,9 +213,9 @@ class Script:
         )
 
     def find(self, kinds: str, card: int | None = None) -> int:
-        """Where in the acts a report of one of these kinds is, about this card if one is named.
+        """Return the index of a report of one of these kinds, about this card if one is named.
 
-        A card that falls while the device speaks of something else is found where it falls.
+        If the device speaks of something else while a card falls, the card is found where it falls.
 
         Raises:
             OurBug: there is none.
@@ -229,21 +229,21 @@ class Script:
         raise OurBug(f"no report {kinds} of card {card} in this coup")
 
     def tells_face(self, card: int) -> int:
-        """Where the face of this card is told: in a squeeze at its disclosure, if there is one."""
+        """Return the index of the report with this card's face; a disclosure, in a squeeze."""
         disclosed = any(
             isinstance(act, Say) and act.kind == "I" and act.card == card for act in self.acts
         )
         return self.find("I" if disclosed else "RD", card)
 
     def change(self, index: int, **changes: Any) -> None:
-        """Alter the report at `index`."""
+        """Change the report at `index`."""
         self.acts[index] = replace(self.says(index), **changes)
 
     def says(self, index: int) -> Say:
-        """The report at `index`.
+        """Return the report at `index`.
 
         Raises:
-            OurBug: it is none.
+            OurBug: the act there is not a report.
         """
         act = self.acts[index]
         if not isinstance(act, Say):
@@ -251,35 +251,35 @@ class Script:
         return act
 
     def insert(self, index: int, *acts: Act) -> None:
-        """Put acts before the one at `index`."""
+        """Insert acts before the one at `index`."""
         self.acts[index:index] = acts
 
     def remove(self, kinds: str) -> None:
-        """Take out every report of these kinds."""
+        """Remove every report of these kinds."""
         self.acts = [a for a in self.acts if not (isinstance(a, Say) and a.kind in kinds)]
 
     def after_the_cards(self) -> int:
-        """The index behind the last card."""
+        """Return the index after the last card."""
         return self.find("RD", len(self.cards) - 1) + 1
 
     def after_the_reports(self) -> int:
-        """The index behind everything that is said of the coup, but for a standby."""
+        """Return the index after all reports of the coup except a standby."""
         return (
             max(i for i, act in enumerate(self.acts) if isinstance(act, Say) and act.kind != "P")
             + 1
         )
 
     def spoil(self, index: int, wire: Wire) -> None:
-        """The line is this bad too, for the report at `index`."""
+        """Add this wire's damage to the report at `index`."""
         self.change(index, wire=self.says(index).wire.worse(wire))
 
     def overdraw(self) -> Card:
-        """A card more leaves the shoe, for no hand."""
+        """Draw one more card from the shoe, for no hand."""
         self.excess = self._draw()
         return self.excess
 
 
 def hands_of(cards: Sequence[Fallen]) -> Outcome:
-    """What the cards come to as they lie."""
+    """Return the result of the cards on the table."""
     hands = {hand: tuple(f.card for f in cards if f.place.hand is hand) for hand in Hand}
     return called(hands[Hand.PLAYER], hands[Hand.BANKER])

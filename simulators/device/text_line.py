@@ -1,6 +1,6 @@
 """The shoe's side of wire profile B, `text-line` and `text-line-scan`: a line of text a card.
 
-Pure, and written from the profile's page and not from the driver's decoder. A line of brackets says
+Pure, and written from the profile's page and not from the driver's decoder. A line of brackets has
 the mode and the card, `[Game]<Card:4S>`; a scan is the card's code alone. There is no check, no
 number and no copy, and no line for power-up, standby, result, disclosure or the end of an error.
 """
@@ -23,7 +23,7 @@ ALARM_CODES: Final = {
     "draw_timeout": "E7 Draw Timeout",
     "button_mishandled": "E8 Button",
 }
-"""Alarms by what happened. E3 is a reader's own; the others are made up for the simulator."""
+"""Alarm codes by event. E3 is a reader's own; the others are invented for the simulator."""
 
 _GAME: Final = "Game"
 _BURN: Final = "Manual Burn Cards"
@@ -32,7 +32,7 @@ _NOTHING: Final[Copies] = ()
 
 
 class _TextDevice:
-    """What a line cannot say."""
+    """Events that no line can report."""
 
     disclosure: Disclosure = "immediate"
     gives_result = False
@@ -46,15 +46,15 @@ class _TextDevice:
             )
 
     def power_up(self) -> Copies:
-        """Nothing says so."""
+        """No line reports it."""
         return _NOTHING
 
     def standby(self) -> Copies:
-        """Nothing says so."""
+        """No line reports it."""
         return _NOTHING
 
     def revealed(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """It was told as it was drawn."""
+        """The drawing already reported the face."""
         return _NOTHING
 
     def result(self, result: Outcome) -> Copies:  # noqa: ARG002 - the protocol's
@@ -66,23 +66,23 @@ class _TextDevice:
         return _NOTHING
 
     def cut_card(self) -> Copies:
-        """No line says so."""
+        """No line reports it."""
         return _NOTHING
 
     def error_cleared(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
-        """No line says that an error is over: the next card does."""
+        """No line reports the end of an error; the next card shows it."""
         return _NOTHING
 
     def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
-        """No line says so."""
+        """No line reports it."""
         return _NOTHING
 
     def out_of_play(self, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """It was told as it was drawn."""
+        """The drawing already reported the card."""
         return _NOTHING
 
     def carried_over(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """It was told as it was drawn."""
+        """The drawing already reported the card."""
         return _NOTHING
 
     def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
@@ -94,7 +94,7 @@ class BracketDevice(_TextDevice):
     """A shoe that writes lines in brackets.
 
     Args:
-        disclosure: `immediate` is all there is.
+        disclosure: must be `immediate`.
 
     Raises:
         InputError: another disclosure.
@@ -109,7 +109,7 @@ class BracketDevice(_TextDevice):
         return _line(f"[{_GAME}]<{_GAME}>")
 
     def first_card(self, card: Card) -> Copies:
-        """Drawn in the burn's mode, like those it has burned."""
+        """A card in the burn's mode, like the burned ones."""
         return _card(_BURN, card)
 
     def burn_card(self, card: Card, left: int) -> Copies:  # noqa: ARG002 - no line counts down
@@ -129,7 +129,7 @@ class BracketDevice(_TextDevice):
         return _line("<W0x7E>")
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
-        """A card like any other; face down, one that could not be read."""
+        """A card like any other; face down, an unreadable one."""
         return _card(_GAME, card) if card else _line(f"[{_GAME}]<{_GAME}>")
 
 
@@ -137,7 +137,7 @@ class ScanDevice(_TextDevice):
     """A reader that writes the code of each card that is drawn past it.
 
     Args:
-        disclosure: `immediate` is all there is.
+        disclosure: must be `immediate`.
 
     Raises:
         InputError: another disclosure.
@@ -148,7 +148,7 @@ class ScanDevice(_TextDevice):
         return _line(scan_code(card))
 
     def card_unread(self, place: Place) -> Copies:  # noqa: ARG002 - a code has no place
-        """A code that is none."""
+        """An invalid code."""
         return _line("????")
 
     def first_card(self, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
@@ -160,11 +160,11 @@ class ScanDevice(_TextDevice):
         return _NOTHING
 
     def error_raised(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
-        """A reader has no words for errors."""
+        """No code reports errors."""
         return _NOTHING
 
     def card_reversed(self, *, midway: bool) -> Copies:  # noqa: ARG002 - the protocol's
-        """A reader has no words for errors."""
+        """No code reports errors."""
         return _NOTHING
 
     def unknown(self) -> Copies:
@@ -172,12 +172,12 @@ class ScanDevice(_TextDevice):
         return _line("9999")
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
-        """Scanned like any other; face down it is not."""
+        """Scanned like any other; not scanned if it is face down."""
         return _line(scan_code(card)) if card else _NOTHING
 
 
 def scan_code(card: Card) -> str:
-    """Four digits, `0001` to `0052`: spades, hearts, diamonds, clubs, each from the ace."""
+    """Return four digits, `0001` to `0052`: spades, hearts, diamonds, clubs, each from the ace."""
     number = _SCAN_SUITS.index(card.suit) * len(RANKS) + RANKS.index(card.rank) + 1
     return f"{number:04d}"
 

@@ -1,4 +1,4 @@
-"""What a bad line makes of the sendings of a report. Pure.
+"""The effect of a bad line on the sendings of a report. Pure.
 
 A sending is one of the equal copies of profile `enq-bcc`, one of the first and the further sendings
 of `ref-crc`, and the only one of a line of text.
@@ -13,17 +13,17 @@ __all__ = ["EVERY", "GOOD", "Wire", "at_wrong_baud"]
 
 _ANY: Final = -1
 EVERY: Final = frozenset({_ANY})
-"""Every sending there will be."""
+"""All sendings of a report."""
 
 _BITS: Final = 8
 
 
 class Wire(Struct, frozen=True, kw_only=True):
-    """What happens on the way to each sending of one report, counted from 0.
+    """The line's effect on each sending of one report, counted from 0.
 
     Args:
         lost: these do not arrive.
-        bits: of these, which bits arrive turned over, counted from the first (modulo the length).
+        bits: sending to its inverted bits, counted from the first (modulo the length).
         garbled: these arrive as a reader at another speed sees them.
     """
 
@@ -32,7 +32,7 @@ class Wire(Struct, frozen=True, kw_only=True):
     garbled: frozenset[int] = frozenset()
 
     def arrives(self, number: int, data: bytes) -> bytes:
-        """What arrives of the sending of this number; nothing, where it is lost."""
+        """Return the bytes that arrive of the sending of this number; none, where it is lost."""
         if self.lost & {number, _ANY}:
             return b""
         for bit in self.bits.get(number, ()):
@@ -40,7 +40,7 @@ class Wire(Struct, frozen=True, kw_only=True):
         return at_wrong_baud(data) if self.garbled & {number, _ANY} else data
 
     def worse(self, other: "Wire") -> "Wire":
-        """Both of these lines, one behind the other."""
+        """Return the combined effect of both lines."""
         bits = {
             number: (*self.bits.get(number, ()), *other.bits.get(number, ()))
             for number in {*self.bits, *other.bits}
@@ -53,10 +53,10 @@ GOOD: Final = Wire()
 
 
 def at_wrong_baud(data: bytes) -> bytes:
-    """What a reader at twice the sender's speed makes of `data`, 8N1: each bit is seen twice.
+    """Return the bytes that a reader at twice the sender's speed sees, 8N1: each bit twice.
 
-    It takes a low bit for the start of a byte, wherever it is; a stop bit that is low is a framing
-    error, and the byte is delivered all the same, as most drivers do.
+    It takes any low bit as the start of a byte. A low stop bit is a framing error, and the byte is
+    delivered all the same, as most drivers do.
     """
     seen: list[int] = []
     for byte in data:

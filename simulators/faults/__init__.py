@@ -1,6 +1,6 @@
-"""Faults by name: of the line, of the device, and when each comes.
+"""Faults by name: of the line, of the device, and the plan of when each comes.
 
-Imported by the shoe and the people.
+The shoe and the people import it.
 """
 
 __all__: list[str] = []

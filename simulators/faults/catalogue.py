@@ -1,7 +1,7 @@
-"""What can go wrong with a coup, by name: the line's faults, the device's, and the table's.
+"""The faults of a coup by name: the line's, the device's, and the table's.
 
-Several may come together, as `one+another`: they are woven in one after the other, those of the
-line last, since it spoils whatever the device says.
+Several may come together, as `one+another`. They are applied one after the other, those of the line
+last, because the line damages whatever the device sends.
 """
 
 import random
@@ -21,7 +21,7 @@ _VOIDED: Final = 0.5  # of the coups in which the shoe powers up; the others are
 
 
 def stops_after(fault: str, whims: random.Random) -> int | None:
-    """After how many cards the coup is broken off by this fault; None where it is dealt out."""
+    """Return after how many cards this fault breaks the coup off; None where it does not."""
     if fault == "power_up" and whims.random() >= _VOIDED:
         return None
     if fault in {"power_up", "forced_end", "replace_shoe"}:
@@ -30,24 +30,24 @@ def stops_after(fault: str, whims: random.Random) -> int | None:
 
 
 def switches_after(fault: str, whims: random.Random) -> int | None:
-    """After how many cards the rest comes from another shoe; None where none does."""
+    """Return after how many cards another shoe takes over; None where none does."""
     return whims.randint(1, _LAST_OF_INITIAL) if fault == "replace_shoe_continue" else None
 
 
 def _cut_card(script: Script, whims: random.Random) -> None:
-    """The cut card comes in mid-coup, and the dealer says so at once."""
+    """The cut card comes in the middle of a coup, and the dealer reports it at once."""
     script.cut_after = whims.randint(1, _LAST_OF_INITIAL)
     cut = Say(kind="C", report=lambda device: device.cut_card(), pause=1.0)
     script.insert(script.find("RD", script.cut_after - 1) + 1, cut, Call.CUT_CARD)
 
 
 def _cut_card_between(script: Script, whims: random.Random) -> None:
-    """It comes in mid-coup too, and the dealer says so when the hands are free: behind the coup."""
+    """The cut card comes in the middle of a coup, and the dealer reports it after the coup."""
     script.cut_after = whims.randint(1, _LAST_OF_INITIAL)
 
 
 def _cut_card_first(script: Script, _: random.Random) -> None:
-    """The next coup's first card is to be the cut card."""
+    """The cut card comes in place of the next coup's first card."""
     script.cut_after = len(script.cards)
 
 
@@ -57,8 +57,8 @@ def _replace_shoe(script: Script, _: random.Random) -> None:
 
 
 def _replace_shoe_continue(script: Script, _: random.Random) -> None:
-    """Other cards are put into the device in mid-coup, and the coup goes on from them."""
-    assert script.switched_after is not None  # noqa: S101 - `switches_after` has said when
+    """Other cards are put into the device in the middle of a coup, which goes on from them."""
+    assert script.switched_after is not None  # noqa: S101 - `switches_after` has returned when
     script.insert(script.find("RD", script.switched_after), Call.CONTINUE)
 
 

@@ -1,8 +1,8 @@
-"""What can go wrong in the device itself, woven into a coup's script: one small function a fault.
+"""Faults in the device itself, applied to a coup's script: one small function a fault.
 
-Each takes the script and its own seeded whims, and bends the script. Where the faces lie open a
-look of the supervisor follows at once; in a squeeze nobody sees a face before the end, so that
-everything is put right there.
+Each takes the script and its own seeded random source, and changes the script. With immediate
+disclosure the supervisor checks at once. In a squeeze nobody sees a face before the end, so
+everything is corrected there.
 """
 
 import random
@@ -20,7 +20,7 @@ from simulators.faults.line import Mishap, another, look, one_of_the_cards
 
 __all__ = ["DEVICE_MISHAPS"]
 
-# A device that has powered up in mid-coup counts its own cards from here.
+# A device that has powered up in the middle of a coup counts its own cards from here.
 _OWN_PLACES: Final = (
     *(Place(hand, number) for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)),
     *(Place(hand, 3) for hand in (Hand.PLAYER, Hand.BANKER)),
@@ -28,21 +28,21 @@ _OWN_PLACES: Final = (
 
 
 def _missing_standby(script: Script, _: random.Random) -> None:
-    """The device does not say that it waits: that was no boundary anyway."""
+    """The device does not report standby, which was no boundary anyway."""
     script.remove("P")
 
 
 def _error_and_clear(script: Script, whims: random.Random) -> None:
-    """An error stands for a moment in mid-coup: nothing changes."""
+    """An error is active for a moment in the middle of a coup: nothing changes."""
     index = script.find("RD", whims.randrange(len(script.cards))) + 1
     script.insert(index, _raised("card_code", latched=True), _cleared("card_code", latched=True))
 
 
 def _unreadable_card(script: Script, whims: random.Random) -> None:
-    """Error "cannot read", and a card whose face nobody tells.
+    """Error "cannot read", and a card whose face nobody reports.
 
-    The device has counted the card and reports it without a face; or it has not, and says nothing
-    of it, so that the next position has a gap. In a squeeze its disclosure is missing.
+    Either the device has counted the card and reports it without a face, or it has not and reports
+    nothing, so that the next position has a gap. In a squeeze its disclosure is missing.
     """
     number, counted = whims.randrange(len(script.cards)), whims.random() < 0.5  # noqa: PLR2004 - either
     counted = counted or not script.tells_places
@@ -63,16 +63,16 @@ def _unreadable_card(script: Script, whims: random.Random) -> None:
 
 
 def _misread_face(script: Script, whims: random.Random) -> None:
-    """The device tells another face than lies there, and calls the coup by it; the dealer sees it.
+    """The device reports a wrong face, and calls the coup by it; the dealer sees the mistake.
 
-    Where it is among the first four, a table that settles pairs at once has paid on it by then.
+    If it is among the first four, a table that settles pairs at once has paid on it by then.
     """
     number = one_of_the_cards(script, whims)
     _tell_another_face(script, number, another(script.cards[number].card, whims))
 
 
 def _ninth_copy(script: Script, whims: random.Random) -> None:
-    """The device tells a face of which every copy has left the shoe."""
+    """The device reports a face of which every copy has left the shoe."""
     number = one_of_the_cards(script, whims)
     spent = [card for card in script.spent if card is not script.cards[number].card]
     _tell_another_face(script, number, whims.choice(spent or script.spent))
@@ -91,10 +91,11 @@ def _tell_another_face(script: Script, number: int, face: Card) -> None:
 
 
 def _power_up(script: Script, whims: random.Random) -> None:
-    """The device loses its power in mid-coup: its positions start again and no result comes.
+    """The device loses power in the middle of a coup: positions start again and no result comes.
 
-    Either the coup is void where it stands. Or it is dealt out while the device counts on by its
-    own count, and the device is switched off and on again behind it.
+    Either the coup is void at this point. Or it is dealt out while the device counts by its own
+    count,
+    and the device is switched off and on again after it.
     """
     noise = POWER_UP_NOISE if whims.random() < 0.5 else b""  # noqa: PLR2004 - either
     power_up = Say(kind="S", report=lambda device: device.power_up(), pause=1.0, noise=noise)
@@ -112,7 +113,7 @@ def _power_up(script: Script, whims: random.Random) -> None:
 
 
 def _forced_end(script: Script, _: random.Random) -> None:
-    """Somebody ends the round at the device."""
+    """A person ends the round at the device."""
     script.acts += [_said("G", lambda device: device.forced_end()), Call.VOID]
 
 
@@ -125,14 +126,14 @@ def _wrong_result(script: Script, whims: random.Random) -> None:
 
 
 def _no_result(script: Script, _: random.Random) -> None:
-    """The device never says how the coup came out; the table notices by itself after 30 s."""
+    """The device never reports the result; the table notices by itself after 30 s."""
     script.remove("GP")
 
 
 def _overdraw_carried(script: Script, whims: random.Random) -> None:
     """`E82 d e I... G`: a card too many is the next coup's first.
 
-    It stays face down, or somebody turns it up: then the next coup is a dummy, without wagers.
+    It stays face down, or a person turns it up: then the next coup is a dummy, without wagers.
     """
     script.overdraw()
     script.carries = True
@@ -145,7 +146,7 @@ def _overdraw_carried(script: Script, whims: random.Random) -> None:
 def _overdraw_burned(script: Script, whims: random.Random) -> None:
     """`E82 EC7 d i e I... G`: the shoe shows a card too many and takes it out of play.
 
-    Two errors stand and one is cleared: the other keeps betting shut until the dealer clears it.
+    Two errors are active and one is cleared: the other blocks betting until the dealer clears it.
     """
     card = script.overdraw()
     script.excess_seen = True
@@ -162,7 +163,7 @@ def _overdraw_burned(script: Script, whims: random.Random) -> None:
 
 
 def _overdrawn(script: Script, acts: list[Act], whims: random.Random) -> None:
-    """Behind the last card; the supervisor decides at once, or when the shoe has had its say."""
+    """Insert acts after the last card; the supervisor decides at once or after the reports."""
     if script.immediate and whims.random() < 0.5:  # noqa: PLR2004 - either
         drawn = next(i for i, act in enumerate(acts) if isinstance(act, Say) and act.kind == "d")
         acts.insert(drawn + 1, Call.LOOK)
@@ -177,7 +178,7 @@ def _short_disclosure(script: Script, whims: random.Random) -> None:
 
 
 def _contradicting_disclosure(script: Script, whims: random.Random) -> None:
-    """The device discloses a card whose face it has told already, and with another face."""
+    """The device discloses a card again, with another face."""
     number = whims.randrange(len(script.cards))
     told = script.revealed(number, another(script.cards[number].card, whims))
     index = script.find("I" if script.deferred else "RD", number) + 1
@@ -186,7 +187,7 @@ def _contradicting_disclosure(script: Script, whims: random.Random) -> None:
 
 
 def _draw_in_error(script: Script, whims: random.Random) -> None:
-    """A card is drawn while the device stands in its error mode."""
+    """A card is drawn while the device is in its error mode."""
     _around_a_card(
         script,
         whims,
@@ -196,7 +197,7 @@ def _draw_in_error(script: Script, whims: random.Random) -> None:
 
 
 def _locked_draw(script: Script, whims: random.Random) -> None:
-    """A card is drawn while the device says that it is locked."""
+    """A card is drawn while the device reports that it is locked."""
     _around_a_card(
         script,
         whims,
@@ -212,13 +213,13 @@ def _around_a_card(script: Script, whims: random.Random, before: Say, after: Say
 
 
 def _draw_timeout(script: Script, whims: random.Random) -> None:
-    """Nobody draws for so long that the device complains; then the card comes."""
+    """Nobody draws for so long that the device reports an error; then the card comes."""
     index = script.find("RD", whims.randrange(len(script.cards)))
     script.insert(index, _raised("draw_timeout"), _cleared("draw_timeout"))
 
 
 def _wrong_card_code(script: Script, whims: random.Random) -> None:
-    """Error "card code": the device has read something that is no card of its own, and no face."""
+    """Error "card code": the device has read something that is not its own card, and no face."""
     number = whims.randrange(len(script.cards))
     index, place = script.find("RD", number), script.cards[number].place
     if script.deferred:
@@ -239,7 +240,7 @@ def _reverse_run(script: Script, whims: random.Random) -> None:
 
 
 def _unknown_code(script: Script, whims: random.Random) -> None:
-    """The device says something in mid-coup that its page does not know."""
+    """In the middle of a coup the device sends a report that its profile does not define."""
     index = script.find("RD", whims.randrange(len(script.cards))) + 1
     script.insert(index, _said("X", lambda device: device.unknown()))
     look(script, index + 1)

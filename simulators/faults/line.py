@@ -1,9 +1,9 @@
-"""What can go wrong between the shoe and the driver, woven into a coup's script.
+"""Faults between the shoe and the driver, applied to a coup's script.
 
-One small function a fault; each takes the script and its own seeded whims. Where the faces lie open
-a look of the supervisor follows; in a squeeze nobody sees a face before the end, so that everything
-is put right there. A line of text is sent once and says nothing of what is missing: there the look
-follows at once, as a dealer compares screen and cards who works with such a reader.
+There is one small function a fault; each takes the script and its own seeded random source. With
+immediate disclosure the supervisor checks after it. In a squeeze nobody sees a face before the end,
+so everything is corrected there. A line of text is sent once and shows no gap. There the check
+follows at once, as by a dealer who compares screen and cards with such a reader.
 """
 
 import random
@@ -20,11 +20,12 @@ __all__ = ["LINE_MISHAPS", "Mishap", "another", "look", "one_of_the_cards"]
 Mishap: TypeAlias = Callable[[Script, random.Random], None]
 
 _BEGUN_FRAME: Final = bytes.fromhex("05 31 44 81 B8 03")
-# Bytes of a card's frame, `enq-bcc`. A flip in its number makes a report that never was: found too,
-# but more than a coup's truth can say; `tests/unit/simulators/test_bit_flips.py` has those.
+# Bytes of a card's frame, `enq-bcc`. A flip in its number makes a report that never was. The driver
+# finds that too, but a coup's truth cannot express it; `tests/unit/simulators/test_bit_flips.py`
+# covers it.
 _KIND_TO_CARD: Final = (2, 3, 4)
 _BITS: Final = 8
-# From one latency timer, or one packet that TCP sends again, to several of them.
+# From one latency timer, or one packet that TCP resends, to several of them.
 _LATE_LEAST_S, _LATE_MOST_S = 0.3, 1.0
 _UNCERTAIN: Final = 3  # with fewer cards no wrong face can end a coup that goes on
 
@@ -37,15 +38,17 @@ def _copy_lost(script: Script, whims: random.Random) -> None:
 
 
 def _copy_late(script: Script, whims: random.Random) -> None:
-    """All but the first sending of a card's report is held back on the way: nothing changes."""
+    """All but the first sending of a card's report are delayed: nothing changes."""
     index = script.find("RD", whims.randrange(len(script.cards)))
     script.change(index, late_s=whims.uniform(_LATE_LEAST_S, _LATE_MOST_S))
 
 
 def _bit_flip(script: Script, whims: random.Random) -> None:
-    """A bit of one or two sendings of every report is turned over: the check finds it.
+    """A bit of one or two sendings of every report is inverted: the check finds it.
 
-    A line of text has no check and is sent once: there it is one card's, and may name another.
+    A line of text has no check and is sent once. There the fault hits one card's line, which may
+    then
+    name another card.
     """
     if not script.tells_places:
         number = whims.randrange(_UNCERTAIN)
@@ -59,7 +62,7 @@ def _bit_flip(script: Script, whims: random.Random) -> None:
 
 
 def _bit_flip_passes(script: Script, whims: random.Random) -> None:
-    """The same bit of two bytes of one copy of a card's report is turned over: the XOR stays."""
+    """The same bit of two bytes of one copy of a card's report is inverted: the XOR stays equal."""
     index = script.find("RD", whims.randrange(len(script.cards)))
     place, bytes_ = whims.randrange(_BITS - 1), whims.sample(_KIND_TO_CARD, 2)
     bits = tuple(byte * _BITS + place for byte in bytes_)
@@ -68,9 +71,9 @@ def _bit_flip_passes(script: Script, whims: random.Random) -> None:
 
 
 def _noise(script: Script, whims: random.Random) -> None:
-    """Bytes that are no frame come before every report, the beginning of one among them.
+    """Bytes that are not frames come before every report, with the beginning of one among them.
 
-    To a line of text they belong, and spoil it: there they come before one card's.
+    In a line of text they belong to the line, and spoil it: there they come before one card's.
     """
     if not script.tells_places:
         index = script.find("RD", whims.randrange(len(script.cards)))
@@ -83,7 +86,7 @@ def _noise(script: Script, whims: random.Random) -> None:
 
 
 def _split(script: Script, _: random.Random) -> None:
-    """Every report arrives a byte at a time, so that it is cut at every point it has."""
+    """Every report arrives a byte at a time, so that it is cut at every possible point."""
     for index, _say in _reports(script):
         script.change(index, byte_wise=True)
 
@@ -103,7 +106,7 @@ def _stall_burst(script: Script, whims: random.Random) -> None:
 
 
 def _silence(script: Script, whims: random.Random) -> None:
-    """The device says nothing in mid-deal, for longer than it may, and then goes on."""
+    """The device is silent in the middle of a deal, for longer than it may, and then goes on."""
     index = script.find("RD", whims.randrange(1, len(script.cards)))
     script.insert(index, Plug.STALL, Plug.SILENCE, Plug.FLOW)
 
@@ -114,7 +117,7 @@ def _missing_report(script: Script, whims: random.Random) -> None:
 
 
 def _wrong_baud(script: Script, whims: random.Random) -> None:
-    """One card's report arrives as a reader at another speed sees it: as bytes of nothing."""
+    """One card's report arrives as a reader at another speed sees it: as meaningless bytes."""
     _never_arrives(script, whims, Wire(garbled=EVERY))
 
 
@@ -130,9 +133,9 @@ def _never_arrives(script: Script, whims: random.Random, wire: Wire) -> None:
 
 
 def _copy_conflict(script: Script, whims: random.Random) -> None:
-    """One sending of a card's report says another card, with a check that is right.
+    """One sending of a card's report names another card, with a valid check.
 
-    Where the faces lie open the first may be the wrong one, and then stands on the screen.
+    With immediate disclosure the first may be the wrong one, and is then on the screen.
     """
     number = whims.randrange(len(script.cards))
     which = whims.choice((0, 1, 2)) if script.immediate else whims.choice((1, 2))
@@ -142,7 +145,7 @@ def _copy_conflict(script: Script, whims: random.Random) -> None:
 
 
 def _unplug(script: Script, whims: random.Random) -> None:
-    """The cable comes out, up to two cards fall unheard, and it is put back."""
+    """The cable comes out, up to two cards fall unreported, and it is put back."""
     _out_and(Plug.IN, script, whims)
 
 
@@ -157,7 +160,7 @@ def _port_busy(script: Script, whims: random.Random) -> None:
 
 
 def _stale_bytes(script: Script, whims: random.Random) -> None:
-    """The same, and what was said meanwhile had been kept, and comes when the port is open."""
+    """The same, and bytes sent meanwhile had been kept, and come when the port is open."""
     _out_and(Plug.IN_STALE, script, whims)
 
 
@@ -180,36 +183,37 @@ def _second_reader(script: Script, whims: random.Random) -> None:
 
 
 def _driver_killed(script: Script, whims: random.Random) -> None:
-    """The driver is killed in mid-coup, between two reports, and comes back."""
+    """The driver is killed in the middle of a coup, between two reports, and restarts."""
     index = script.find("RD", whims.randrange(len(script.cards))) + 1
     script.insert(index, Call.RESTART)
     look(script, index + 1)
 
 
 def _driver_killed_mid_frame(script: Script, whims: random.Random) -> None:
-    """The driver is killed when a part of a card's report has come, and comes back to the rest."""
+    """The driver is killed after a part of a card's report, and restarts during the rest."""
     index = script.find("RD", whims.randrange(len(script.cards)))
     script.change(index, broken=whims.randint(1, 5))
     look(script, index + 1)
 
 
 def look(script: Script, index: int) -> None:
-    """The supervisor looks before the act at `index`, where the faces can be seen."""
+    """Insert a check by the supervisor before the act at `index`, where the faces are visible."""
     if script.immediate:
         script.insert(index, Call.LOOK)
 
 
 def one_of_the_cards(script: Script, whims: random.Random) -> int:
-    """A card that may be told wrongly.
+    """Return the number of a card that may be reported wrongly.
 
-    Where the last card decides, a wrong face might let the coup be settled before anybody has
-    looked: so there it is one after which the coup must go on.
+    Where the last card decides, a wrong face might settle the coup before anybody has checked.
+    There it
+    is a card after which the coup must go on.
     """
     return whims.randrange(len(script.cards) if script.gives_result else _UNCERTAIN)
 
 
 def another(card: Card, whims: random.Random) -> Card:
-    """Another face."""
+    """Return a random other face."""
     return whims.choice([other for other in Card if other is not card])
 
 

@@ -1,8 +1,8 @@
-"""The faults that can be chosen by name, and when each of them comes.
+"""The faults that can be chosen by name, and the plan of when each comes.
 
-A plan is drawn from its seed once, as coup numbers and not as dice: within so many coups each
-chosen fault comes once. The particulars (which card, which copy) are the coup's own, in
-`simulators.faults.catalogue`; those of the table's people are in `simulators.people.crew`.
+A plan is drawn from its seed once, as coup numbers and not as dice: within a fixed number of coups
+each chosen fault comes once. Each coup decides the particulars (which card, which copy), in
+`simulators.faults.catalogue`; those of people are in `simulators.people.crew`.
 """
 
 import random
@@ -63,12 +63,12 @@ FAULTS: Final[dict[str, str]] = {
     "wrong_card_code": "the device reads something that is no card of its own",
     "wrong_result": "the device names another winner than the cards do",
 }
-"""Name and meaning of each."""
+"""Name to meaning."""
 
 OF_PEOPLE: Final = frozenset(
     {"free_hand", "late_wager", "stacked_errors", "two_power_ups", "withdrawn_wager"}
 )
-"""Those of a table and not of a coup's script: they come whatever the cards are."""
+"""Faults of a table and not of a coup's script: they come whatever the cards are."""
 
 OF_A_TABLE: Final = frozenset(
     {
@@ -76,17 +76,17 @@ OF_A_TABLE: Final = frozenset(
         *("driver_killed", "driver_killed_mid_frame", "replace_shoe", "replace_shoe_continue"),
     }
 )
-"""Those that a shoe alone cannot have: somebody else must do something."""
+"""Faults that a shoe alone cannot have: a person or program must act."""
 
 _OF_WAITING: Final = frozenset({"no_result", "silence"})
 
 ALL: Final = tuple(name for name in FAULTS if name not in _OF_WAITING)
-"""What `all` stands for: every fault but those that are made of waiting."""
+"""The meaning of `all`: every fault except those that consist of waiting."""
 
 SPAN: Final = 60
 """Coups within which each chosen fault comes once: well within a shoe of some eighty."""
 
-# They end a shoe before its time: once, and before all others, so that later shoes are whole.
+# Faults that end a shoe early: once, and before all others, so that later shoes are whole.
 _END_A_SHOE: Final = frozenset(
     {
         *("cut_card", "cut_card_between", "cut_card_first"),
@@ -100,10 +100,11 @@ def parse_faults(text: str, unfit: Collection[str] = ()) -> tuple[str, ...]:
 
     Args:
         text: the names.
-        unfit: what cannot come here; `all` leaves it out.
+        unfit: names that are impossible here; `all` leaves them out.
 
     Raises:
-        InputError: there is no fault of that name, or it cannot come here; says which can.
+        InputError: there is no fault of that name, or it is impossible here; lists the possible
+            ones.
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     known = [name for name in FAULTS if name not in unfit]
@@ -117,13 +118,13 @@ def parse_faults(text: str, unfit: Collection[str] = ()) -> tuple[str, ...]:
 
 
 class FaultPlan:
-    """When each fault comes. At most one comes in a coup.
+    """Plans when each fault comes; at most one comes in a coup.
 
-    A fault that a coup cannot have comes in the next one that can.
+    If a coup cannot have its fault, the fault comes in the next one that can.
 
     Args:
         seed: fixes the plan.
-        names: the faults, as `parse_faults` gives them.
+        names: the faults, as `parse_faults` returns them.
         span: each of them comes once in so many coups, those that end a shoe only once at all.
     """
 
@@ -135,7 +136,7 @@ class FaultPlan:
         self._waiting: list[tuple[int, str]] = []
 
     def due(self, coup: int, fits: Callable[[str], bool]) -> str | None:
-        """The fault for this coup; it waits until it is `done`.
+        """Return the fault for this coup; it waits until it is `done`.
 
         Args:
             coup: counted from 1 over all shoes.
@@ -147,7 +148,7 @@ class FaultPlan:
         return next(filter(fits, ready), None)
 
     def done(self, name: str) -> None:
-        """It has come."""
+        """Note that the fault has come."""
         self._waiting.remove(next(item for item in self._waiting if item[1] == name))
 
     def _plan_on(self) -> None:

@@ -1,6 +1,6 @@
-"""The people at a table: dealer, patrons, supervisor, and what they see and ask.
+"""The people at a table: dealer, patrons and supervisor, with their screen and console.
 
-Imported by the demo and tests.
+The demo and tests import it.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
 """The shoes and the people of many tables, in one process, each table at its own moment.
 
-A coup begins at every table as often as it does at a live one, and the tables are spread evenly
-over that time: a casino has no common clock. A table that is late with a coup begins the next one
-at once, and does not make up for what it missed.
+Every table begins a coup as often as a live one does. The tables are spread evenly over that time,
+because a casino has no common clock. A table that is late with a coup begins the next one at once,
+and does not make up for the missed time.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from simulators.shoe.player import ShoeSimulator
 
 __all__ = ["Casino", "Place"]
 
-# A frame at a time, when a line of 4800 baud has carried its last bit: as an adapter hands it over.
+# A frame at a time, after a line of 4800 baud has carried its last bit, as an adapter delivers it.
 _LINE: Final = Pace(seconds_per_byte=10 / 4800)
-# At the first coup of each table a shoe is loaded and burned.
+# At each table's first coup a shoe is loaded and burned.
 _FIRST_SHOE: Final = "20261127-01"
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where one table is.
+    """One table's addresses.
 
     Args:
-        settings: the broker, and a login that may ask as dealer, wagers and supervisor.
+        settings: the broker, and a login that may send requests as dealer, wagers and supervisor.
         topics: the table's.
-        link: where its driver finds the shoe's port.
+        link: the path where its driver finds the shoe's port.
     """
 
     settings: BusSettings
@@ -62,8 +62,8 @@ class Casino:
         places: the tables.
         seed: of cards and wagers; each table has its own from it.
         period_s: from the beginning of a coup to that of the next, seconds; 0 leaves no time.
-        speed: of the people and the shoe, 1 is a live table's; 0 as fast as it goes.
-        on_coup: told of every coup that is over, with the table's place; must not wait.
+        speed: of the people and the shoe, 1 is a live table's; 0 as fast as possible.
+        on_coup: called with every coup that is over and the table's place; must not wait.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Casino:
         """Play at every table until cancelled.
 
         Raises:
-            ExceptionGroup: a table will not let its dealer work.
+            ExceptionGroup: a table refuses its dealer's work.
         """
         async with asyncio.TaskGroup() as group:
             for number, table in enumerate(self._tables):

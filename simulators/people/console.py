@@ -1,9 +1,9 @@
-"""A console: asks the table for things over the bus and asks again until it is answered.
+"""A console: sends requests to the table over the bus, and repeats each until it is answered.
 
-The broker may lose a request or its answer. The same transaction with the same body is therefore
-sent again until an answer comes; the table answers `exists` to what it has done already. A refusal
-is an answer too, but for `catching_up`: the table is still reading what the shoe said meanwhile,
-and the request is made again a little later.
+The broker may lose a request or its answer. The console therefore sends the same transaction with
+the same body until an answer comes; the table answers `exists` to a request that it has already
+carried out. A refusal is an answer too, except `catching_up`: the table is still reading the shoe's
+reports, and the console repeats the request a little later.
 """
 
 import asyncio
@@ -29,15 +29,16 @@ _answers: Final = msgspec.json.Decoder(Answer)
 
 
 class RequestRefused(TableError):  # noqa: N818 - named for what happened
-    """The table refused what the work at it needs, for a reason that does not pass."""
+    """The table refused a necessary request, for a reason that does not pass."""
 
 
 class Waits(Struct, frozen=True, kw_only=True):
-    """How patient a console is, in seconds.
+    """Waiting times of a console, in seconds.
 
     Args:
-        answer: for an answer, before the same request is sent again; well over the few
-            milliseconds of a healthy table, short enough to bridge a broker's restart.
+        answer: for an answer, before the same request is sent again; well over the few milliseconds
+            of
+            a healthy table, short enough to bridge a broker's restart.
         back_off: before the first repetition when there is no broker, or the table catches up.
         back_off_most: the doubled back-off ends here.
     """
@@ -48,7 +49,7 @@ class Waits(Struct, frozen=True, kw_only=True):
 
 
 def refused(answer: Answer) -> bool:
-    """The table said no."""
+    """Return whether the table refused."""
     return answer.result == ANSWER_REFUSED
 
 
@@ -56,12 +57,12 @@ class Console:
     """Several users' requests over one connection.
 
     Args:
-        settings: the broker and the login; one that may ask on behalf of all `users`.
+        settings: the broker and the login; one that may send requests for all `users`.
         topics: the table.
-        users: whose answers to listen for.
-        subscriptions: further topics, for whoever looks at the table besides.
-        on_connect: told after every connect; must not wait for an answer.
-        waits: how patient.
+        users: the users whose answers it subscribes to.
+        subscriptions: further topics, for a caller that also watches the table.
+        on_connect: called after every connect; must not wait for an answer.
+        waits: the waiting times.
     """
 
     def __init__(
@@ -88,18 +89,18 @@ class Console:
 
     @property
     def connected(self) -> bool:
-        """The broker is there."""
+        """Whether the broker is connected."""
         return self._bus.connected
 
     async def run(self) -> None:
-        """Hold the connection for ever, until cancelled."""
+        """Keep the connection open until cancelled."""
         await self._bus.run()
 
     async def request(self, user: str, command: Command) -> Answer:
-        """Send `command` as `user`, as often as it takes, and return the table's answer.
+        """Send `command` as `user`, repeat it as needed, and return the table's answer.
 
         Raises:
-            OurBug: the same transaction is being asked already, or `user` is not this console's.
+            OurBug: the same transaction is already in flight, or `user` is not this console's.
         """
         key = (user, command.transaction)
         if key in self._asked or user not in self._users.values():
@@ -117,10 +118,10 @@ class Console:
             del self._asked[key]
 
     async def must(self, user: str, command: Command) -> Answer:
-        """The same for what cannot be done without.
+        """As `request`, for a command that must succeed.
 
         Raises:
-            RequestRefused: the table said no.
+            RequestRefused: the table refused.
         """
         answer = await self.request(user, command)
         if refused(answer):

@@ -1,9 +1,9 @@
-"""The people at the table: a dealer, the patrons' wagers, and a supervisor who clears the way.
+"""The people at the table: a dealer, the patrons' wagers, and a supervisor who resolves held coups.
 
 Rounds follow the dealer's work and not the core's: shoe, betting, wagers, no more bets, cards, and
-then the wait for what the table makes of it. Where the table holds a coup the supervisor
-(`simulators.people.supervisor`) voids it, or, in a game with faults, puts it right; the tally says
-how often. All transaction ids follow from shoe and coup, so a request may be sent again safely.
+then the wait for the table's decision. If the table holds a coup, the supervisor
+(`simulators.people.supervisor`) voids it or, in a game with faults, corrects it; the tally counts
+both. Shoe and coup determine all transaction ids, so a request may safely be repeated.
 """
 
 import asyncio
@@ -53,13 +53,13 @@ _BETTING_S: Final = 10.0
 _BETWEEN_COUPS_S: Final = 4.0
 
 # Seconds at any speed.
-_ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something stands in the way
-_ERROR_SEEN_S: Final = 5.0  # for the table to hear of an error; then play goes on anyway
+_ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something blocks it
+_ERROR_SEEN_S: Final = 5.0  # for the table to receive an error; then play goes on anyway
 
-# Looks at a screen on which a dealt coup has no card: no reader of the line was there.
+# Checks of a screen on which a dealt coup has no card: no reader of the line was there.
 _HEARD_WITHIN: Final = 4
 
-# Reasons to wait and ask again; every other refusal of `open_betting` ends the play.
+# Reasons to wait and try again; every other refusal of `open_betting` ends the play.
 _PASSING: Final = frozenset(
     {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
 )
@@ -67,16 +67,16 @@ _DUMMY_DUE: Final = "dummy_coup_due"
 
 
 class Game(Struct, frozen=True, kw_only=True):
-    """What is played at a table.
+    """The game at a table.
 
     Args:
-        rulebook: what the patrons read on the sign.
+        rulebook: as on the table's sign, for the patrons.
         decks: in the shoe.
-        faults: what goes wrong, and when; None for a game in which nothing is meant to.
-        repairs: somebody puts right what went wrong; else every coup that is held is void.
-        patience_s: how long people give the table to see what they see, in a game with faults.
-        quiet_s: nothing has happened for so long, before anybody steps in.
-        restart_driver: kills the shoe's driver and starts it again, where somebody can.
+        faults: the fault plan; None for a game without planned faults.
+        repairs: a person corrects faults; else every held coup is voided.
+        patience_s: how long people wait for the table to see what they see, in a game with faults.
+        quiet_s: time without an event before a person steps in.
+        restart_driver: kills the shoe's driver and starts it again, if that is possible.
     """
 
     rulebook: Rulebook = field(default_factory=lambda: load_rulebook(_USUAL_RULEBOOK))
@@ -94,9 +94,9 @@ class PlayedCoup(Struct, frozen=True, kw_only=True):
     Args:
         coup: its id, as the table numbers it.
         phase: `settled`, `voided`, or `overtaken` where the table had gone on before we looked.
-        dealt: what physically happened.
-        fault: what was meant to go wrong with it, if anything.
-        by_hand: somebody had to put it right.
+        dealt: the coup as it physically happened.
+        fault: the planned fault, if any.
+        by_hand: a person had to correct it.
     """
 
     coup: str
@@ -110,14 +110,14 @@ class Croupier:
     """Plays coups at a table.
 
     Args:
-        settings: the broker, and a login that may ask as dealer, wagers and supervisor.
+        settings: the broker, and a login that may send requests as dealer, wagers and supervisor.
         topics: the table.
         shoe: the physical shoe.
         seed: of the patrons' wagers.
-        game: what is played.
-        speed: 1 is a live table's pace, 0 as fast as it goes.
-        on_coup: told of every coup that is over; must not wait.
-        waits: how patient the requests are.
+        game: the game at the table.
+        speed: 1 is a live table's pace, 0 as fast as possible.
+        on_coup: called with every coup that is over; must not wait.
+        waits: waiting times of the requests.
     """
 
     def __init__(
@@ -168,14 +168,14 @@ class Croupier:
         return self._console.resent
 
     async def run(self) -> None:
-        """Hold the connection for ever, until cancelled."""
+        """Keep the connection open until cancelled."""
         await self._console.run()
 
     async def play(self, coups: int | None = None) -> Tally:
-        """Play so many coups, or for ever; needs `run` beside it.
+        """Play so many coups, or without end; `run` must run meanwhile.
 
         Raises:
-            RequestRefused: the table will not let the dealer work.
+            RequestRefused: the table refuses the dealer's work.
         """
         if not self._shoes.id:
             await self._shoes.take_over()
@@ -200,7 +200,8 @@ class Croupier:
         dealt = await self._shoe.deal_coup(fault, call=lambda call: self._come(call, coup))
         table = self._on_the_table(result_comes=dealt.result_comes)
         phase = await self._conclude(coup, table)
-        # One that came in mid-coup is reported when the hands are free again: behind the coup.
+        # A cut card that came in the middle of a coup is reported after it, when the hands are free
+        # again.
         if self._shoe.cut_card_is_out:
             await self._shoes.report_cut_card("between")
         by_hand = self.tally.done.total() > done
@@ -209,7 +210,7 @@ class Croupier:
             await self._supervisor.mind_alarms()
 
     def _fault(self) -> str | None:
-        """What is to go wrong with the next coup, where anything may."""
+        """Return the fault for the next coup, if it may have one."""
         if self._faults is None:
             return None
         return self._faults.due(self.tally.coups + 1, self._can_have)
@@ -219,7 +220,7 @@ class Croupier:
         return not by_driver and self._shoe.can_have(fault)
 
     def _count(self, coup: PlayedCoup) -> None:
-        if coup.fault not in OF_PEOPLE:  # what the shoe was to do, it may not have been able to
+        if coup.fault not in OF_PEOPLE:  # the shoe may not have been able to have the planned fault
             coup = replace(coup, fault=coup.dealt.fault)
         if coup.fault and self._faults is not None:
             self._faults.done(coup.fault)
@@ -231,7 +232,7 @@ class Croupier:
             self._on_coup(coup)
 
     async def _come(self, call: Call, coup: str) -> None:
-        """Somebody is called in mid-coup."""
+        """Act as the person whom the dealer calls in the middle of a coup."""
         match call:
             case Call.LOOK if self._repairs:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
@@ -249,12 +250,12 @@ class Croupier:
                 pass
 
     async def _seen_on_the_screen(self, coup: str) -> None:
-        """Else what has fallen would come as cards of what is begun next."""
+        """Wait until the screen shows the cards: later the next coup would get them."""
         await self._supervisor.agreed(coup, self._on_the_table(result_comes=True))
         await self.view.quiet(self._quiet_s)
 
     async def _open(self, round_id: str, fault: str | None) -> tuple[str, bool]:
-        """Begin a coup: its id, and whether it has no wagers."""
+        """Begin a coup; return its id, and whether it has no wagers."""
         if fault == "stacked_errors":
             await self._shoe.stacked_errors()
             await self.view.within(_in_error, _ERROR_SEEN_S)
@@ -279,18 +280,18 @@ class Croupier:
                 raise RequestRefused(f"betting does not open: {code}: {answer.text}")
 
     async def _power_up_twice(self) -> None:
-        """The device does; betting stays open until the table has heard of it."""
+        """Power the device up twice; betting stays open until the table has received it."""
         opened = await self.view.until(lambda _: True)
         await self._shoe.two_power_ups()
         both = opened.position + 2
         await self.view.within(lambda seen: seen.position >= both, _ERROR_SEEN_S)
 
     async def _clear_the_way(self, code: str) -> None:
-        """What keeps betting shut: a coup that was left, an error at the device, or time."""
+        """Remove what blocks betting: an abandoned coup, an error at the device, or time."""
         if code == "shoe_error":
             await self._shoe.clear_errors()
             if await self.view.within(lambda seen: not _in_error(seen), self._patience_s) is None:
-                await self._supervisor.end_errors()  # its word for it was lost on the line
+                await self._supervisor.end_errors()  # the line lost its end
         seen = await self.view.quiet(self._quiet_s)
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
@@ -306,7 +307,7 @@ class Croupier:
             command for command, answer in zip(asked, answers, strict=True) if not refused(answer)
         ]
         if fault == "withdrawn_wager" and taken:
-            # The first of a seat's wagers is the one that others may need: they go with it.
+            # Withdraw the first of a seat's wagers: the others may need it, and then go with it.
             first = f"{_WAGERS}/{taken[-1].transaction}/0"
             back = WithdrawWager(transaction=f"b-{round_id}", wagers=(first,))
             await self._console.must(_WAGERS, back)
@@ -324,7 +325,7 @@ class Croupier:
         return answer
 
     async def _conclude(self, coup: str, table: OnTheTable) -> str:
-        """Wait until the coup is over, with the supervisor's help; returns its last phase."""
+        """Wait until the coup is over, with the supervisor's help; return its last phase."""
         looks = 0
         while True:
             looks += 1
@@ -341,7 +342,7 @@ class Croupier:
                 await self._supervisor.resolve(coup, table)
 
     async def _until_somebody_is_needed(self, coup: str) -> TableSeen | None:
-        """None where a game with faults has waited long enough to have a look."""
+        """Wait until a person is needed; None where a game with faults has waited long enough."""
         if self._faults is None:
             return await self.view.until(lambda seen: needs_somebody(seen, coup))
         return await self.view.within(lambda seen: needs_somebody(seen, coup), self._patience_s)

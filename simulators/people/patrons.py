@@ -1,8 +1,8 @@
 """Seven patrons whose wagers follow from seed, shoe number, coup number and rulebook alone.
 
-Neither the time nor the outcome before moves them, so that a run which was interrupted stakes
-exactly what an undisturbed run stakes. They know the table's sign: they ask for what the rulebook
-offers, within its limits, and put beside a side wager the main wager that it needs.
+Neither time nor earlier outcomes change their wagers, so an interrupted run stakes exactly as much
+as an undisturbed run. They know the table's sign: they place only bets that the rulebook offers,
+within its limits, and add to a side wager the main wager that it needs.
 """
 
 import random
@@ -39,17 +39,18 @@ _OPTION: Final = {
 
 
 def wagers(seed: int, shoe: str, coup: int, rulebook: Rulebook) -> list[PlaceWager]:
-    """What the patrons ask for in this coup: one command a seat that plays, in seat order.
+    """Return the patrons' wagers in this coup: one command a seat that plays, in seat order.
 
-    Transaction ids are `w-<shoe>-<coup>-s<seat>`. No seat plays Player and Banker in one coup. All
-    of it is taken, in whatever order the seats are heard: limits of the whole table are kept seat
-    by seat, each keeping to its share.
+    Transaction ids are `w-<shoe>-<coup>-s<seat>`. No seat plays Player and Banker in one coup. The
+    table accepts all of them in any order of seats, because each seat keeps to its share of the
+    limits
+    of the whole table.
 
     Args:
         seed: the world's seed.
         shoe: the shoe's id.
         coup: the coup's number within the shoe.
-        rulebook: what the table offers.
+        rulebook: names the bets and their limits.
     """
     placed = []
     for seat in SEATS:
@@ -66,7 +67,7 @@ def wagers(seed: int, shoe: str, coup: int, rulebook: Rulebook) -> list[PlaceWag
 
 
 def _stakes(whims: random.Random, rulebook: Rulebook) -> Mapping[str, int]:
-    """Stakes by bet, in the order they are asked for: what supports others comes first."""
+    """Return stakes by bet, in the order of placing: bets that support others come first."""
     table, gap = rulebook.limits.table_maximum, rulebook.limits.differential
     placed: dict[str, int] = {}
     for bet in _wanted(whims, rulebook):
@@ -82,7 +83,7 @@ def _stakes(whims: random.Random, rulebook: Rulebook) -> Mapping[str, int]:
 
 
 def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:
-    """What a patron would like, by whim alone."""
+    """Yield the bets that a patron wants, by chance alone."""
     offered = {name: bet for name, bet in rulebook.bets.items() if bet.offered}
     sides = [bet for name, bet in offered.items() if name not in _MAIN]
     alone = [bet for bet in sides if bet.requirement is Requirement.NONE]
@@ -100,7 +101,7 @@ def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:
 
 
 def _stake(whims: random.Random, bet: Bet, most: int | None) -> int | None:
-    """A chip that the limits allow, else the least multiple of the step; None where none fits."""
+    """Return a chip within the limits, else the least multiple of the step; None if none fits."""
     least = -(-bet.minimum // bet.step) * bet.step
     fitting = [
         chip
@@ -113,7 +114,7 @@ def _stake(whims: random.Random, bet: Bet, most: int | None) -> int | None:
 
 
 def _allowed(bet: Bet, placed: Mapping[str, int], rulebook: Rulebook) -> bool:
-    """Whether the patron has what this bet needs, and may still play it beside the others."""
+    """Return whether the patron has what this bet needs, and may play it with the others."""
     if bet.requirement in _SUPPORT and not _SUPPORT[bet.requirement] & placed.keys():
         return False
     most = rulebook.options.max_options

@@ -1,4 +1,4 @@
-"""The dealer and the shoe: load one, end one, change one in mid-life, report its cut card."""
+"""The dealer's work with the shoe: load, end or replace one, and report its cut card."""
 
 from functools import partial
 from typing import Final, Protocol
@@ -16,11 +16,11 @@ __all__ = ["DEALER", "ChangedShoe", "ShoeChanges"]
 DEALER: Final = "dealer"
 
 _ASK_AGAIN_S: Final = 0.2  # for a newer document, while the broker still has an older one
-_NEW_SHOE_SEEN_S: Final = 5.0  # for the table to hear a new shoe's burn; then play goes on anyway
+_NEW_SHOE_SEEN_S: Final = 5.0  # for the table to receive a burn; then play goes on anyway
 
 
 class ChangedShoe(Protocol):
-    """What of the physical shoe a change asks for; `simulators.shoe.player.ShoeSimulator` has it.
+    """The interface of a physical shoe for changes; see `simulators.shoe.player.ShoeSimulator`.
 
     Attributes:
         next_shoe: the id that the next shoe will have.
@@ -29,7 +29,7 @@ class ChangedShoe(Protocol):
     next_shoe: str
 
     def take_next_id(self) -> str:
-        """The id of the shoe that comes now; the next one counts on."""
+        """Return the id of the shoe that comes now, and count on for the next one."""
         ...
 
     async def new_shoe(self) -> NewShoe:
@@ -38,13 +38,13 @@ class ChangedShoe(Protocol):
 
 
 class ShoeChanges:
-    """Which shoe is on the table, and how it came there.
+    """The shoe on the table, and its changes.
 
     Args:
-        console: may ask as dealer and supervisor.
+        console: may send requests as dealer and supervisor.
         view: the screen.
-        tally: where it is counted.
-        supervisor: clears away what was left.
+        tally: counts them.
+        supervisor: resolves abandoned coups.
         shoe: the physical shoe.
         decks: in each shoe.
 
@@ -74,7 +74,7 @@ class ShoeChanges:
         self._cut_card_reported = False
 
     async def take_over(self) -> None:
-        """Clear away what an earlier session left: its coup, its shoe."""
+        """Clear the coup and the shoe of an earlier session."""
         while True:
             seen = await self._view.until(lambda _: True)
             if seen.coup and seen.coup.phase not in OVER:
@@ -89,10 +89,10 @@ class ShoeChanges:
             self._shoe.next_shoe = next_shoe_id(seen.shoe.id)
 
     async def change(self) -> None:
-        """The shoe on the table is over: end it, and begin the next.
+        """End the shoe on the table, and begin the next.
 
         Raises:
-            RequestRefused: the table will not have it.
+            RequestRefused: the table refuses it.
         """
         if self.id:
             end = EndShoe(transaction=f"e-{self.id}", reason="cut card")
@@ -104,13 +104,13 @@ class ShoeChanges:
         await self._begin(await self._console.must(DEALER, load))
 
     async def replace(self, *, goes_on: bool) -> None:
-        """Another shoe in mid-coup: with power-up and burn, or its cards alone.
+        """Replace the shoe in the middle of a coup: with power-up and burn, or its cards alone.
 
         Args:
             goes_on: the coup in progress goes on from the new cards; else it is void.
 
         Raises:
-            RequestRefused: the table will not have it.
+            RequestRefused: the table refuses it.
         """
         shoe = self._shoe.next_shoe
         replace = ReplaceShoe(
@@ -128,10 +128,10 @@ class ShoeChanges:
             await self._begin(replaced)
 
     async def report_cut_card(self, place: CutPlace) -> None:
-        """The dealer's button, once a shoe: no report of this device tells of the cut card.
+        """Press the dealer's button, once a shoe: this device does not report the cut card.
 
         Raises:
-            RequestRefused: the table will not have it.
+            RequestRefused: the table refuses it.
         """
         if self._cut_card_reported:
             return
@@ -144,10 +144,10 @@ class ShoeChanges:
         return not refused(await self._console.request(DEALER, end))
 
     async def _begin(self, loaded: Answer) -> None:
-        """The table knows of the new shoe; now it comes."""
+        """Begin the shoe that the table has just loaded."""
         new = await self._shoe.new_shoe()
         self._took_place(new.shoe)
-        # Betting waits until the table has heard of the power-up: after the close of betting one
+        # Wait with betting until the table has received the power-up: after the close of betting it
         # would misalign the coup. Each report is at least one event of the log.
         heard = (loaded.position or 0) + new.reports
         await self._view.within(lambda seen: seen.position >= heard, _NEW_SHOE_SEEN_S)
@@ -159,7 +159,7 @@ class ShoeChanges:
 
 
 def _is_held(seen: TableSeen) -> bool:
-    """The port is held, whether or not the device speaks."""
+    """Return whether the driver has the port open, whether or not the device speaks."""
     return seen.link.state != "down"
 
 

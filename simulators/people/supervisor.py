@@ -1,11 +1,11 @@
 """The supervisor: compares the screen with the cards on the table, and makes the two agree.
 
-Only what everybody at the table can see counts: the cards as they lie, and the table's own `state`
-document. A card that the screen lacks is entered, one that it shows with another face is corrected,
-and only when both agree is the coup realigned or its result confirmed. Where the table takes no
-correction any more, the coup is void.
+Only what everybody at the table can see counts: the cards on the table, and the table's own `state`
+document. The supervisor enters a card that the screen lacks, and corrects one that it shows with
+another face. Only when both agree does the supervisor realign the coup or confirm its result. If
+the table accepts no correction any more, the coup is void.
 
-Without orders to repair, a coup that the table holds is void at once.
+Without orders to repair, the supervisor voids a held coup at once.
 """
 
 from collections import Counter
@@ -45,33 +45,33 @@ __all__ = [
 SUPERVISOR: Final = "supervisor"
 SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device; its code follows
 
-_TRIES: Final = 40  # steps to put one coup right; six cards entered and corrected are a dozen
+_TRIES: Final = 40  # steps to correct one coup; six cards entered and corrected are a dozen
 
 _UNDEALT: Final = frozenset({"betting", "closed"})
 _HELD: Final = frozenset({"misaligned", "disputed", "held"})
-_OPEN: Final = frozenset({"dealing", "misaligned"})  # phases that take the face of a card
+_OPEN: Final = frozenset({"dealing", "misaligned"})  # phases that accept the face of a card
 _MARKS: Final = frozenset({"dealing", "complete", "disputed"})
-# Nothing that a supervisor can say about the cards would help any more.
+# After these, no statement about the cards can help any more.
 _HOPELESS: Final = frozenset({"too_many_copies"})
-_PATIENCE: Final = 3  # refusals of another kind: a report came meanwhile, and a new look helps
+_PATIENCE: Final = 3  # refusals of another kind: a report came meanwhile, and checking again helps
 # Alarms that the table clears by itself, with their cause.
 _CAUSED: Final = (SHOE_ERROR, "link_down", "log_unwritable")
 _BURN_MISSING: Final = "burn_missing"
 
 
 class Tally(Struct, kw_only=True):
-    """What has been played.
+    """Counts of a session.
 
     Args:
-        coups: all that were opened and are over; those overtaken are in neither of the next two.
+        coups: opened and over; overtaken ones are in neither of the next two.
         settled: of these.
         voided: of these.
         shoes: begun.
         wagers: commands of patrons that were accepted.
-        refused: what was refused, by code.
-        resolved: coups that the supervisor had to clear, by the reason.
-        done: what was put right by hand, by the command's name.
-        faults: those that came, by name.
+        refused: refusals, by code.
+        resolved: coups that the supervisor had to resolve, by the reason.
+        done: corrections by hand, by the command's name.
+        faults: faults that happened, by name.
     """
 
     coups: int = 0
@@ -86,11 +86,11 @@ class Tally(Struct, kw_only=True):
 
 
 class OnTheTable(Struct, frozen=True, kw_only=True):
-    """What everybody at the table can see.
+    """The part of a coup that everybody at the table can see.
 
     Args:
         lying: the cards, in dealing order.
-        result_comes: the shoe will say, or has said, how the coup came out.
+        result_comes: the shoe will report, or has reported, the result.
         excess_seen: a card too many lies there face up; face down where False.
     """
 
@@ -100,15 +100,15 @@ class OnTheTable(Struct, frozen=True, kw_only=True):
 
 
 class Supervisor:
-    """Clears the way when a coup does not go on by itself.
+    """Resolves a coup that does not go on by itself.
 
     Args:
-        console: may ask as the supervisor.
+        console: may send requests as the supervisor.
         view: the screen.
-        tally: where it is counted.
-        repairs: put coups right; else they are void.
-        patience_s: for the screen to agree, before it is put right.
-        quiet_s: nothing has happened for so long, before anything is done.
+        tally: counts them.
+        repairs: correct coups; else void them.
+        patience_s: how long the screen may take to agree before a correction.
+        quiet_s: time without an event before anything is done.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class Supervisor:
         self._stuck: set[str] = set()
 
     async def resolve(self, coup: str, table: OnTheTable, *, left_behind: bool = False) -> None:
-        """Look at a coup that does not go on by itself, and decide.
+        """Check a coup that does not go on by itself, and decide.
 
         Args:
             coup: its id.
-            table: what lies there.
+            table: the cards on the table.
             left_behind: nobody knows its cards any more.
         """
         if self._repairs and not left_behind:
@@ -154,12 +154,12 @@ class Supervisor:
             await self.void(coup, f"{standing.phase}: {why}", why.partition(":")[0])
 
     async def look(self, coup: str, table: OnTheTable) -> None:
-        """Wait until the screen has had its chance to agree, then put it right."""
+        """Give the screen time to agree, then correct it."""
         await self.agreed(coup, table)
         await self.put_right(coup, table)
 
     async def agreed(self, coup: str, table: OnTheTable) -> None:
-        """Wait until the screen shows what lies there; no longer than people have patience."""
+        """Wait until the screen agrees with the table; no longer than the people's patience."""
         await self._view.within(lambda seen: _agrees(seen, coup, table), self._patience_s)
 
     async def put_right(self, coup: str, table: OnTheTable) -> None:
@@ -180,11 +180,11 @@ class Supervisor:
             seen = await self._view.quiet(self._quiet_s) if code else await self._now()
 
     async def void(self, coup: str, reason: str, why: str) -> None:
-        """The coup does not count."""
+        """Void the coup."""
         await self._ask(VoidCoup(transaction=f"v-{_name(coup)}", reason=reason), why)
 
     async def end_errors(self) -> None:
-        """The device shows no error any more, and the screen still does."""
+        """Clear errors that the screen still shows and the device does not."""
         for alarm in (await self._now()).alarms:
             code = alarm.name.removeprefix(SHOE_ERROR)
             if code != alarm.name:
@@ -194,7 +194,7 @@ class Supervisor:
                 await self._ask(over, alarm.name)
 
     async def end_silence(self) -> None:
-        """The device is waited for, and has nothing to say: its last word was lost on the line."""
+        """End the wait for a device that has nothing to send: the line lost its last report."""
         seen = await self._view.quiet(self._quiet_s)
         if seen.link.state == STALLED and (seen.coup is None or seen.coup.phase in OVER):
             transaction = self._transaction("e", STALLED)
@@ -203,7 +203,7 @@ class Supervisor:
             await self._ask(over, "link_down")
 
     async def mind_alarms(self) -> None:
-        """Between coups: what was seen and has no other way out is acknowledged, or tried once."""
+        """Between coups: acknowledge alarms that nothing else clears, or try each once."""
         standing = {a.name: a for a in (await self._now()).alarms if a.coup is None}
         self._stuck &= standing.keys()
         for name, alarm in standing.items():
@@ -219,7 +219,7 @@ class Supervisor:
         return AcknowledgeAlarm(transaction=self._transaction("a", alarm.name), alarm=alarm.name)
 
     def _next(self, seen: TableSeen, standing: CoupSeen, table: OnTheTable) -> Command | None:
-        """The next thing to say; None where screen and table agree and the coup goes on."""
+        """Return the next command; None where screen and table agree and the coup goes on."""
         shown = {(card.hand, card.number): card.card for card in standing.cards}
         if shown.keys() - {(f.place.hand, f.place.number) for f in table.lying}:
             reason = "the screen shows cards that do not lie there"
@@ -234,7 +234,7 @@ class Supervisor:
         return self._way_on(seen, standing, table)
 
     def _correct(self, standing: CoupSeen, fallen: Fallen) -> Command:
-        """Another face: said at once, or the old one is struck out first and then entered."""
+        """Return a correction of a face: at once, or by striking out the old one first."""
         hand, number = fallen.place.hand, fallen.place.number
         if standing.phase in _MARKS and number % 2:
             return MarkUnreadable(
@@ -261,7 +261,7 @@ class Supervisor:
         )
 
     def _way_on(self, seen: TableSeen, standing: CoupSeen, table: OnTheTable) -> Command | None:
-        """The cards agree: what lets the coup go on."""
+        """Return the command that lets the coup go on, now that the cards agree."""
         transaction = self._transaction("k", standing.id)
         reason = "the cards on the table were compared with the screen"
         if standing.phase == "held":
@@ -280,7 +280,7 @@ class Supervisor:
         await self._ask(ConfirmResult(transaction=f"k-{_name(coup)}", reason=reason), why)
 
     async def _ask(self, command: Command, why: str) -> str:
-        """Ask, count, and wait for the screen to show it; returns the code of a refusal."""
+        """Send a command, count it, and wait for the screen to show it; return a refusal's code."""
         answer = await self._console.request(SUPERVISOR, command)
         if refused(answer):
             self._tally.refused[answer.code or ""] += 1
@@ -300,7 +300,7 @@ class Supervisor:
 
 
 def needs_somebody(seen: TableSeen, coup: str) -> bool:
-    """The coup is over, or does not go on without a person."""
+    """Return whether the coup is over, or does not go on without a person."""
     standing = seen.coup
     if standing is None or standing.id != coup or standing.phase in OVER | _HELD:
         return True
@@ -308,19 +308,19 @@ def needs_somebody(seen: TableSeen, coup: str) -> bool:
 
 
 def is_undealt(seen: TableSeen | None, coup: str) -> bool:
-    """As far as the screen tells, none of the coup's cards has left the shoe."""
+    """Return whether, by the screen, none of the coup's cards has left the shoe."""
     standing = seen.coup if seen else None
     return standing is not None and standing.id == coup and standing.phase in _UNDEALT
 
 
 def _standing(seen: TableSeen, coup: str) -> CoupSeen | None:
-    """The coup, while it is in progress."""
+    """Return the coup, while it is in progress."""
     standing = seen.coup
     return standing if standing and standing.id == coup and standing.phase not in OVER else None
 
 
 def _agrees(seen: TableSeen, coup: str, table: OnTheTable) -> bool:
-    """The coup is held or over, or the screen shows as many cards as lie on the table."""
+    """Return whether the coup is held or over, or screen and table have as many cards."""
     standing = _standing(seen, coup)
     if standing is None or standing.phase in _HELD:
         return True

@@ -1,4 +1,4 @@
-"""The table as somebody beside it sees it: the retained `state` document, always the newest."""
+"""The people's screen: the newest retained `state` document of the table."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 OVER: Final = frozenset({"settled", "voided"})
-"""The phases after which a coup is done with."""
+"""The phases of a coup that is over."""
 
 
 class CardSeen(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class CardSeen(Struct, frozen=True, kw_only=True):
 
 
 class CoupSeen(Struct, frozen=True, kw_only=True):
-    """The coup in progress, or the last one; `reason` says why it is held or void."""
+    """The coup in progress, or the last one; `reason` explains why it is held or void."""
 
     id: str
     phase: str
@@ -51,24 +51,24 @@ class ShoeSeen(Struct, frozen=True, kw_only=True):
     ended: bool = False
 
 
-STALLED: Final = "stalled"  # the state of a link whose device is silent and ought to speak
+STALLED: Final = "stalled"  # the state of a link whose device is silent and should speak
 
 
 class LinkSeen(Struct, frozen=True, kw_only=True):
-    """How the shoe link stands: `down`, `open`, `up` or `stalled`."""
+    """The state of the shoe link: `down`, `open`, `up` or `stalled`."""
 
     state: str = "down"
 
 
 class AlarmSeen(Struct, frozen=True, kw_only=True):
-    """An alarm that stands."""
+    """An active alarm."""
 
     name: str
     coup: str | None = None
 
 
 class TableSeen(Struct, frozen=True, kw_only=True):
-    """What of the document matters to the people at the table; the rest is passed over."""
+    """The fields of the document that matter to the people at the table; others are ignored."""
 
     position: int
     shoe: ShoeSeen | None = None
@@ -78,17 +78,18 @@ class TableSeen(Struct, frozen=True, kw_only=True):
     alarms: tuple[AlarmSeen, ...] = ()
 
 
-# A driver is back in a second or two; one that stays away must not hold up a game for ever.
+# A driver restarts in a second or two; one that stays away must not stop a game for ever.
 _CATCHING_UP_MOST_S: Final = 10.0
 
 _documents: Final = msgspec.json.Decoder(TableSeen)
 
 
 class TableView:
-    """Keeps the newest document and wakes who waits for something in it.
+    """Keeps the newest document and wakes callers that wait for something in it.
 
-    A broker that comes back may hand out an older retained document first; positions never fall,
-    so that one is passed over.
+    A broker that restarts may deliver an older retained document first. Positions never fall, so
+    that
+    one is ignored.
     """
 
     def __init__(self) -> None:
@@ -96,7 +97,7 @@ class TableView:
         self._changed = asyncio.Condition()
 
     async def on_state(self, message: Message) -> None:
-        """The handler for the `state` topic."""
+        """Take a message of the `state` topic."""
         try:
             seen = _documents.decode(message.payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -108,18 +109,18 @@ class TableView:
             self._changed.notify_all()
 
     async def until(self, holds: Callable[[TableSeen], bool]) -> TableSeen:
-        """Wait, without limit, for a document of which `holds` is true."""
+        """Wait, without limit, for a document that satisfies `holds`."""
         async with self._changed:
             while self.seen is None or not holds(self.seen):
                 await self._changed.wait()
             return self.seen
 
     async def reached(self, position: int | None) -> TableSeen:
-        """Wait until the document holds everything up to `position`, as an answer names it."""
+        """Wait until the document includes everything up to `position`, as an answer names it."""
         return await self.until(lambda seen: seen.position >= (position or 0))
 
     async def within(self, holds: Callable[[TableSeen], bool], limit_s: float) -> TableSeen | None:
-        """The same with a limit in seconds; None when it has passed."""
+        """As `until`, with a limit in seconds; None when it has passed."""
         try:
             async with asyncio.timeout(limit_s):
                 return await self.until(holds)
@@ -129,8 +130,9 @@ class TableView:
     async def quiet(self, quiet_s: float) -> TableSeen:
         """Wait until nothing has been added to the log for `quiet_s` seconds.
 
-        While the table still reads what the shoe has said, nothing is judged by what it shows; who
-        voided then would see the coup's cards come as another coup.
+        While the table still reads the shoe's reports, its screen decides nothing. A person who
+        voided the
+        coup then would see its cards come as another coup.
         """
         seen = await self.until(lambda _: True)
         while True:

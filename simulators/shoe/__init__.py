@@ -1,6 +1,6 @@
-"""A dealing shoe that is played coup after coup, at a table or alone.
+"""A dealing shoe that plays coup after coup, at a table or alone.
 
-Imported by the people and the demo.
+The people and the demo import it.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What a shoe does, coup after coup, as steps: pure, so that one seed gives the same bytes always.
+"""A dealing shoe's coups as steps; pure, so that one seed always gives the same bytes.
 
 A step is a report of the device and the pause before it. Card order, missing standby reports, noise
 at power-up and the particulars of every fault follow from the seed and the shoe's number, never
@@ -24,7 +24,7 @@ from simulators.faults.catalogue import MISHAPS, TOGETHER, stops_after, switches
 
 __all__ = ["Coup", "DealingShoe", "Happening", "Step", "next_shoe_id", "shoe_number"]
 
-# Seconds at speed 1, as a calm dealer at a live table takes them.
+# Seconds at speed 1, of a calm dealer at a live table.
 _FIRST_CARD_S: Final = 4.0
 _BURN_S: Final = 1.0
 _BETWEEN_S: Final = 1.0
@@ -36,18 +36,18 @@ _STACKED: Final = ("button_mishandled", "card_code")
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One thing the device says.
+    """One report of the device.
 
     Args:
         pause: seconds before it, at speed 1.
         copies: the report's frames as they arrive; of a profile that resends, its messages.
-        noise: bytes on the line before them that are no frame.
-        deciding: this report lets the coup be settled.
-        falls: the card that comes to lie on the table.
-        wire: what the line does to its sendings, where a link makes them.
+        noise: bytes on the line before them that are not frames.
+        deciding: the coup can settle after this report.
+        falls: the card that falls on the table.
+        wire: the line's effect on its sendings, where a link makes them.
         byte_wise: it arrives a byte at a time.
-        broken: the driver is restarted when so many bytes have come; 0 where it is not.
-        late_s: seconds, at any speed, that the line holds back all sendings but the first.
+        broken: the driver is restarted after so many bytes; 0 for no restart.
+        late_s: seconds, at any speed, that the line delays all sendings but the first.
     """
 
     pause: float
@@ -62,11 +62,11 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 Happening: TypeAlias = Step | Plug | Call
-"""What the shoe does next, or is done to it, or whom the dealer calls."""
+"""The next report of the shoe, a change of its cable, or a call of its dealer."""
 
 
 class Coup(Struct, frozen=True, kw_only=True):
-    """What physically happened in one coup.
+    """One coup as it physically happened.
 
     Args:
         shoe: the shoe's id.
@@ -74,11 +74,11 @@ class Coup(Struct, frozen=True, kw_only=True):
         cards: of the two hands, in dealing order.
         outcome: as the dealer calls it; None where the coup was broken off.
         last: the shoe is over after it.
-        fault: what went wrong, if anything.
+        fault: the fault, if any.
         excess: a card too many that left the shoe.
         carried: it is the next coup's first card.
         excess_seen: the table has seen its face.
-        result_comes: the device says how it came out.
+        result_comes: the device reports the result.
     """
 
     shoe: str
@@ -94,7 +94,7 @@ class Coup(Struct, frozen=True, kw_only=True):
 
 
 def next_shoe_id(shoe: str) -> str:
-    """The id after `shoe` (`YYYYMMDD-NN`); after the 99th of a day comes the first of the next.
+    """Return the id after `shoe` (`YYYYMMDD-NN`); the first of the next day follows the 99th.
 
     Raises:
         InputError: not a shoe id.
@@ -112,7 +112,7 @@ def next_shoe_id(shoe: str) -> str:
 
 
 def shoe_number(shoe: str) -> str:
-    """The number within its day of a shoe's id: a seed gives the same game on every day."""
+    """Return a shoe id's number within its day: a seed gives the same game on every day."""
     return shoe.partition("-")[2]
 
 
@@ -120,17 +120,18 @@ class DealingShoe:
     """A device with a deck in it, and a dealer who deals by the printed rules.
 
     Args:
-        seed: with a shoe's number in its day it fixes that shoe's cards and the device's whims.
+        seed: with a shoe's number in its day it fixes that shoe's cards and the device's random
+            choices.
         decks: 4, 6 or 8.
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
-        cut_card: so many cards lie behind the cut card; a large number makes short shoes.
-        profile: the wire profile that the device speaks.
+        cut_card: the number of cards after the cut card; a large number makes short shoes.
+        profile: the wire profile of the device.
 
     Raises:
-        InputError: it does not speak that profile, or not with that disclosure.
+        InputError: the device does not support that profile, or not with that disclosure.
 
     Attributes:
-        profile: how it is simulated.
+        profile: its simulation.
     """
 
     def __init__(
@@ -169,19 +170,20 @@ class DealingShoe:
 
     @property
     def over(self) -> bool:
-        """The last coup was dealt, or no shoe was begun."""
+        """Whether the last coup was dealt, or no shoe was begun."""
         return self._over
 
     @property
     def cut_card_comes_first(self) -> bool:
-        """The cut card will come in place of the next coup's first card."""
+        """Whether the cut card will come in place of the next coup's first card."""
         return self.deck.cut_card_is_next and self._carried is None
 
     def can_have(self, fault: str) -> bool:
-        """Whether this may go wrong with the next coup.
+        """Return whether the next coup can have this fault.
 
-        Not with a shoe's last coup, nor with a dummy coup, which has no wagers; and a face too many
-        needs one of which none is left. Faults that come together are asked for as `one+another`.
+        A shoe's last coup cannot, nor a dummy coup, which has no wagers; and a face too many needs
+        one of
+        which no copy is left. Faults that come together are named `one+another`.
         """
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         names = set(fault.split(TOGETHER))
@@ -213,8 +215,9 @@ class DealingShoe:
         """Deal the next coup.
 
         Args:
-            fault: what is to go wrong with it, several as `one+another`. Where it cannot, the
-                coup's `fault` is None.
+            fault: the fault to have, several as `one+another`. If that is impossible, the coup's
+                `fault` is
+                None.
             spare: the id of the shoe that takes over, should one have to.
 
         Raises:
@@ -222,7 +225,7 @@ class DealingShoe:
         """
         if self._over:
             raise OurBug("a coup was asked of a shoe that is over")
-        # The cut card came during the coup before (this is the "one more"), or comes now in place
+        # The cut card came during the previous coup (this is the "one more"), or comes now in place
         # of the first card: this coup is the last either way (house rule 16).
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         shoe, number = self._shoe, self._coups + 1
@@ -252,19 +255,19 @@ class DealingShoe:
         )
 
     def stacked_errors(self) -> list[Step]:
-        """Two errors stand, one after the other, and one of them is cleared."""
+        """Raise two errors, one after the other, and clear one of them."""
         device = self._device
         raised = [device.error_raised(code) for code in _STACKED]
         self._errors = (*self._errors, _STACKED[1])
         return _between([*raised, device.error_cleared(_STACKED[0])])
 
     def clear_errors(self) -> list[Step]:
-        """The dealer clears at the device whatever stands."""
+        """Clear all active errors at the device, as the dealer does."""
         errors, self._errors = self._errors, ()
         return _between(self._device.error_cleared(code) for code in errors)
 
     def two_power_ups(self) -> list[Step]:
-        """The device powers up twice in a row, between coups."""
+        """Power the device up twice in a row, between coups."""
         self._errors = ()
         return _between([self._device.power_up(), self._device.power_up()])
 
@@ -272,7 +275,7 @@ class DealingShoe:
         return self.can_have(fault) and all(name in MISHAPS for name in fault.split(TOGETHER))
 
     def _load(self, shoe: str) -> str:
-        """Fresh cards, and nothing left over; returns the shoe's number in its day."""
+        """Load fresh cards and forget the old shoe; return the shoe's number in its day."""
         number = shoe_number(shoe)
         self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
         self._shoe, self._coups, self._over = shoe, 0, False
@@ -339,5 +342,5 @@ def _between(reports: Iterable[Copies]) -> list[Step]:
 
 
 def _in_order(fault: str | None) -> list[str]:
-    """Those of the device first, since the line spoils what they say."""
+    """Return the faults with those of the device first, because the line damages their reports."""
     return sorted(fault.split(TOGETHER), key=list(MISHAPS).index) if fault else []

@@ -1,4 +1,4 @@
-"""How a device's reports get on the port: as they are, or over a link that resends them."""
+"""Put a device's reports on the port: directly, or over a link that resends them."""
 
 import asyncio
 import time
@@ -12,20 +12,20 @@ from simulators.shoe.dealing import Step
 
 __all__ = ["Line", "make_line"]
 
-_TICK_S: Final = 0.01  # how often a link looks at what the host has said, and at its clock
+_TICK_S: Final = 0.01  # how often a link reads the host's bytes and its clock
 _NANOSECONDS_PER_MS: Final = 1_000_000
 _Restart = Callable[[], Awaitable[None]]
 
 
 class Line(Protocol):
-    """Carries what a device says."""
+    """Carries the reports of a device."""
 
     async def say(self, step: Step, restart: _Restart) -> int:
         """Send one report.
 
         Args:
             step: the report, and how it arrives.
-            restart: the driver is restarted in the midst of it, where the step says so.
+            restart: restarts the driver in the middle of it, if the step requires it.
 
         Returns:
             `time.monotonic_ns()` as the last byte of its first sending was handed over.
@@ -33,12 +33,12 @@ class Line(Protocol):
         ...
 
     async def run(self) -> None:
-        """Do what is to be done beside it, until cancelled."""
+        """Do the line's own work, such as resending, until cancelled."""
         ...
 
 
 class _Plain:
-    """The copies, one after the other, and nothing that comes back."""
+    """Sends the copies one after the other, and expects nothing back."""
 
     def __init__(self, port: PtyPort) -> None:
         self._port = port
@@ -51,7 +51,7 @@ class _Plain:
 
 
 class _Linked:
-    """Framed, numbered, kept and resent."""
+    """Frames, numbers, keeps and resends the reports."""
 
     def __init__(self, port: PtyPort) -> None:
         self._port = port
@@ -92,5 +92,5 @@ def _now_ms() -> int:
 
 
 def make_line(profile: SimulatedProfile, port: PtyPort) -> Line:
-    """The line of a profile."""
+    """Return the line of a profile."""
     return _Linked(port) if profile.linked else _Plain(port)

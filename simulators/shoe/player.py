@@ -1,4 +1,4 @@
-"""The shoe on its line: the happenings of `simulators.shoe.dealing`, played at a chosen speed."""
+"""Play the happenings of `simulators.shoe.dealing` on a pseudo-terminal at a chosen speed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -16,15 +16,15 @@ from simulators.shoe.shoe_in_hand import ShoeInHand, nobody_comes
 
 __all__ = ["DealtCoup", "ShoeSimulator"]
 
-_HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; what was said before has been read
+_HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; earlier reports have been read
 _READER_BACK_S: Final = 30.0  # for the driver to open the line again; then play goes on anyway
 _STALL_S: Final = 0.3  # longer than a device takes for the copies of a report
 _BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwhile
-_SILENCE_S: Final = 61.0  # longer than any profile as shipped takes for life
+_SILENCE_S: Final = 61.0  # longer than the silence limit of any shipped profile
 
 
 class DealtCoup(Struct, frozen=True, kw_only=True):
-    """A coup that lies on the table, and when the device had said so.
+    """A coup on the table, and the time of the device's deciding report.
 
     Args:
         shoe: the shoe's id.
@@ -32,12 +32,12 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
         cards: of the two hands, in dealing order.
         outcome: as the dealer calls it; None where the coup was broken off.
         last: the shoe is over after it.
-        decided_ns: `time.monotonic_ns()` as the last byte of the deciding report's first copy
-            was handed to the line; the settlement's latency counts from here.
-        fault: what went wrong with it, if anything.
+        decided_ns: `time.monotonic_ns()` as the last byte of the deciding report's first copy was
+            handed to the line; the settlement's latency counts from here.
+        fault: the fault, if any.
         excess: a card too many that left the shoe.
         carried: it is the next coup's first card.
-        result_comes: the device says how the coup came out.
+        result_comes: the device reports the result.
     """
 
     shoe: str
@@ -53,20 +53,21 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
 
 
 def _nobody_listens(_: Happening) -> None:
-    """What happens is not noted."""
+    """Ignore the happening."""
 
 
 class ShoeSimulator(ShoeInHand):
     """A dealing shoe and its port.
 
     Args:
-        port: where the bytes go.
-        dealing: what the shoe does.
-        first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the
-            seed it fixes the cards.
+        port: takes the bytes.
+        dealing: decides what the shoe does.
+        first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the seed
+            it
+            fixes the cards.
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
-        silence_s: how long a device is silent that falls silent.
-        told: called with every step as it begins, and with what is done to the cable.
+        silence_s: the length of the device's silence, when it falls silent.
+        told: called with every step as it begins, and with each change of the cable.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class ShoeSimulator(ShoeInHand):
         self._speed = speed
 
     async def run(self) -> None:
-        """Do what the device does by itself (resends, beats), until cancelled."""
+        """Do the device's own work (resends, heartbeats), until cancelled."""
         await self._line.run()
 
     async def deal_coup(
@@ -100,8 +101,8 @@ class ShoeSimulator(ShoeInHand):
         """Deal one coup to its result, or as far as it comes.
 
         Args:
-            fault: what is to go wrong with it.
-            call: comes when the dealer calls; the dealer waits meanwhile.
+            fault: the fault to have.
+            call: called when the dealer calls a person; the dealer waits for it.
 
         Raises:
             OurBug: the shoe is over.
@@ -165,7 +166,7 @@ class ShoeSimulator(ShoeInHand):
                 await self._put_back(what)
 
     async def _put_back(self, what: Plug) -> None:
-        """The cable goes in again, and the driver opens the port."""
+        """Plug the cable in again, and wait until the driver opens the port."""
         unheard = self.port.unheard
         elsewhere = what is Plug.IN_ELSEWHERE and self.port.link == self._link
         self.port.plug_in(self._link.with_name(f"{self._link.name}-2") if elsewhere else self._link)
@@ -178,12 +179,12 @@ class ShoeSimulator(ShoeInHand):
             await self.port.write(unheard)
 
     async def _driver_back(self) -> None:
-        """The line is open again, and what opening it throws away has been thrown away."""
+        """Wait until the line is open again and the driver has discarded the bytes from before."""
         await self.port.reader(_READER_BACK_S)
         await asyncio.sleep(_HAND_S)
 
     async def _say(self, step: Step, call: Callable[[Call], Awaitable[None]]) -> int:
-        """Returns when the last byte of its first sending was handed over."""
+        """Send a report; return when the last byte of its first sending was handed over."""
         if self._speed and step.pause:
             await asyncio.sleep(step.pause / self._speed)
         if step.falls is not None:

@@ -1,4 +1,4 @@
-"""What a dealer does with a shoe, on whatever line and in whatever time it is played."""
+"""A dealer's work with a shoe, on any line and in real or simulated time."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,7 +13,7 @@ __all__ = ["NewShoe", "ShoeInHand", "nobody_comes"]
 
 
 class NewShoe(Struct, frozen=True, kw_only=True):
-    """A shoe was begun: its id, its burn, and how many reports the device made of it."""
+    """A new shoe: its id, its burn, and the number of reports that the device made of it."""
 
     shoe: str
     burn: Burn
@@ -21,14 +21,14 @@ class NewShoe(Struct, frozen=True, kw_only=True):
 
 
 async def nobody_comes(_: Call) -> None:
-    """The dealer calls, and deals on."""
+    """Answer a dealer's call with nobody: the dealer deals on."""
 
 
 class ShoeInHand(ABC):
     """A dealing shoe as its dealer has it; `next_shoe` is the id that the next shoe will have.
 
     Args:
-        dealing: what the shoe does.
+        dealing: decides what the shoe does.
         first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on.
 
     Attributes:
@@ -44,25 +44,25 @@ class ShoeInHand(ABC):
 
     @property
     def over(self) -> bool:
-        """A new shoe is needed before the next coup."""
+        """Whether the next coup needs a new shoe."""
         return self._dealing.over
 
     def can_have(self, fault: str) -> bool:
-        """Whether this may go wrong with the next coup."""
+        """Return whether the next coup can have this fault."""
         return self._dealing.can_have(fault)
 
     @property
     def cut_card_comes_first(self) -> bool:
-        """The cut card will come in place of the next coup's first card."""
+        """Whether the cut card will come in place of the next coup's first card."""
         return self._dealing.cut_card_comes_first
 
     @property
     def cut_card_is_out(self) -> bool:
-        """The cut card has come."""
+        """Whether the cut card has come."""
         return self._dealing.deck.cut_card_is_out
 
     def take_next_id(self) -> str:
-        """The id of the shoe that comes now; the next one counts on."""
+        """Return the id of the shoe that comes now, and count on for the next one."""
         shoe = self.next_shoe
         self.next_shoe = next_shoe_id(shoe)
         return shoe
@@ -72,24 +72,24 @@ class ShoeInHand(ABC):
         shoe = self.take_next_id()
         steps, burn = self._dealing.new_shoe(shoe)
         await self._play(steps)
-        # Noise is told too, as what was rejected.
+        # Noise is reported too, as a rejected frame.
         reports = len(steps) + sum(bool(step.noise) for step in steps)
         return NewShoe(shoe=shoe, burn=burn, reports=reports)
 
     async def stacked_errors(self) -> None:
-        """Two errors come to stand, and one of them is cleared."""
+        """Raise two errors, and clear one of them."""
         await self._play(self._dealing.stacked_errors())
 
     async def clear_errors(self) -> None:
-        """The dealer clears at the device whatever stands."""
+        """Clear all active errors at the device, as the dealer does."""
         await self._play(self._dealing.clear_errors())
 
     async def two_power_ups(self) -> None:
-        """The device powers up twice in a row, between coups."""
+        """Power the device up twice in a row, between coups."""
         await self._play(self._dealing.two_power_ups())
 
     def _begin_coup(self, fault: str | None) -> tuple[Iterable[Happening], Coup]:
-        """What the next coup is to be; nothing of it lies on the table yet."""
+        """Return the next coup; none of its cards has fallen yet."""
         happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
         self.lying = []
         self.excess_is_seen = coup.excess_seen
@@ -101,4 +101,4 @@ class ShoeInHand(ABC):
         happenings: Iterable[Happening],
         call: Callable[[Call], Awaitable[None]] = nobody_comes,
     ) -> object:
-        """Play what happens, a step at a time."""
+        """Play the happenings, a step at a time."""

@@ -1,4 +1,4 @@
-"""A shoe that deals by itself, for a reader that is not ours, and says what really happened."""
+"""A shoe that deals by itself to a reader that is not ours, and reports what really happened."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -16,12 +16,12 @@ from simulators.shoe.player import DealtCoup, ShoeSimulator
 __all__ = ["FIRST_SHOE", "Said", "StandaloneShoe"]
 
 Said: TypeAlias = dict[str, object]
-"""What happened, as a flat document. Its `what` is one of
+"""A real happening, as a flat document. Its `what` is one of
 
     waiting      link, profile, seed: nobody has opened the port yet
-    shoe         shoe, first, burned: a new shoe lies in the device
-    card         shoe, coup, hand, number, face: a card fell, whatever the device said of it
-    cable        shoe, coup, is: what was done to the line
+    shoe         shoe, first, burned: a new shoe is in the device
+    card         shoe, coup, hand, number, face: a card fell, whatever the device reported of it
+    cable        shoe, coup, is: something was done to the line
     cut_card     shoe, coup: the cut card came out
     coup         shoe, coup, player, banker, winner (null where it was broken off), fault, excess
     end          coups, lost_bytes: those that were sent while nobody had the port open
@@ -32,24 +32,24 @@ FIRST_SHOE: Final = "20260101-01"
 
 _BETWEEN_COUPS_S: Final = 10.0
 _HOUR_S: Final = 3600.0
-_OPENED_S: Final = 0.5  # a reader discards at opening what had waited in the port
-_GONE_S: Final = 15.0  # for a reader to take the last of it, however busy its machine is
+_OPENED_S: Final = 0.5  # a reader discards at opening the bytes that waited in the port
+_GONE_S: Final = 15.0  # for a reader to take the last bytes, however busy its machine is
 
 
 class StandaloneShoe:
-    """See the module. It begins when somebody has opened the port.
+    """A shoe that deals by itself once a reader has opened the port.
 
     Args:
-        link: where the reader finds the port.
-        profile: what it speaks.
-        disclosure: when it tells the faces.
-        seed: of cards, whims and faults.
+        link: the path where the reader finds the port.
+        profile: the wire profile of the device.
+        disclosure: when it reports the faces.
+        seed: of cards, random choices and faults.
         speed: 1 is a live table's pace, 0 as fast as the line takes it.
-        faults: what goes wrong, by name.
-        tell: told of everything as it happens.
+        faults: the planned faults, by name.
+        tell: called with everything as it happens.
 
     Raises:
-        InputError: it does not speak that profile, or not with that disclosure.
+        InputError: the device does not support that profile, or not with that disclosure.
     """
 
     def __init__(

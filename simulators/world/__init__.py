@@ -1,6 +1,6 @@
 """A whole table in one process and from one seed, among fake parts that fail.
 
-Imported by `baccarat sim world` and tests.
+`baccarat sim world` and tests import it.
 """
 
 __all__: list[str] = []

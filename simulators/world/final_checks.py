@@ -1,4 +1,4 @@
-"""What must hold at the end of a world, when all has come to rest: four truths of one game."""
+"""Final checks of a world at rest: ledger, floats, journals and replay must agree with the log."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ from table_core.state.table import TableState
 __all__ = ["hold_floats", "hold_journals", "hold_ledger", "hold_replay"]
 
 _CHIPS: Final = frozenset({"seat", "collected", "recovered"})
-"""The ledger's accounts of what patrons have handed over, and been handed."""
+"""The ledger's accounts of chips received from and given to patrons."""
 
 
 def hold_ledger(ledger: Ledger, purses: Mapping[int, int]) -> None:
-    """Every entry balances, and each seat has in chips what the ledger says.
+    """Check that every entry balances, and that each seat's chips agree with the ledger.
 
     Args:
         ledger: the cage's.
         purses: the auditor's chips by seat.
 
     Raises:
-        Violation: it is otherwise.
+        Violation: they do not.
     """
     seats: Counter[int] = Counter()
     for entry in ledger.entries.values():
@@ -49,10 +49,10 @@ def hold_ledger(ledger: Ledger, purses: Mapping[int, int]) -> None:
 
 
 def hold_floats(ledger: Ledger, keeper: FloatKeeper) -> None:
-    """The cage has given the table what was carried there, and each box was counted once.
+    """Check that the cage's floats agree with the chips carried, each box counted once.
 
     Raises:
-        Violation: it is otherwise.
+        Violation: they do not.
     """
     accounts: Counter[str] = Counter()
     for entry in ledger.entries.values():
@@ -66,10 +66,10 @@ def hold_floats(ledger: Ledger, keeper: FloatKeeper) -> None:
 def hold_journals(
     disk: JournalDisk, profile: Profile, logged: Mapping[str, Sequence[ShoeEvent]]
 ) -> None:
-    """Each report in the log came of the journals' bytes, and none is missing.
+    """Check that the log's reports are exactly those of the journals' bytes.
 
     Raises:
-        Violation: it is otherwise.
+        Violation: they are not.
     """
     for journal in disk.journals:
         decoder = Decoder(profile, journal)
@@ -85,7 +85,7 @@ def hold_journals(
 
 
 def hold_replay(disk: LogDisk, live: TableState) -> None:
-    """The log, folded from its first event, comes to the state that is live.
+    """Check that the log, folded from its first event, results in the live state.
 
     Raises:
         Violation: it does not.

@@ -1,4 +1,4 @@
-"""What goes wrong in a world beside the shoe and its line, by name, and when.
+"""The world's faults besides the shoe and its line, by name, and when they come.
 
 The shoe's faults and the line's come with coups (`simulators.faults.plan`). These come at any step:
 the bus, both disks, and the death of any process at any of its own steps.
@@ -28,7 +28,7 @@ AT_ONCE: Final = (
     *("bus_disconnect", "bus_wipe", "kill_display", "power_cut"),
     *(SNAPSHOT_LOST, SNAPSHOT_OLD, SNAPSHOT_TORN),
 )
-"""What the world does itself, between two steps."""
+"""Faults that the world causes itself, between two steps."""
 
 WORLD_FAULTS: Final[dict[str, str]] = {
     "bus_disconnect": "somebody's connection to the broker breaks, with all that was on its way",
@@ -50,22 +50,22 @@ WORLD_FAULTS: Final[dict[str, str]] = {
     SYNC_FAILED: "the log's commit fails, and is not there",
     SYNC_FAILED_STORED: "the log's commit fails, and is there all the same",
 }
-"""Name and meaning of each."""
+"""Name to meaning."""
 
 _EVERY_STEPS: Final = 450  # on average; a coup takes some hundred
-# Now and then nothing goes wrong for longer than people and services wait for one another: else a
-# table that fails twice a minute would, rightly, never get anywhere.
+# Now and then no fault comes for longer than people and services wait for each other. Otherwise a
+# table that fails twice a minute would, rightly, never finish.
 _QUIET, _QUIET_US = 0.03, 90_000_000
-# Chances in a row that are spoilt: a bad broker is bad for a while, and so is a full disk.
+# Chances in a row that a fault spoils: a bad broker is bad for a while, and so is a full disk.
 _ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 3, JOURNAL_FULL: 3}
-_FUSE: Final = 10  # steps of its own that a process still takes before it dies
+_FUSE: Final = 10  # its own steps that a process still takes before it dies
 
 
 def parse_world_faults(text: str) -> tuple[str, ...]:
     """Read `all`, `none`, or names with commas between them; sorted, each once.
 
     Raises:
-        InputError: there is no fault of that name; says which there are.
+        InputError: there is no fault of that name; lists the names.
     """
     known = {*FAULTS, *WORLD_FAULTS}
     names = {name.strip() for name in text.split(",") if name.strip()}
@@ -79,12 +79,12 @@ def parse_world_faults(text: str) -> tuple[str, ...]:
 
 
 class Mischief:
-    """Draws what goes wrong next, and kills.
+    """Draws the next faults, and kills processes.
 
     Args:
-        names: what may; those of the shoe are passed over.
-        rng: when, and which.
-        trouble: where it waits for its chance.
+        names: of the possible faults; those of the shoe are ignored.
+        rng: decides when, and which.
+        trouble: keeps the armed faults.
     """
 
     def __init__(self, names: Iterable[str], rng: Random, trouble: Trouble) -> None:
@@ -97,7 +97,7 @@ class Mischief:
         self._wait(0, 0)
 
     def due(self, step: int, now_us: int) -> str | None:
-        """What the world is to do now; everything else is armed and comes at its chance."""
+        """Return a fault that the world causes now; others are armed and wait for their chance."""
         if step < self._next or now_us < self._quiet_until_us:
             return None
         self._wait(step, now_us)
@@ -114,7 +114,7 @@ class Mischief:
         return None
 
     def probe(self, process: str) -> Callable[[str], None]:
-        """What a process tells its steps to; it may die there.
+        """Return the callback that a process calls at its steps; the process may die there.
 
         Args:
             process: its name.
@@ -135,12 +135,12 @@ class Mischief:
         return burn
 
     def rest(self) -> None:
-        """Nothing that is on its way comes any more."""
+        """Cancel the faults that are armed."""
         self._fuses.clear()
         self._trouble.calm()
 
     def calm(self) -> None:
-        """Nothing goes wrong any more."""
+        """Stop all faults."""
         self._names.clear()
         self.rest()
 

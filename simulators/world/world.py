@@ -1,7 +1,8 @@
-"""One seed's world: processes, people and things that go wrong, one small step after another.
+"""One seed's world: processes, people and faults, one small step after another.
 
-Whoever has something to do may be next, by the seed's choice; when nobody has, time goes on to the
-next who will. Nothing else decides: not the machine, not its clock, not the order of a set.
+The seed chooses the next part among those with something to do. When no part has, time advances to
+the next one that will. Nothing else decides: not the machine, not its clock, not the order of a
+set.
 """
 
 import hashlib
@@ -62,25 +63,25 @@ _KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
     ("text-line", "immediate"),
     ("text-line-scan", "immediate"),
 )
-"""A bad line of text may leave no trace, by its own page: there the people look, and correct."""
+"""By the profile's own page a bad line of text may leave no trace: people check, and correct."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
-_REPLAYED: Final = 0.02  # of coups have all of the log replayed behind them, besides every start
-_REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
-# A coup that takes so long is left alone: it must come to its end when nothing more goes wrong.
+_REPLAYED: Final = 0.02  # share of coups after which the whole log is replayed, besides every start
+_REST_US: Final = 120 * MICROSECONDS  # time in which all must have caught up once no fault comes
+# A coup that takes this long is left alone: it must end once no fault comes any more.
 _LEFT_ALONE: Final = 6_000
-_MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing goes on
+_MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing advances
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What became of a seed's world.
+    """The result of a seed's world.
 
     Args:
         seed: the same one is the same world, on any machine.
-        coups: that were played.
-        steps: that it took.
-        faults: what went wrong, by name.
+        coups: played.
+        steps: taken.
+        faults: counts by name.
         digest: SHA-256 over all bytes of the log and of the driver's journals, hex.
-        violations: what must never be, with the step; empty when all is well.
+        violations: each with its step; empty when there are none.
     """
 
     seed: int
@@ -92,12 +93,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class World:
-    """A table and all around it, made of one seed.
+    """A table and everything around it, made from one seed.
 
     Args:
         seed: the world's.
-        faults: what may go wrong, as `parse_world_faults` gives it.
-        folder: where real snapshots are kept beside the log; nothing else touches the disk.
+        faults: the possible ones, as `parse_world_faults` returns them.
+        folder: for real snapshots of the log; nothing else touches the disk.
     """
 
     def __init__(self, seed: int, faults: Sequence[str], folder: Path) -> None:
@@ -138,7 +139,7 @@ class World:
         self._people(disclosure, faults)
 
     def run(self, coups: int) -> Report:
-        """Play so many coups, and let everything come to rest."""
+        """Play so many coups, and wait until everything is at rest."""
         self._person = Person(self._clock, self._life(coups))
         parts: list[Part] = [*self._seats, self._desk_seat, self._shoe, self._person]
         self._parts = parts
@@ -148,10 +149,10 @@ class World:
             while not self._person.over:
                 self._step()
                 if self._steps - self._over_at > _MOST_STEPS:
-                    raise Violation("nothing goes on any more")  # noqa: TRY301 - told like all others
+                    raise Violation("nothing goes on any more")  # noqa: TRY301 - as all others
             self._come_to_rest()
             self._hold()
-        except Exception as error:  # noqa: BLE001 - whatever it is breaks the world, and is told with its step
+        except Exception as error:  # noqa: BLE001 - reported with its step
             kind = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
             self._violations.append(f"step {self._steps}: {kind}{error}")
         finally:
@@ -167,10 +168,10 @@ class World:
         )
 
     def close(self) -> None:
-        """The world is over."""
+        """End the world."""
         self._log_disk.close()
 
-    # ---- what it is made of ----
+    # ---- construction ----
 
     def _seat(self, name: str, make: object) -> Seat:
         return Seat(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
@@ -249,7 +250,7 @@ class World:
         farewell = AssignDealer(transaction="farewell", dealer="nobody")
         await self._desk.must(SUPERVISOR, farewell)
 
-    # ---- how it goes ----
+    # ---- the steps ----
 
     def _step(self) -> None:
         self._steps += 1
@@ -273,12 +274,12 @@ class World:
         except LogUnwritable:
             if part is not self._seats[1]:
                 raise
-            self._kill("table")  # the disk left it in doubt: only a new start can tell
+            self._kill("table")  # the disk left it in doubt: only a new start can show it
         if self._stored:
             self._audit()
 
     def _next(self) -> Part | None:
-        """Whoever comes first from a place that the seed names, and has something to do."""
+        """Return the first part with something to do, counted from a random one."""
         for part in self._turns[int(self._rng.random() * len(self._turns))]:
             if part.busy:
                 return part
@@ -293,7 +294,7 @@ class World:
                 self._auditor.hear(each.position, decode_entry(each.stored).data)
 
     def _heard(self, topic: str, payload: bytes) -> None:
-        """Something is said to the broker: what was stored by now is known first."""
+        """Check a message to the broker, after taking the events stored by then."""
         if self._stored:
             self._audit()
         self._witness.hear(topic, payload)
@@ -332,7 +333,7 @@ class World:
             hold_replay(self._log_disk, table.table.state)
 
     def _compare_with_live(self, opened: TableState) -> None:
-        """Replay equals live; what a failed commit left in doubt is heard of here."""
+        """Check that replay equals live; take the events that a failed commit left in doubt."""
         self._stored.extend(self._log_disk.stored(self._auditor.position))
         self._audit()
         live, self._live = self._live, None
@@ -343,7 +344,7 @@ class World:
         ):
             raise Violation(f"the log replays to another state than was live at {live.position}")
 
-    # ---- how it ends ----
+    # ---- the end ----
 
     def _come_to_rest(self) -> None:
         limit = self._clock.now_us + _REST_US
@@ -358,7 +359,7 @@ class World:
         return together and self._reports_told() and not self._witness.lacks
 
     def _standing(self) -> dict[str, int]:
-        """How far everybody has come."""
+        """Return everybody's position."""
         display = self._seats[3].process
         document = display.live.document if isinstance(display, DisplayProcess) else None
         return {
@@ -368,7 +369,7 @@ class World:
         }
 
     def _reports_told(self) -> bool:
-        """Whether the log has all that the newest journal has."""
+        """Return whether the log has all reports of the newest journal."""
         driver = self._seats[0].process
         if not isinstance(driver, DriverProcess):
             return False
@@ -376,7 +377,7 @@ class World:
         return recorder.outbox.acked == recorder.decoder.head
 
     def _hold(self) -> None:
-        """Log, journals, ledger and live state against one another."""
+        """Compare log, journals, ledger and live state."""
         hold_ledger(self._ledger, self._auditor.chips.purse)
         hold_floats(self._ledger, self._staff.floats)
         hold_journals(self._journals, self._profile[1], self._auditor.reports)

@@ -1,6 +1,6 @@
 """`baccarat cage`: run, read, report and reconcile the cage's ledger.
 
-Imported by the command line alone, when called.
+The command line alone imports it, when the command is called.
 """
 
 __all__: list[str] = []

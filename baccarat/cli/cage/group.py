@@ -1,4 +1,4 @@
-"""`baccarat cage ...`: the reference ledger: run it, read it, hold it against the log."""
+"""The group `baccarat cage`: run the reference ledger, read it, and reconcile it with the log."""
 
 from typing import Final
 

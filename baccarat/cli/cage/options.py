@@ -1,4 +1,4 @@
-"""The options that the ledger's readers share: which ledger, and which of its entries."""
+"""Options that the commands on a ledger share: the ledger, and a filter of its entries."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,16 +26,16 @@ ledger_option: Final = click.option(
     show_default=True,
     help="A SQLite file or postgresql://host/database.",
 )
-"""Which ledger."""
+"""The option `--ledger`."""
 
 
 def filtered(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that choose entries."""
+    """Add the options that filter entries."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def chosen_of(options: dict[str, Any]) -> Filter:
-    """What those options chose."""
+    """Return the filter that those options describe."""
     return Filter(**options)

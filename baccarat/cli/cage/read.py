@@ -1,4 +1,4 @@
-"""`baccarat cage balance | statement | export`: the ledger as people and programs read it."""
+"""`baccarat cage balance | statement | export`: read the ledger."""
 
 import csv
 import sys

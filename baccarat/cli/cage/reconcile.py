@@ -1,4 +1,4 @@
-"""`baccarat cage reconcile LOG`: the ledger against the log, to the unit."""
+"""`baccarat cage reconcile LOG`: compare the ledger with the log, to the unit."""
 
 import sys
 from pathlib import Path
@@ -27,9 +27,9 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
     Exit code 0: they agree to the unit; 1: they do not, or the ledger has not booked everything:
     the first difference is named; 2: one of them cannot be read at all.
     """
-    # The ledger first: it only ever follows the log, so what it has read the log has.
+    # Open the ledger first: it only follows the log, so the log has everything that it has booked.
     with reading(parse_ledger_url(ledger)) as opened:
-        opened.tables()  # from here on its snapshot stands
+        opened.tables()  # the snapshot begins with this read
         try:
             with reading_log(log) as reader:
                 found = reconcile(reader, opened)

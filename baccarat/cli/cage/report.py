@@ -1,4 +1,4 @@
-"""`baccarat cage report`: what a shoe or a day came to, and what it would on average."""
+"""`baccarat cage report`: the win of a shoe or a day next to the theoretical win."""
 
 import csv
 import sys
@@ -86,7 +86,7 @@ def report_command(
 
 
 def _currencies(reports: Sequence[Report], asked: str | None) -> dict[tuple[str, str], str]:
-    """The one currency of each report; empty where there are several, or none is known."""
+    """Return the currency of each report that has exactly one."""
     found: dict[tuple[str, str], str] = {}
     for each in reports:
         named = {float_.currency for float_ in each.floats}
@@ -99,7 +99,7 @@ def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
     edges: dict[tuple[str, str], Fraction] = {}
     for file in files:
         said = _edges_in(file)
-        # Versions of one rulebook: of which of them an edge is, the ledger does not know.
+        # The ledger does not know the version of a rulebook that an edge belongs to.
         twice = [key for key in said.keys() & edges.keys() if said[key] != edges[key]]
         if twice:
             name, bet = min(twice)

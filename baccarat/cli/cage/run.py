@@ -1,4 +1,4 @@
-"""`baccarat cage run [CONFIG] [--url URL]`: book a table's settlements as they come."""
+"""`baccarat cage run [CONFIG] [--url URL]`: book a table's settlements as they arrive."""
 
 from pathlib import Path
 from typing import Final

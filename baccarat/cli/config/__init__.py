@@ -1,6 +1,6 @@
-"""`baccarat config`: begin, check and show configurations.
+"""`baccarat config`: write, check and show configurations.
 
-Imported by the command line alone, when called.
+The command line alone imports it, when the command is called.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""`baccarat config broker`: a broker's configuration from those of the tables it serves."""
+"""`baccarat config broker`: write a broker's configuration from those of its tables."""
 
 import secrets
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ from events.errors import InputError
 
 __all__ = ["broker"]
 
-# As mosquitto's own tool has it.
+# The same as mosquitto's own tool.
 _SALT_BYTES: Final = 12
-# bcrypt's cost: 50 ms a login; nats-server spends it again at each connect.
+# bcrypt's cost: 50 ms a login. nats-server spends it again at each connect.
 _BCRYPT_ROUNDS: Final = 10
 _PATH: Final = click.Path(path_type=Path)
 
@@ -103,7 +103,7 @@ def _password(folder: Path, login: str) -> str:
     if not path.exists():
         _write(path, secrets.token_urlsafe(24) + "\n", private=True)
     found = path.read_text("utf-8").strip()
-    # A file that a power cut has emptied must not become a login without a password.
+    # A power cut may have emptied the file; it must not become a login without a password.
     if not found:
         raise InputError(f"{path}: is empty; take the file away, and a password is made")
     return found

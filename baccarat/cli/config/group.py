@@ -1,4 +1,4 @@
-"""`baccarat config init|check|show`: a table's configuration begun, judged and read back."""
+"""`baccarat config init|check|show`: write, check and print a table's configuration."""
 
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def show(file: Path, *, as_json: bool) -> None:
 
 
 def template() -> str:
-    """A new configuration: every key with what it is, those that have a default as comments."""
+    """Return a new configuration with every key explained; keys with a default are comments."""
     lines = ["# A table of baccarat-table. Paths count from this file's folder.", ""]
     table = ""
     for name, key in KEYS.items():
@@ -102,7 +102,7 @@ def _head(table: str) -> list[str]:
 
 
 def _toml(table: dict[str, Any], name: str) -> list[str]:
-    """A table of plain values and tables as TOML; what is None is not there."""
+    """Return a tree of plain values and tables as lines of TOML, leaving out None."""
     plain = {k: v for k, v in table.items() if v is not None and not isinstance(v, dict)}
     lines = [f"{key} = {msgspec.json.encode(value).decode()}" for key, value in plain.items()]
     if name and (lines or not table):

@@ -1,6 +1,6 @@
 """`baccarat log`: verify, show, count, back up and restore logs.
 
-Imported by the command line alone, when called.
+The command line alone imports it, when the command is called.
 """
 
 __all__: list[str] = []

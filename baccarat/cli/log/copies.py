@@ -1,4 +1,4 @@
-"""`baccarat log backup` and `restore`: copies that were verified, or none."""
+"""`baccarat log backup` and `restore`: copy a log, and verify each copy before it gets its name."""
 
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,7 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
 
 
 def _inspection() -> Inspect:
-    """With a line on its progress for a person who waits."""
+    """Return the inspection, with a progress line where a person waits."""
     return partial(inspect, progress=told_events) if watched() else inspect
 
 

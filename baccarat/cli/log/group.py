@@ -1,4 +1,4 @@
-"""`baccarat log`: look after event logs."""
+"""The group `baccarat log`, and `baccarat log verify`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_
 
 __all__ = ["log"]
 
-# A checkpoint has some two hundred bytes: this is years of them, and no log given by mistake.
+# Years of checkpoints at some two hundred bytes each, and too small for a log given by mistake.
 _MAX_FILE: Final = 64 * 1024 * 1024
 _CONTRACT: Final = ("ok", "events", "root", "first_bad", "reason")
 
@@ -80,7 +80,7 @@ def _verify(
 
 
 def _witness(given: str) -> WitnessKey:
-    """A witness's public key as a person gives it: the line itself, or a file that holds it."""
+    """Read a witness's public key, given as the line itself or as a file that contains it."""
     path = Path(given)
     try:
         line = path.read_text("utf-8", "replace") if path.is_file() else given
@@ -90,7 +90,7 @@ def _witness(given: str) -> WitnessKey:
 
 
 def _witnessed(verdict: Verdict, held: Sequence[Held], key: WitnessKey) -> Verdict:
-    """A log that is well, as far as its checkpoints have been cosigned."""
+    """Return the verdict on a sound log, limited to what its checkpoints' cosignatures cover."""
     bare = [each.where for each in held if cosigned_at(each.note, key) is None]
     if not bare:
         return verdict

@@ -1,4 +1,4 @@
-"""A line on stderr that counts, for a person who waits; nothing where nobody looks."""
+"""A progress line on stderr for a person who waits; nothing without a terminal."""
 
 import sys
 
@@ -8,10 +8,10 @@ __all__ = ["told_events", "watched"]
 
 
 def watched() -> bool:
-    """Whether somebody sees stderr."""
+    """Return whether stderr is a terminal."""
     return sys.stderr.isatty()
 
 
 def told_events(done: int, events: int) -> None:
-    """So many of all events are done."""
+    """Show the number of events done, out of all."""
     click.echo(f"\r{done:,} of {events:,} events", nl=done >= events, err=True)

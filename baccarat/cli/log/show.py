@@ -1,4 +1,4 @@
-"""`baccarat log show`: the events of a log, a line each."""
+"""`baccarat log show`: print the events of a log, a line each."""
 
 import sys
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def show(
         if first and first > reader.end:
             click.echo(f"{log}: it has {reader.end:,} events, none from {first:,} on", err=True)
             return EXIT_NO
-        named = False  # whether any event looked at names the coup, shown or not
+        named = False  # whether any event in the range names the coup, printed or not
         for stored in _between(reader.read(), first or 1, last or reader.end):
             line = _line(stored, coup, as_json=as_json)
             named = named or line is not None
@@ -74,7 +74,7 @@ def _between(events: Iterator[Stored], first: int, last: int) -> Iterator[Stored
 
 
 def _line(stored: Stored, coup: str | None, *, as_json: bool) -> str | None:
-    """The event's line; None where it does not name the coup."""
+    """Return the event's line, or None if it does not name the coup."""
     envelope = decode_envelope(stored.stored)
     if coup is not None and envelope.correlation != coup:
         return None

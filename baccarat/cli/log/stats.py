@@ -1,4 +1,4 @@
-"""`baccarat log stats`: what a log holds, counted."""
+"""`baccarat log stats`: count what a log contains."""
 
 from collections import Counter
 from pathlib import Path
@@ -29,7 +29,7 @@ _COUNTED: Final = {
 
 
 class _Stats(Struct, frozen=True, kw_only=True):
-    """The document of `--json`; `bytes` are those of all files and of the WAL."""
+    """The document of `--json`; `bytes` counts all files and the WAL."""
 
     origin: str
     events: int

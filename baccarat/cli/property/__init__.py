@@ -1,6 +1,6 @@
-"""`baccarat property`: hub, archive, witness and questions of many tables.
+"""`baccarat property`: hub, archive, witness and queries of many tables.
 
-Imported by the command line alone, when called.
+The command line alone imports it, when the command is called.
 """
 
 __all__: list[str] = []

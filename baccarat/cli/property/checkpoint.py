@@ -1,4 +1,4 @@
-"""`baccarat property checkpoint CONFIG SITE/TABLE`: what the witness has cosigned last."""
+"""`baccarat property checkpoint CONFIG SITE/TABLE`: print the newest cosigned checkpoint."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`baccarat property editions CONFIG [LOG...]`: give the archive what its events cite by hash."""
+"""`baccarat property editions CONFIG [LOG...]`: archive the rulebooks and profiles of events."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`baccarat property ...`: many tables: uplinks, the archive, the witness, the page, questions."""
+"""The group `baccarat property`: uplinks, archive, witness, page and queries of many tables."""
 
 from pathlib import Path
 from typing import Final

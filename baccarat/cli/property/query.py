@@ -1,4 +1,4 @@
-"""`baccarat property query CONFIG NAME`: a question to the archive, by name."""
+"""`baccarat property query CONFIG NAME`: run one of the archive's named queries."""
 
 import asyncio
 from collections.abc import Callable

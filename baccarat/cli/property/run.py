@@ -1,4 +1,4 @@
-"""`baccarat property run|check|release|edges`: the services, and what a person tells them."""
+"""`baccarat property run|check|release|edges`: run services, and instruct the archive."""
 
 import asyncio
 import sys
@@ -120,7 +120,7 @@ def edges(config: Path, files: tuple[str, ...]) -> None:
 
 
 def archive_of(config: PropertyConfig) -> str:
-    """The archive's URL.
+    """Return the archive's URL.
 
     Raises:
         ConfigError: the configuration has none.

@@ -1,4 +1,4 @@
-"""`baccarat property status CONFIG`: how far every table is, and what stands."""
+"""`baccarat property status CONFIG`: print each table's progress and the active alarms."""
 
 import asyncio
 from datetime import UTC, datetime

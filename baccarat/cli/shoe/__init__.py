@@ -1,6 +1,6 @@
-"""`baccarat shoe`: find, capture, watch and decode a shoe's line.
+"""`baccarat shoe`: find, capture, monitor and decode a shoe's line.
 
-Imported by the command line alone, when called.
+The command line alone imports it, when the command is called.
 """
 
 __all__: list[str] = []

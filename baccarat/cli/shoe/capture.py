@@ -1,4 +1,4 @@
-"""`baccarat shoe capture`: what a shoe says, with its times, for `baccarat shoe decode`."""
+"""`baccarat shoe capture`: record a shoe's bytes with times, for `baccarat shoe decode`."""
 
 import asyncio
 from pathlib import Path
@@ -50,7 +50,7 @@ def capture(port: str, file: Path, profile: str, seconds: float | None) -> None:
             seconds_taken = (clock.mono_us() - began) / _MICROSECONDS
             click.echo(_summary(file, profile, decoder, seconds_taken), err=True)
         else:
-            file.unlink()  # the line was never open: there is nothing to keep
+            file.unlink()  # the line was never opened: there is nothing to keep
 
 
 async def _record(
@@ -78,7 +78,7 @@ def _store(records: list[Record], journal: Journal, decoder: Decoder) -> None:
 
 
 def _claim(file: Path) -> None:
-    """Make the file, which must not exist: a capture cannot be had twice.
+    """Create the file, which must not exist: a capture cannot be repeated.
 
     Raises:
         InputError: it exists, or cannot be made.

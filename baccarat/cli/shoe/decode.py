@@ -1,4 +1,4 @@
-"""`baccarat shoe decode`: bytes that a shoe sent, or a driver's journals, as shoe events."""
+"""`baccarat shoe decode`: turn a shoe's bytes, or a driver's journals, into shoe events."""
 
 import os
 import sys
@@ -50,14 +50,14 @@ def decode(profile: str | None, files: tuple[str, ...], as_json: bool) -> None:
     line = json_line if as_json else human_line
     for file in files:
         for events in decoding.run(file, _blocks(file)):
-            # Lines go out with the bytes that made them: the other end of a pipe may be live.
+            # Events are printed as soon as their bytes arrive: the other end of a pipe may be live.
             sys.stdout.write("".join([line(event) for event in events]))
             sys.stdout.flush()
     click.echo(decoding.summary(), err=True)
 
 
 def _blocks(file: str) -> Iterator[bytes]:
-    """The input as it comes, a block at a time."""
+    """Yield the input as it arrives, a block at a time."""
     if file == "-" and sys.stdin is None:
         raise InputError("-: standard input is closed; give a capture or a journal")
     try:
@@ -71,7 +71,7 @@ def _blocks(file: str) -> Iterator[bytes]:
 
 
 class _Decoding:
-    """Inputs from their first byte to their last."""
+    """Decodes inputs from their first byte to their last."""
 
     def __init__(self, profile: str | None) -> None:
         self._asked = None if profile is None else load_profile(profile)
@@ -88,7 +88,7 @@ class _Decoding:
         return self._decoders[-1]
 
     def run(self, file: str, blocks: Iterator[bytes]) -> Iterator[list[ShoeEvent]]:
-        """The events of each block; a journal begins with its magic header."""
+        """Yield the events of each block; a journal begins with its magic header."""
         self._file, self._before, self._header = file, self._header, None
         for events in self._decoded(blocks):
             self._events += len(events)
@@ -126,7 +126,7 @@ class _Decoding:
     def _records(
         self, reader: RecordReader, block: bytes
     ) -> tuple[list[ShoeEvent], LogRefused | None]:
-        """The events of the next bytes, and what is wrong after them."""
+        """Return the events of the next bytes, and the damage after them if there is any."""
         events = []
         try:
             for record in reader.feed(block):
@@ -149,7 +149,7 @@ class _Decoding:
         self._decoders.append(Decoder(self._edition_of(header), header.journal))
 
     def _edition_of(self, header: JournalHeader) -> Profile:
-        """What a journal is read by: an id names the profile, and the journal which edition."""
+        """Return the profile for a journal: its header names the id and the edition."""
         asked = self._asked
         if asked is None or (self._by_id and header.profile_digest != asked.digest):
             own = parse_profile(header.profile.encode(), source=f"in {self._file}")
@@ -162,10 +162,10 @@ class _Decoding:
     def _tail(
         self, reader: RecordReader, damage: LogRefused | None, blocks: Iterator[bytes]
     ) -> None:
-        """Judge what follows the whole records as the driver does: torn off, or damaged.
+        """Check the bytes after the whole records as the driver does: torn off, or damaged.
 
         Raises:
-            LogRefused: damaged: the header is not whole, or something after the damage is.
+            LogRefused: they are damaged: the header is not whole, or something follows the damage.
         """
         at, size = reader.position, len(reader.rest)
         if self._header is None:
@@ -183,7 +183,7 @@ class _Decoding:
         return LogRefused(f"{self._file}: {reason} (byte {at})", at)
 
     def summary(self) -> str:
-        """One line about the whole."""
+        """Return a summary in one line."""
         each = self._decoders
         counted = (
             f"{self._events} events from {self._bytes} bytes: "
@@ -195,7 +195,7 @@ class _Decoding:
 
 
 def document_of(event: ShoeEvent) -> dict[str, Any]:
-    """A shoe event as it is shown, with its report's fields beside its own."""
+    """Return a shoe event as it is shown, with its report's fields next to its own."""
     report: dict[str, Any] = msgspec.to_builtins(event.report)
     document = {"seq": event.seq, **report, "offset": event.offset, "raw": event.raw}
     # Bare captures have no times.
@@ -203,12 +203,12 @@ def document_of(event: ShoeEvent) -> dict[str, Any]:
 
 
 def json_line(event: ShoeEvent) -> str:
-    """A shoe event as one JSON document, and a line's end."""
+    """Return a shoe event as one JSON document with a line end."""
     return msgspec.json.encode(document_of(event)).decode() + "\n"
 
 
 def human_line(event: ShoeEvent) -> str:
-    """A shoe event for people, and a line's end."""
+    """Return a shoe event for people, with a line end."""
     document = document_of(event)
     lead = f"{document.pop('seq'):>6}  {document.pop('offset'):>8}  {document.pop('utc', '')}"
     kind, raw = document.pop("kind"), document.pop("raw")

@@ -1,4 +1,4 @@
-"""`baccarat shoe ...`: what is said on a shoe's line, seen without a table."""
+"""The group `baccarat shoe`: work on a shoe's line without a table."""
 
 from typing import Final
 

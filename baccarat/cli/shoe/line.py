@@ -1,4 +1,4 @@
-"""A shoe's line as a command opens it: by URL or plain path, exclusively, until it ends."""
+"""Open a shoe's line for a command: by URL or plain path, exclusively, for reading only."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ _LOOK_EVERY_S: Final = 0.2
 
 
 def line_of(port: str, *, baud: int) -> Endpoint:
-    """Where a PORT argument is.
+    """Return the endpoint that a PORT argument names.
 
     Args:
         port: a transport's URL, or the plain path of a serial port.
@@ -36,13 +36,14 @@ def line_of(port: str, *, baud: int) -> Endpoint:
 async def line_records(
     endpoint: Endpoint, clock: Clock, stop: asyncio.Event
 ) -> AsyncIterator[list[Record]]:
-    """What happens on the line, as a driver would store it: first that it is open.
+    """Yield records of the line as a driver would store them; the first says that it is open.
 
-    Yields often, also when nothing came; ends when `stop` is set or a replay is over. The line is
-    only read.
+    The generator yields often, also when nothing came. It ends when `stop` is set or a replay is
+    over,
+    and only reads the line.
 
     Raises:
-        LinkError: it cannot be opened, or was lost.
+        LinkError: the line cannot be opened, or was lost.
     """
     port = await open_port(endpoint)
     with contextlib.closing(port):
@@ -65,7 +66,7 @@ async def line_records(
 
 @contextlib.contextmanager
 def stopped(seconds: float | None = None) -> Iterator[asyncio.Event]:
-    """An event that Ctrl-C or SIGTERM sets, or that so many seconds do."""
+    """Yield an event that Ctrl-C, SIGTERM or this number of seconds sets."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

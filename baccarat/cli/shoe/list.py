@@ -1,4 +1,4 @@
-"""`baccarat shoe list`: the serial ports of this machine, by the names that stay the same."""
+"""`baccarat shoe list`: list this machine's serial ports with their stable names."""
 
 import os
 from pathlib import Path
@@ -24,11 +24,11 @@ class FoundPort(Struct, frozen=True, kw_only=True):
     Args:
         device: its name today.
         stable: its stable name under `/dev/serial/by-id`, or None.
-        description: what it says of itself.
+        description: the adapter's own description.
         serial_number: the adapter's, or None.
         usb: vendor and product, hex, or None.
-        held_by: which process has it open, or None.
-        url: what to write in a table's file.
+        held_by: the process that has it open, or None.
+        url: the value for a table's file.
     """
 
     device: str
@@ -59,7 +59,7 @@ def list_ports(as_json: bool) -> None:
 
 
 def found_ports(by_id: Path = _BY_ID) -> list[FoundPort]:
-    """The serial ports of this machine.
+    """Return the serial ports of this machine.
 
     Args:
         by_id: the folder of stable names.

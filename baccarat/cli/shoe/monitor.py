@@ -1,4 +1,4 @@
-"""`baccarat shoe monitor`: a shoe's line, live, and nothing but looked at."""
+"""`baccarat shoe monitor`: show a shoe's line live, without writing to it."""
 
 import asyncio
 import sys
@@ -51,7 +51,7 @@ def monitor(port: str, profile: str, as_json: bool) -> None:
 
 
 class Watched:
-    """What has been seen of a line.
+    """Counts of a line while it is monitored.
 
     Args:
         decoder: fresh, of the profile.
@@ -65,7 +65,7 @@ class Watched:
         self._arrivals: deque[tuple[int, int]] = deque()
 
     def take(self, records: Iterable[Record]) -> list[ShoeEvent]:
-        """The events of what just happened."""
+        """Return the events that the records decode to."""
         events = []
         for record in records:
             events += self._decoder.feed(record)
@@ -75,7 +75,7 @@ class Watched:
         return events
 
     def line(self) -> str:
-        """How the line stands, in one line."""
+        """Return the state of the line in one line."""
         decoder, now = self._decoder, self._clock.mono_us()
         while self._arrivals and now - self._arrivals[0][0] > _RATE_OVER_US:
             self._arrivals.popleft()
@@ -91,7 +91,7 @@ class Watched:
         )
 
     def screen(self) -> Group:
-        """The newest events above how the line stands."""
+        """Return the newest events above the state of the line."""
         table = Table("seq", "at", "what", "", "bytes")
         for event in self._newest:
             document = document_of(event)

@@ -1,4 +1,4 @@
-"""`baccarat shoe profiles`: the wire profiles that ship, and whether a site's own is sound."""
+"""`baccarat shoe profiles`: list the wire profiles that ship, or check a site's own."""
 
 from typing import Any
 

@@ -1,3 +1,6 @@
-"""`baccarat sim`: simulators that run alone. Imported by the command line alone, when called."""
+"""`baccarat sim`: simulators that run alone.
+
+The command line alone imports it, when the command is called.
+"""
 
 __all__: list[str] = []

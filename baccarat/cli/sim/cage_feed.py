@@ -1,4 +1,4 @@
-"""`baccarat sim cage-feed`: does this consumer keep a right book? The cage's conformance kit."""
+"""`baccarat sim cage-feed`: the cage's conformance kit; check a consumer's book."""
 
 import asyncio
 import os
@@ -109,7 +109,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _read(path: Path) -> Book | None:
-    """The book in a file; None while there is none, or while it is being written."""
+    """Return the book in a file; None while there is none, or while it is being written."""
     try:
         return read_book(path.read_bytes())
     except (FileNotFoundError, InputError):

@@ -1,4 +1,4 @@
-"""`baccarat sim ...`: the world around a table, without the table."""
+"""The group `baccarat sim`: simulators that run without a table."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """`baccarat sim shoe`: a dealing shoe on a pseudo-terminal, for any program that reads one.
 
-It deals by itself, as a dealer would who looks at nothing but the draw table, and says on stdout
-what really happened, so that the reader's log can be held against it.
+It deals by itself, as a dealer would who follows only the draw table. It prints what really
+happened on stdout, so that you can compare the reader's log with it.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""`baccarat sim world`: whole tables in one process, a seed each, with everything going wrong.
+"""`baccarat sim world`: simulate whole tables in one process, one per seed, under every fault.
 
-A seed is the same world on any machine: what broke in one breaks again, at the same step.
+A seed gives the same world on any machine, so a failure repeats at the same step.
 """
 
 import gc
@@ -65,7 +65,7 @@ def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What services would log is expected by the thousand; what must not be is in the report."""
+    """Silence the services' logs, thousands of expected lines; the report lists violations."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
@@ -88,7 +88,7 @@ def _reports(seeds: range, names: tuple[str, ...], coups: int) -> Iterator[Repor
 
 @contextmanager
 def _collected_between() -> Iterator[None]:
-    """A world makes rubbish in circles when it ends, and none before: a fifth of the time saved."""
+    """Collect garbage only between worlds, which make cycles only when they end: saves a fifth."""
     gc.collect()
     gc.freeze()
     gc.disable()

@@ -1,6 +1,6 @@
-"""The world's auditor, written apart from the core: its own rules, chips and verdicts.
+"""The world's auditor, written independently of the core: its own rules, chips and verdicts.
 
-Imported by the world; never imports `table_core`.
+The world imports it; it never imports `table_core`.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""A coup as the auditor keeps it, and what is said of one that cannot be."""
+"""The auditor's own record of a coup, and the violation that it raises."""
 
 from msgspec import Struct, field
 
@@ -9,21 +9,21 @@ __all__ = ["AuditedCoup", "Violation", "require"]
 
 
 class Violation(AssertionError):  # noqa: N818 - named for what it is
-    """Something that must never be, in one line."""
+    """Something that must never happen, in one line."""
 
 
 class AuditedCoup(Struct):
-    """A coup by the auditor's own books.
+    """A coup by the auditor's own record.
 
     Args:
         id: the coup's.
-        cards: by place; None for a face that is not known.
-        layout: wagers that lie there.
+        cards: by place; None for an unknown face.
+        layout: the wagers on the table.
         taken: wagers that a settlement in force has taken.
         settled: settlements in force, by phase.
-        closed: no more wagers come or go.
+        closed: betting is over.
         misaligned: nobody vouches for its cards.
-        held: a card too many lies there, and nobody has said what becomes of it.
+        held: there is a card too many, and nobody has decided about it.
         over: it was settled to its end, or is void.
         void: it does not count.
     """
@@ -40,18 +40,18 @@ class AuditedCoup(Struct):
     void: bool = False
 
     def hand(self, hand: Hand) -> tuple[Card | None, ...]:
-        """The cards of one hand, by their numbers."""
+        """Return the cards of one hand, by their numbers."""
         of_hand = sorted((place[1], card) for place, card in self.cards.items() if place[0] is hand)
         return tuple(card for _, card in of_hand)
 
 
 def require(holds: bool, else_: str, *of: object) -> None:
-    """Go on where it holds.
+    """Raise a violation unless the condition holds.
 
     Args:
-        holds: whether it does.
-        else_: what is wrong where it does not.
-        of: fills the braces of `else_`: cards and wagers are written out for a violation only.
+        holds: the condition.
+        else_: the violation's text.
+        of: fills the braces of `else_`: cards and wagers are formatted for a violation only.
 
     Raises:
         Violation: it does not hold.

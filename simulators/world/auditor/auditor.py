@@ -1,8 +1,8 @@
-"""An auditor who sees the log's events alone and believes none of its conclusions.
+"""An auditor who sees only the log's events and trusts none of its conclusions.
 
-It keeps its own cards, its own layout and its own chips, judges each settlement by its own rules,
-and knows what cannot be: a wager that is paid twice or never, a card that nobody drew, money from
-nowhere, a settlement of cards that nobody vouches for.
+It keeps its own cards, its own layout and its own chips, and judges each settlement by its own
+rules. It refuses the impossible: a wager that is paid twice or never, a card that nobody drew,
+money from nowhere, a settlement of cards that nobody vouches for.
 """
 
 from collections.abc import Callable
@@ -64,11 +64,11 @@ _INITIAL, _LAST = 1, 2
 
 
 class Auditor:
-    """Sees every event once, in the log's order.
+    """Audits every event once, in the log's order.
 
     Args:
         table: the table's id, first part of every settlement's.
-        rulebook: what is played, one that the auditor's rules know.
+        rulebook: the table's, which the auditor's rules must know.
 
     Attributes:
         position: of the newest event.
@@ -85,14 +85,14 @@ class Auditor:
         self._table = table
         self._rulebook = rulebook
         self._settlements: set[str] = set()
-        # A card that was told of, and nothing has followed from it yet.
+        # A reported card that no event has followed from yet.
         self._owed: ShoeEvent | None = None
 
     def hear(self, position: int, event: TableEvent) -> None:
         """Take the next event.
 
         Raises:
-            Violation: it cannot be.
+            Violation: the event is impossible.
         """
         require(position == self.position + 1, f"position {position} after {self.position}")
         self.position = position
@@ -104,10 +104,10 @@ class Auditor:
             self.chips.hold()
 
     def at_the_end(self, coup: str, lying: Hands, *, broken_off: bool) -> None:
-        """The people are done with a coup: what was settled are the cards that lie there.
+        """Check that a finished coup was settled by the cards on the table.
 
         Raises:
-            Violation: they are not.
+            Violation: it was not.
         """
         books = self.coups[coup]
         require(books.over, f"coup {coup} was left open")
@@ -262,7 +262,7 @@ class Auditor:
             coup.over = True
 
     def _require_vouched(self, coup: AuditedCoup, settlement: Settlement) -> None:
-        """Nothing settles while nobody vouches for the cards; a paid first phase may be mended."""
+        """Require that somebody vouches for the cards; a paid phase may be corrected."""
         name = settlement.settlement_id
         if settlement.revision == 1 or settlement.phase == _LAST:
             require(not coup.misaligned, f"{name} settles while the coup is misaligned")
@@ -324,7 +324,7 @@ class Auditor:
         require(said == right, "{}: {} of {}: {}, not {}", *told)
 
     def _take_back(self, coup: AuditedCoup, phase: int) -> None:
-        """The chips of a settlement go back to where they lay."""
+        """Return the chips of a settlement to their former place."""
         before = coup.settled.get(phase)
         for line in before.lines if before else ():
             wager = coup.taken.pop(line.wager, None)

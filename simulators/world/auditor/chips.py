@@ -1,4 +1,4 @@
-"""The auditor's chips: purses, the house's tray, and what lies on the table between them."""
+"""The auditor's chips: purses, the house's tray, and the chips on the table between them."""
 
 from collections import Counter
 
@@ -16,14 +16,14 @@ __all__ = ["Chips"]
 
 
 class Chips:
-    """They move, and come from nowhere never.
+    """Moves chips; none is ever created.
 
     Args:
-        prepaid: commission is laid beside the wagers in advance (seed 3); else it is kept back of
-            what is paid, and is no chip of its own.
+        prepaid: commission is laid next to the wagers in advance (seed 3); else it is deducted from
+            payments, and is no chip of its own.
 
     Attributes:
-        purse: by seat, chips that went to the table (below nothing) or came back.
+        purse: by seat, chips that went to the table (below zero) or came back.
         tray: the house's.
     """
 
@@ -31,41 +31,41 @@ class Chips:
         self.purse: Counter[int] = Counter()
         self.tray = 0
         self._prepaid = prepaid
-        self._laid = 0  # what lies on all layouts
+        self._laid = 0  # chips on all layouts
         self._beside: Counter[int] = Counter()  # of it, commission laid in advance, by seat
-        self._taken: Counter[str | None] = Counter()  # and what the house took of it, by coup
+        self._taken: Counter[str | None] = Counter()  # and the house's part of it, by coup
 
     def hold(self) -> None:
-        """Purses, tray and table together are what they were.
+        """Check that the sum of purses, tray and table has not changed.
 
         Raises:
-            Violation: they are not.
+            Violation: it has.
         """
         total = self.purse.total() + self.tray + self._laid
         require(total == 0, f"{total} of the chips came from nowhere")
 
     def lay(self, seat: int, stake: int) -> None:
-        """A seat lays a stake; a negative one goes back to it."""
+        """Lay a stake; return a negative one to the seat."""
         self.purse[seat] -= stake
         self._laid += stake
 
     def settle(self, line: SettlementLine, stake: int) -> None:
-        """A wager is settled, and leaves the layout."""
+        """Settle a wager, which leaves the layout."""
         self._hand_over(line, stake, 1)
 
     def take_back(self, line: SettlementLine, stake: int) -> None:
-        """It lies there again as if it had not been settled."""
+        """Put a wager back on the layout, as if it had not been settled."""
         self._hand_over(line, stake, -1)
 
     def beside(self, event: CommissionPrepaid | CommissionReturned) -> None:
-        """Commission is laid in advance, or goes back to its seat."""
+        """Lay commission in advance, or return it to its seat."""
         way = 1 if isinstance(event, CommissionPrepaid) else -1
         for each in event.amounts:
             self._move_beside(each, way)
             self.purse[each.seat] -= way * each.amount
 
     def commission(self, event: CommissionCollected | CommissionReversed) -> None:
-        """The house takes what lies beside, or gives back what it had taken."""
+        """Collect the prepaid commission for the house, or return it."""
         if not self._prepaid:
             return
         for each in event.amounts:
@@ -79,10 +79,10 @@ class Chips:
                 self._taken[event.coup] -= each.amount
 
     def at_the_end(self, coup: str, owed: int) -> None:
-        """A coup is over, and its settlements in force say that so much commission is owed.
+        """Check a coup's commission at its end, against its settlements in force.
 
         Raises:
-            Violation: something lies beside the wagers still, or another sum was taken.
+            Violation: commission is still next to the wagers, or another sum was collected.
         """
         left = +self._beside
         require(not left, f"coup {coup} is over, and commission lies there: {left}")

@@ -1,9 +1,9 @@
-"""Who hears all that is said to the broker, and holds it against what was stored by then.
+"""Compares every message sent to the broker with the events that were stored by then.
 
-Nothing is said before it is stored: no event, no settlement, no acknowledgement. What is said is
-what was stored, without the faces that nobody may see yet. Each settlement is said at least once.
-A checkpoint is signed, and is of the very log. The tree and the note are read here by the
-definitions alone (RFC 6962, 2.1; docs/log.md).
+Nothing is sent before it is stored: no event, no settlement, no acknowledgement. A message has
+exactly the stored content, without faces that nobody may see yet. Each settlement is sent at least
+once. A checkpoint is signed, and is of this very log. The witness parses the tree and the note by
+their definitions alone (RFC 6962, 2.1; docs/log.md).
 """
 
 import hashlib
@@ -31,13 +31,13 @@ _CAGE_ACKS: Final = msgspec.json.Decoder(Ack)
 
 
 class Witness:
-    """Hears everything.
+    """Receives every message.
 
     Args:
         topics: the table's.
         public: the 32 bytes of the table's public key.
-        appended: how many events of a journal are in the log.
-        booked: how far the cage's ledger is.
+        appended: returns how many events of a journal are in the log.
+        booked: returns the position of the cage's ledger.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Witness:
         self._public = Ed25519PublicKey.from_public_bytes(public)
         self._appended, self._booked = appended, booked
         self._stored: list[Stored] = []
-        self._true: dict[bytes, Stored] = {}  # messages that say what was stored
-        self._owed: set[int] = set()  # settlements that nobody was told of
+        self._true: dict[bytes, Stored] = {}  # messages that match a stored event
+        self._owed: set[int] = set()  # settlements that were not published
         self._paid = 0  # the newest settlement's position
         self._tree = _Tree()
-        self._notes: dict[bytes, int] = {}  # checkpoints that were held, and what they cover
+        self._notes: dict[bytes, int] = {}  # checkpoints that were verified, and their sizes
         self._hearers: dict[str, Callable[[bytes], None]] = {
             topics.event: self._event,
             topics.settlement: self._settlement,
@@ -65,7 +65,7 @@ class Witness:
         }
 
     def stored(self, stored: Stored) -> None:
-        """The next event is on the disk."""
+        """Note that the next event is on the disk."""
         require(stored.position == len(self._stored) + 1, f"stored at {stored.position}")
         self._stored.append(stored)
         if stored.type not in _SEALED:  # the envelope, and the hash as its last field (docs/bus.md)
@@ -76,10 +76,10 @@ class Witness:
             self._paid = stored.position
 
     def hear(self, topic: str, payload: bytes) -> None:
-        """Somebody has said something.
+        """Check a message.
 
         Raises:
-            Violation: it should not have been said.
+            Violation: it should not have been sent.
         """
         hearer = self._hearers.get(topic)
         if hearer is not None:
@@ -87,14 +87,14 @@ class Witness:
 
     @property
     def lacks(self) -> str:
-        """What should have been said of the settlements by now; empty when all of it was."""
+        """The settlements not published or signed by now; empty when all are."""
         if self._owed:
             return f"settlements at {sorted(self._owed)} were told to nobody"
         signed = max(self._notes.values(), default=0)
         return "" if signed >= self._paid else f"the settlement at {self._paid} is signed nowhere"
 
     def _checkpoint(self, note: bytes) -> None:
-        """It is of this log, and signed by its key."""
+        """Check that it is of this log, and signed by its key."""
         if note in self._notes:
             return
         text, gap, signatures = note.partition(b"\n\n")
@@ -105,7 +105,7 @@ class Witness:
         require(size <= len(self._stored), f"{said} is ahead of the log")
         root = b64encode(self._tree.root(self._stored, size)).decode()
         require(lines[2] == root, f"{said} is of another log: {root}")
-        signature = b64decode(signatures.decode().split()[2])[4:]  # behind the key's id
+        signature = b64decode(signatures.decode().split()[2])[4:]  # after the key's id
         try:
             self._public.verify(signature, text + b"\n")
         except InvalidSignature as error:
@@ -121,7 +121,7 @@ class Witness:
         self._owed.discard(stored.position)
 
     def _hold(self, payload: bytes) -> Stored:
-        """What was stored of a message that must be just that, with the chain's hash behind it."""
+        """Return the stored event that the message must equal, followed by the chain's hash."""
         known = self._true.get(payload)
         if known is not None:
             return known
@@ -151,7 +151,7 @@ class Witness:
 
 
 class _Tree:
-    """The root over the first so many events; for sizes that rise it goes on from the last."""
+    """The root over the first so many events; rising sizes continue from the last."""
 
     def __init__(self) -> None:
         self._size = 0

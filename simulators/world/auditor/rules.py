@@ -1,8 +1,8 @@
-"""The game as the auditor knows it: its own draw chart, its own pay tables, its own fractions.
+"""The game's rules for the auditor: its own draw chart, its own pay tables, its own fractions.
 
-Written from the seeds' text alone. Nothing here is shared with the table's draw table, its judges
-or its settlement, nor with the dealer of the simulated shoe: the three are held against each other.
-Amounts are minor units.
+It is written from the seeds' text alone. It shares nothing with the table's draw table, its coup
+resolution or its settlement, nor with the dealer of the simulated shoe: the three are compared with
+each other. Amounts are minor units.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Hands(NamedTuple):
 
 
 class Paid(NamedTuple):
-    """What becomes of one wager of chips."""
+    """The settlement of one wager of chips."""
 
     result: str
     winnings: int
@@ -57,12 +57,12 @@ class Paid(NamedTuple):
 
 
 def points(cards: Sequence[Card]) -> int:
-    """Aces one, tens and court cards nothing, tens of the sum dropped."""
+    """Return the points: aces one, tens and court cards nothing, tens of the sum dropped."""
     return sum(_PIPS[c.rank] if c.rank in _PIPS else int(c.rank) for c in cards) % 10
 
 
 def is_complete(hands: Hands) -> bool:
-    """Whether these are exactly the cards that the rules deal."""
+    """Return whether these are exactly the cards that the rules deal."""
     player, banker = hands
     if len(player) < 2 or len(banker) < 2:  # noqa: PLR2004 - two cards each to begin with
         return False
@@ -89,7 +89,7 @@ def _pair(cards: Sequence[Card]) -> bool:
     return cards[0].rank == cards[1].rank
 
 
-# What a bet pays to one: a number, "push", or None where it loses.
+# A bet's odds to one: a number, "push", or None where it loses.
 _Odds = Fraction | str | None
 _Pays = Callable[[Hands], _Odds]
 
@@ -209,10 +209,10 @@ _CAPPED: Final = frozenset({"lucky8_player", "lucky8_banker"})
 _MOST: Final = 30_000_00  # seed 3: "$30,000 Maximum payout per round of play"
 
 PREPAID: Final = frozenset({"mini-lucky8"})
-"""Where commission is laid beside the wager before it is won (seed 3)."""
+"""Rulebooks in which commission is laid next to the wager in advance (seed 3)."""
 
 RULEBOOKS: Final = tuple(_PAYS)
-"""Those that the auditor can judge."""
+"""Rulebooks that the auditor can judge."""
 
 
 def phase_of(bet: str) -> int:
@@ -221,7 +221,7 @@ def phase_of(bet: str) -> int:
 
 
 def settle_wager(rulebook: str, bet: str, stake: int, hands: Hands) -> Paid:
-    """What becomes of a wager: odd amounts go the patron's way (both roundings of the house)."""
+    """Settle a wager: odd amounts go the patron's way (both roundings of the house)."""
     odds = _PAYS[rulebook][bet](hands)
     if odds is None:
         return Paid("lose", 0, 0, 0)
@@ -236,14 +236,15 @@ def settle_wager(rulebook: str, bet: str, stake: int, hands: Hands) -> Paid:
 def settle_together(
     rulebook: str, wagers: Sequence[tuple[str, int]], hands: Hands, said: Sequence[int]
 ) -> list[Paid]:
-    """What becomes of all wagers of a coup, where the house pays no more than so much in all.
+    """Settle all wagers of a coup, where the house limits the sum of its payments.
 
     Args:
         rulebook: its id.
         wagers: bet and stake.
         hands: the cards.
-        said: the winnings that were paid: a maximum is shared in proportion, and to a unit it is
-            the table's choice who has the odd ones.
+        said: the winnings that were paid: a maximum is shared in proportion, and to a unit the
+            table
+            decides who gets the odd ones.
     """
     rights = [settle_wager(rulebook, bet, stake, hands) for bet, stake in wagers]
     shared = [n for n, (bet, _) in enumerate(wagers) if bet in _CAPPED and rights[n].winnings]

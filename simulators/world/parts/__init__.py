@@ -1,6 +1,6 @@
 """Fake parts: clock, broker, disks, port, the shoe on its line.
 
-Imported by the world and its processes.
+The world and its processes import it.
 """
 
 __all__: list[str] = []

@@ -1,9 +1,9 @@
-"""The world's broker: what MQTT 3.1.1 at QoS 1 promises, and every way it breaks the rest.
+"""A fake broker: MQTT 3.1.1's guarantees at QoS 1, and every failure that they allow.
 
-In order for each subscription, retained messages kept and handed to whoever subscribes, a Will for
-who vanishes. The rest is as bad as brokers are (docs/bus.md): a message may be lost, come twice,
-or come after a later one; a receiver may be thrown out with all that was on its way; and the broker
-may be killed, with everything that it kept.
+Messages arrive in order for each subscription; retained messages go to every new subscriber; a Will
+follows a lost connection. Beyond that it is as bad as brokers are (docs/bus.md): a message may be
+lost, come twice, or come after a later one; a receiver may be disconnected and lose everything on
+its way; and the broker may be killed, and lose everything it kept.
 """
 
 from collections import deque
@@ -20,23 +20,23 @@ class Courier:
     """The broker.
 
     Args:
-        rng: where in a queue a message ends up that is not delivered in its turn.
-        trouble: what goes wrong next.
+        rng: chooses the place in a queue of a message that is not delivered in its turn.
+        trouble: the next faults.
 
     Attributes:
-        witness: sees all that is said to the broker, whatever becomes of it.
+        witness: sees every message sent to the broker, even a lost one.
     """
 
     def __init__(self, rng: Random, trouble: Trouble) -> None:
         self._rng = rng
         self._trouble = trouble
         self._clients: list[Client] = []
-        self._wanting: dict[str, list[Client]] = {}  # by topic, since somebody came or went
+        self._wanting: dict[str, list[Client]] = {}  # by topic; cleared when a client comes or goes
         self._kept: dict[str, bytes] = {}
         self.witness: Callable[[str, bytes], None] | None = None
 
     def join(self, client: "Client") -> None:
-        """Somebody connects and subscribes: what is kept comes first."""
+        """Connect and subscribe a client; retained messages come first."""
         self._clients = [other for other in self._clients if other is not client]
         self._clients.append(client)
         self._wanting.clear()
@@ -45,7 +45,7 @@ class Courier:
                 client.inbox.append(Message(topic, payload, retain=True))
 
     def leave(self, client: "Client") -> None:
-        """A connection ends without a word: the Will is spoken."""
+        """End a connection without a DISCONNECT, and publish its Will."""
         if client in self._clients:
             self._clients.remove(client)
             self._wanting.clear()
@@ -53,7 +53,7 @@ class Courier:
                 self.publish(*client.will)
 
     def wipe(self) -> None:
-        """The broker is killed, and its store is gone: nobody is connected, nothing is kept."""
+        """Kill the broker with its store: nobody is connected, nothing is retained."""
         clients, self._clients = self._clients, []
         self._kept.clear()
         self._wanting.clear()
@@ -61,7 +61,7 @@ class Courier:
             client.lost()
 
     def publish(self, topic: str, payload: bytes, retain: bool) -> None:
-        """Hand a message to everybody who wants it."""
+        """Deliver a message to all its subscribers."""
         if self.witness is not None:
             self.witness(topic, payload)
         if retain and payload:
@@ -91,16 +91,16 @@ class Courier:
 
 
 class Client:
-    """A service's place on it. It is used by one process; a new process has a new one.
+    """A service's connection to the broker, used by one process; a new process has a new one.
 
     Args:
         courier: the broker.
         subscriptions: topic filters; `+` stands for one segment.
-        will: what the broker says when it vanishes.
+        will: published by the broker when the connection is lost.
 
     Attributes:
-        inbox: what has come and was not taken.
-        connected: what is sent now has somebody to go to.
+        inbox: messages that have arrived and were not taken.
+        connected: whether the broker is connected.
     """
 
     def __init__(
@@ -113,29 +113,29 @@ class Client:
         self._filters = [name.split("/") for name in subscriptions]
 
     def wants(self, topic: str) -> bool:
-        """Whether a subscription is for this topic."""
+        """Return whether a subscription matches this topic."""
         return any(_fits(each, topic) for each in self._filters)
 
     def connect(self) -> None:
-        """Connect and subscribe; what came over an earlier connection is gone."""
+        """Connect and subscribe; messages of an earlier connection are lost."""
         self.inbox.clear()
         self.connected = True
         self._courier.join(self)
 
     def post(self, topic: str, payload: bytes, retain: bool = False) -> bool:
-        """Send; False where there is no broker."""
+        """Publish; return False where there is no broker."""
         if self.connected:
             self._courier.publish(topic, payload, retain)
         return self.connected
 
     def hang_up(self) -> None:
-        """The connection breaks, or its process is gone."""
+        """Lose the connection, by a failure or the end of the process."""
         if self.connected:
             self.lost()
             self._courier.leave(self)
 
     def lost(self) -> None:
-        """The broker is gone; so is what was on its way."""
+        """Lose the broker, and all messages on their way."""
         self.connected = False
         self.inbox.clear()
 

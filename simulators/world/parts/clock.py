@@ -1,18 +1,18 @@
-"""The world's time: it stands still until the world moves it."""
+"""A fake clock that advances only when the world moves it."""
 
 from typing import Final
 
 __all__ = ["MICROSECONDS", "WorldClock"]
 
 MICROSECONDS: Final = 1_000_000
-"""In a second."""
+"""Microseconds in a second."""
 
-# 2026-11-27 18:00 UTC: some day. Every seed begins at the same moment.
+# 2026-11-27 18:00 UTC, chosen freely. Every seed begins at the same moment.
 _BEGINS_NS: Final = 1_795_802_400 * 1_000_000_000
 
 
 class WorldClock:
-    """A `Clock` of the product's, in the world's hand.
+    """The product's `Clock`, moved by the world.
 
     Attributes:
         now_us: microseconds since the world began.
@@ -30,9 +30,9 @@ class WorldClock:
         return self.now_us
 
     def go_on(self, microseconds: int) -> None:
-        """Let so much time pass."""
+        """Advance by so many microseconds."""
         self.now_us += microseconds
 
     def until(self, then_us: int) -> None:
-        """Let time pass until then, if that is not past."""
+        """Advance to a moment, unless it is past."""
         self.now_us = max(self.now_us, then_us)

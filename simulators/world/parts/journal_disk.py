@@ -1,8 +1,8 @@
-"""The driver's disk: journal files of bytes, of which only what was synced outlives a power cut.
+"""A fake disk for the driver's journals, of which only synced bytes survive a power cut.
 
-`WorldJournal` keeps the promises of the driver's own `Journal`, whose contract test it passes: a
-record is on disk when `append` returns, or none of it is stored; an unfinished tail is put aside
-when it is opened again; damage in its midst is refused.
+`WorldJournal` gives the guarantees of the driver's own `Journal`, whose contract test it passes. A
+record is on disk when `append` returns, or none of it is stored. An unfinished tail is set aside
+when the journal is opened again. Damage in the middle is refused.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ JOURNAL_SYNC_FAILED: Final = "journal_sync_failed"
 
 
 class _File:
-    """Bytes that were synced, and bytes that were written behind them."""
+    """Synced bytes, and unsynced bytes written after them."""
 
     def __init__(self) -> None:
         self.synced = bytearray()
@@ -41,14 +41,14 @@ class _File:
 
 
 class JournalDisk:
-    """Holds a driver's journals, whoever lives or dies.
+    """Stores a driver's journals across its lives.
 
     Args:
-        rng: how much of what was not synced a power cut leaves.
-        trouble: what the disk does next.
+        rng: decides how many unsynced bytes a power cut leaves.
+        trouble: the disk's next faults.
 
     Attributes:
-        acked: by journal, what its driver has noted as acknowledged; a hint, never synced.
+        acked: by journal, its driver's note of the acknowledged number; a hint, never synced.
         session: how often a driver was started.
     """
 
@@ -66,12 +66,12 @@ class JournalDisk:
         return list(self._files)
 
     def content(self, journal: str) -> bytes:
-        """All that a program would read of a journal now."""
+        """Return all bytes of a journal that a program would read now."""
         file = self._files[journal]
         return bytes(file.synced) + file.written
 
     def begin(self, profile: bytes, clock: Clock) -> "WorldJournal":
-        """A journal, newer than all others."""
+        """Begin a journal, newer than all others."""
         journal = f"j{len(self._files) + 1}"
         header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
         payload = msgspec.json.encode(header)
@@ -81,7 +81,7 @@ class JournalDisk:
         return WorldJournal(self, journal)
 
     def write(self, journal: str, data: bytes) -> None:
-        """Put `data` behind what is synced, and sync it.
+        """Append `data` after the synced bytes, and sync it.
 
         Raises:
             OSError: the disk refuses; a part may have been written.
@@ -97,27 +97,27 @@ class JournalDisk:
         file.written = b""
 
     def cut_back(self, journal: str) -> None:
-        """Only what is synced stays."""
+        """Cut the journal back to its synced bytes."""
         self._files[journal].written = b""
 
     def force(self, journal: str, size: int) -> None:
-        """What was written, up to there, is written again and synced; nothing is behind it."""
+        """Rewrite and sync the bytes up to `size`; discard the rest."""
         file = self._files[journal]
         file.synced = (file.synced + file.written)[:size]
         file.written = b""
 
     def tear(self, journal: str, data: bytes) -> None:
-        """The writer dies in the midst of a write: any part of it may be there."""
+        """Write a random part of `data`: the writer dies in the middle of a write."""
         self._files[journal].written = data[: self._rng.randrange(len(data))]
 
     def power_cut(self) -> None:
-        """What was never forced to the disk may be gone, all of it or a part."""
+        """Lose the unsynced bytes, all or a part of them."""
         for file in self._files.values():
             file.written = file.written[: self._rng.randrange(len(file.written) + 1)]
         self.acked = dict(self._noted)
 
     def sync_notes(self) -> None:
-        """In time the notes get to the disk by themselves."""
+        """Sync the notes, as the kernel does in time."""
         self._noted = dict(self.acked)
 
 
@@ -125,15 +125,15 @@ class WorldJournal:
     """An open journal; see `shoe_driver.journal.files.Journal`.
 
     Args:
-        disk: where it is.
+        disk: stores it.
         journal: its id.
 
     Attributes:
         header: its first record.
-        torn: bytes of an unfinished tail that were put aside when it was opened.
+        torn: bytes of an unfinished tail that were set aside when it was opened.
 
     Raises:
-        LogRefused: it is no journal, or it is damaged in its midst.
+        LogRefused: it is not a journal, or is damaged in the middle.
     """
 
     def __init__(self, disk: JournalDisk, journal: str) -> None:
@@ -163,12 +163,12 @@ class WorldJournal:
         self.size += len(data)
 
     def records(self) -> Iterator[Record]:
-        """All whole records, the header first."""
+        """Yield all whole records, the header first."""
         return RecordReader().feed(self._disk.content(self._journal))
 
 
 def _survey(data: bytes) -> tuple[JournalHeader, int, bytes]:
-    """Header, bytes of whole records, and the unfinished tail."""
+    """Return header, size of whole records, and the unfinished tail."""
     reader = RecordReader()
     header: JournalHeader | None = None
     reason = "a record has no end"

@@ -1,8 +1,8 @@
-"""The table's disk: a log in a SQLite of its own, in memory, behind the product's own `LogFiles`.
+"""A fake disk for the table's log: SQLite in memory, used through the product's own `LogFiles`.
 
-The schema, the triggers, every statement and all that becomes of a refusal are the product's. What
-is faked is the disk alone: its connection outlives the process that used it, as a file does, and a
-commit may find the disk full, or its fsync fail, and then nobody knows what was stored.
+The schema, the triggers, every statement and the handling of every refusal are the product's. Only
+the disk is fake: its connection outlives the process that used it, as a file does. A commit may
+find the disk full, or its fsync may fail, and then nobody knows which bytes were stored.
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ SNAPSHOT_TORN: Final = "snapshot_torn"
 DISK_FULL: Final = "log_disk_full"
 SYNC_FAILED: Final = "log_sync_failed"
 SYNC_FAILED_STORED: Final = "log_sync_failed_stored"
-"""The fsync fails as well, and the commit is there all the same."""
+"""The fsync fails as well, and the commit is stored all the same."""
 
 _EVENTS: Final = "SELECT * FROM event WHERE position > ? ORDER BY position"
 _COMMIT: Final = "COMMIT"
@@ -73,32 +73,32 @@ def _failure(text: str, code: int) -> sqlite3.OperationalError:
 
 
 class _NoLock(WriterLock):
-    """One process of the world has the disk at a time: the world sees to that."""
+    """A lock that does nothing: the world runs one process on the disk at a time."""
 
     def __init__(self) -> None:
-        """Nothing is held."""
+        """Take no lock."""
 
     def sign(self) -> None:
-        """There is nobody to read it."""
+        """Write no sign: nobody would read it."""
 
     def release(self, *, undo: bool = False) -> None:
-        """There is nothing to let go."""
+        """Release nothing."""
 
 
 class _Files(LogFiles):
-    """The product's, over a connection that stays when they are closed."""
+    """The product's files, over a connection that stays open when they are closed."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         super().__init__(path, _NoLock(), db)
 
     def close(self, why: str = "closed") -> None:
-        """Nothing goes through them any more; the disk stays."""
+        """Detach from the connection; the disk stays."""
         if self._closed is None:
             self._closed = why
 
 
 class WorldLog(EventLog):
-    """The product's log; it says what it has stored."""
+    """The product's log; it reports the events that it stores."""
 
     told: Callable[[tuple[Stored, ...]], None]
 
@@ -115,18 +115,18 @@ class WorldLog(EventLog):
 
 
 class LogDisk:
-    """Holds one table's log, whoever lives or dies.
+    """Stores one table's log across its processes' lives.
 
     Args:
-        path: where the log would be; beside it real snapshots are kept.
+        path: the log's path; real snapshots are kept next to it.
         origin: `<site>/<table>`.
-        trouble: what the disk does next.
+        trouble: the disk's next faults.
     """
 
     def __init__(self, path: Path, origin: str, trouble: Trouble) -> None:
         self.path = path
         self._origin = origin
-        self._snapshots: list[bytes] = []  # that lay beside the log at a start
+        self._snapshots: list[bytes] = []  # the snapshots next to the log at a start
         self._db = sqlite3.connect(":memory:", isolation_level=None, factory=_Connection)
         self._db.execute("BEGIN")
         self._db.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -138,13 +138,13 @@ class LogDisk:
         self._db.trouble = trouble
 
     def open(self, told: Callable[[tuple[Stored, ...]], None]) -> WorldLog:
-        """Open it as a process that starts does; what a killed one was at is undone.
+        """Open the log as a starting process does; undo a killed process's transaction.
 
         Args:
-            told: what the process stores from now on.
+            told: called with the events that the process stores from now on.
 
         Raises:
-            LogRefused: the log is not what was stored.
+            LogRefused: the log differs from what was stored.
         """
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
@@ -154,7 +154,7 @@ class LogDisk:
         return log
 
     def spoil_snapshot(self, how: str, rng: Random) -> None:
-        """The snapshot beside the log is lost, torn, or one from before."""
+        """Lose the snapshot next to the log, tear it, or replace it with an older one."""
         self._remember_snapshot()
         path = snapshot_of(self.path)
         if how == SNAPSHOT_LOST or not self._snapshots:
@@ -172,11 +172,11 @@ class LogDisk:
             self._snapshots.append(found)
 
     def stored(self, after: int) -> list[Stored]:
-        """What lies on the disk behind a position, whatever any process thinks of it."""
+        """Return the events on the disk after a position, whatever any process believes."""
         return [Stored._make(row) for row in self._db.execute(_EVENTS, (after,))]
 
     def close(self) -> None:
-        """The world is over."""
+        """Close the disk at the world's end."""
         self._db.close()
 
     def _tail(self) -> Tail:

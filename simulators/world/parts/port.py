@@ -1,8 +1,8 @@
-"""The shoe's line without a terminal: it promises what a pseudo-terminal does, and takes no time.
+"""A fake serial port: a pseudo-terminal's guarantees, in no time.
 
-Bytes that are sent while nobody has the other end open are lost; pulling the plug takes the line
-and all that was not read; what is held comes in one burst; another program may have the port, or
-take bytes away.
+Bytes that are sent while nobody has the other end open are lost. Pulling the plug takes the line
+and all unread bytes. Held bytes come in one burst. Another program may have the port, or take bytes
+away.
 """
 
 from typing import Final
@@ -15,10 +15,10 @@ _STOLEN: Final = 3  # bytes that a second reader takes at a time
 
 
 class WorldPort:
-    """Both ends of it: the shoe's, and the one that the driver opens.
+    """Both ends of the line: the shoe's, and the one that the driver opens.
 
     Attributes:
-        unheard: what was sent with nobody there since the plug was pulled.
+        unheard: bytes sent without a reader since the plug was pulled.
         occupied: another program has the reader's end.
         steals: a second reader takes bytes of whatever comes.
     """
@@ -27,9 +27,9 @@ class WorldPort:
         self.unheard = b""
         self.occupied = False
         self.steals = False
-        self._terminal = 0  # which one is plugged in; 0 for none
+        self._terminal = 0  # the line that is plugged in; 0 for none
         self._terminals = 0
-        self._opened = 0  # which one the reader has open
+        self._opened = 0  # the line that the reader has open
         self._held: bytes | None = None
         self._coming = bytearray()
         self._going = b""
@@ -38,7 +38,7 @@ class WorldPort:
 
     @property
     def reader_is_there(self) -> bool:
-        """The driver has the other end open."""
+        """Whether the driver has the other end open."""
         return self._terminal != 0 and self._opened == self._terminal
 
     def plug_in(self) -> None:
@@ -55,11 +55,11 @@ class WorldPort:
         self._coming.clear()
 
     def hold(self) -> None:
-        """Let nothing through: what is sent waits on the way."""
+        """Hold the line: bytes sent from now on wait."""
         self._held = self._held or b""
 
     def release(self) -> None:
-        """What waits on the way arrives, all at once."""
+        """Deliver everything that waits, all at once."""
         held, self._held = self._held, None
         self.write(held or b"")
 
@@ -78,14 +78,14 @@ class WorldPort:
         return bool(self._going)
 
     def received(self) -> bytes:
-        """What the driver has written to the shoe."""
+        """Return the bytes that the driver has written to the shoe."""
         taken, self._going = self._going, b""
         return taken
 
     # ---- the driver's end ----
 
     def open(self) -> None:
-        """Take the reader's end.
+        """Open the reader's end.
 
         Raises:
             LinkError: there is none, or another program has it.
@@ -96,17 +96,17 @@ class WorldPort:
         self._coming.clear()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the reader's end."""
         self._opened = 0
         self._coming.clear()
 
     @property
     def readable(self) -> bool:
-        """Whether a read would bring something: bytes, or the news that the line is lost."""
+        """Whether a read would return bytes or report the lost line."""
         return bool(self._coming) or self._opened != self._terminal
 
     def read(self, most: int) -> bytes:
-        """What has come, at most so many bytes.
+        """Return the bytes that have come, at most so many.
 
         Raises:
             LinkError: the line is lost.

@@ -1,4 +1,4 @@
-"""A process's place in the world: alive or dead, on the bus or not, and when that changes."""
+"""A slot for a service's process: restarts it after its death, and connects it to the bus."""
 
 from collections.abc import Callable
 from random import Random
@@ -15,7 +15,7 @@ _CONNECT_AGAIN_US: Final = (20_000, 60_000, 400_000)
 
 
 class Part(Protocol):
-    """Whoever does things in the world."""
+    """Something that acts in the world."""
 
     @property
     def busy(self) -> bool:
@@ -24,7 +24,7 @@ class Part(Protocol):
 
     @property
     def wakes_us(self) -> int:
-        """When it next does something by itself."""
+        """The moment of its next action by itself, microseconds."""
         ...
 
     def work(self) -> None:
@@ -38,29 +38,29 @@ class Process(Part, Protocol):
     client: Client
 
     def connect(self) -> None:
-        """The broker is there."""
+        """Note that the broker is connected."""
         ...
 
     def disconnected(self) -> None:
-        """The broker is gone."""
+        """Note that the broker is not connected."""
         ...
 
     def die(self) -> None:
-        """The process is gone."""
+        """End the process."""
         ...
 
 
 class Seat:
-    """Where one service runs, again and again.
+    """Runs one service again and again.
 
     Args:
         name: the service's.
         make: starts it.
         clock: the world's.
-        rng: how long a restart takes, and a reconnection.
+        rng: decides the delays of a restart and of a reconnection.
 
     Attributes:
-        process: the one that lives; None between two lives.
+        process: the living one; None between two lives.
         lives: how many there were.
     """
 
@@ -78,7 +78,7 @@ class Seat:
 
     @property
     def wakes_us(self) -> int:
-        """When it next does something by itself."""
+        """The moment of its next action by itself, microseconds."""
         process = self.process
         if process is None:
             return self._starts_us
@@ -96,7 +96,7 @@ class Seat:
         return self._was_connected or self._clock.now_us >= self._connects_us or process.busy
 
     def work(self) -> None:
-        """Start, connect, notice that the connection is gone, or let the process do one thing."""
+        """Start, connect, notice a lost connection, or let the process do one thing."""
         process = self.process
         if process is None:
             self.lives += 1
@@ -114,7 +114,7 @@ class Seat:
             process.work()
 
     def kill(self) -> None:
-        """The process dies here and now; another is started a little later."""
+        """Kill the process now; another starts a little later."""
         self._starts_us = self._clock.now_us + self._rng.choice(_START_AGAIN_US)
         process, self.process = self.process, None
         if process is not None:

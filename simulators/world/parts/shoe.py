@@ -1,7 +1,6 @@
-"""The physical shoe: cards fall, the device speaks on its line, and things are done to the line.
+"""The physical shoe in the world's time: cards fall, the device reports on its line, faults happen.
 
-What `simulators.shoe.player` plays on a pseudo-terminal in real time, on the world's line in its
-time.
+`simulators.shoe.player` plays the same on a pseudo-terminal in real time.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -26,7 +25,7 @@ _BUSY_US: Final = 500_000
 _SILENCE_US: Final = 61 * MICROSECONDS
 _BYTE_US: Final = 50
 _MS: Final = 1_000
-# Between two reports, with how often: mostly one is read before the next comes.
+# Pauses between two reports with their weights: most reports are read before the next comes.
 _PAUSES: Final = (0, 200, 1_000, 1_000, 3_000, 3_000, 20_000)
 
 
@@ -35,14 +34,14 @@ class WorldShoe(ShoeInHand):
 
     Args:
         port: the line.
-        dealing: what the shoe does.
+        dealing: decides what the shoe does.
         waiting: how it waits.
         clock: the world's.
-        rng: how fast cards fall.
+        rng: decides how fast cards fall.
         first_shoe: id of the first shoe.
 
     Attributes:
-        fell: every card that left the shoe on the table, in order.
+        fell: every card that left the shoe for the table, in order.
     """
 
     def __init__(
@@ -61,11 +60,11 @@ class WorldShoe(ShoeInHand):
         self._link = RefLink() if dealing.profile.linked else None
         self._link_us = 0
 
-    # ---- what the device does by itself ----
+    # ---- the device's own work ----
 
     @property
     def wakes_us(self) -> int:
-        """When the device next does something by itself."""
+        """The moment of the device's next action by itself, microseconds."""
         return self._link_us if self._link is not None else FOREVER_US
 
     @property
@@ -75,7 +74,7 @@ class WorldShoe(ShoeInHand):
         return link is not None and (self._port.answered or self._clock.now_us >= self._link_us)
 
     def work(self) -> None:
-        """Mind the host, resend, beat."""
+        """Read the host's bytes, resend, send a heartbeat."""
         assert self._link is not None  # noqa: S101 - else it is never busy
         now_ms = self._clock.now_us // _MS
         self._link.hear(self._port.received())
@@ -84,7 +83,7 @@ class WorldShoe(ShoeInHand):
         again = RESEND_MS // 4 if self._link.unacked else BEAT_MS
         self._link_us = self._clock.now_us + again * _MS
 
-    # ---- what the dealer does with it ----
+    # ---- the dealer's work ----
 
     async def deal_coup(self, fault: str | None, call: Callable[[Call], Awaitable[None]]) -> Coup:
         """Deal one coup to its result, or as far as it comes."""
@@ -135,7 +134,7 @@ class WorldShoe(ShoeInHand):
                 await self._put_back(what)
 
     async def _put_back(self, what: Plug) -> None:
-        """The cable goes in again, and the driver opens the port; by which name is all one here."""
+        """Plug the cable in again, and wait for the driver; its name does not matter here."""
         unheard = self._port.unheard
         self._port.plug_in()
         if what is Plug.IN_BUSY:

@@ -1,4 +1,4 @@
-"""What a fake part does wrong next: armed by the plan, spent by the part."""
+"""The next faults of the fake parts: the plan arms them, the parts spend them."""
 
 from collections import Counter
 
@@ -6,10 +6,10 @@ __all__ = ["Killed", "Trouble"]
 
 
 class Killed(BaseException):
-    """A process dies here and now: nothing of it goes on, and nothing may catch it on the way.
+    """A process dies at this point: nothing of it goes on, and no handler may catch this.
 
     Args:
-        process: which.
+        process: its name.
     """
 
     def __init__(self, process: str) -> None:
@@ -18,11 +18,11 @@ class Killed(BaseException):
 
 
 class Trouble:
-    """Faults that wait for their chance, by name.
+    """Armed faults that wait for their chance, by name.
 
     Attributes:
         came: how often each has come.
-        armed: how often each may come still; nothing that has no chance left.
+        armed: how often each may still come; only those with a chance left.
     """
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Trouble:
         self.armed: dict[str, int] = {}
 
     def arm(self, name: str, times: int = 1) -> None:
-        """It comes at the next chances; one that still waits for its own is not armed again."""
+        """Let a fault come at its next chances; one that still waits is not armed again."""
         self.armed.setdefault(name, times)
 
     def strikes(self, name: str) -> bool:
-        """Whether it comes now; then there is one chance less for it."""
+        """Return whether the fault comes now, and count the chance as used."""
         left = self.armed.pop(name, 0)
         if left == 0:
             return False
@@ -44,5 +44,5 @@ class Trouble:
         return True
 
     def calm(self) -> None:
-        """Nothing waits any more."""
+        """Disarm all faults."""
         self.armed.clear()

@@ -1,7 +1,7 @@
-"""People who wait: coroutines that the world resumes, without an event loop and without time.
+"""People who wait: coroutines that the world resumes, without an event loop and without real time.
 
-A person awaits `Waiting.until`; the world looks, between any two things that happen, whether what
-is waited for has come or its time is over.
+A person awaits `Waiting.until`. Between any two steps the world checks whether the condition holds
+or the wait has timed out.
 """
 
 from collections.abc import Callable, Coroutine, Generator
@@ -22,7 +22,7 @@ class _Wait(NamedTuple):
 
 
 class Waiting:
-    """How people wait in a world.
+    """Lets people wait in the world's time.
 
     Args:
         clock: the world's.
@@ -32,12 +32,12 @@ class Waiting:
         self._clock = clock
 
     async def until(self, holds: Callable[[], bool], patience_us: int | None = None) -> bool:
-        """Wait until `holds`; False when the patience is over first."""
+        """Wait until `holds`; return False when the patience is over first."""
         limit = FOREVER_US if patience_us is None else self._clock.now_us + patience_us
         return holds() or await _wait(holds, limit)
 
     async def pause(self, microseconds: int) -> None:
-        """Let so much time pass, at least."""
+        """Wait at least so many microseconds."""
         await _wait(_never, self._clock.now_us + microseconds)
 
 
@@ -51,14 +51,14 @@ def _wait(holds: Callable[[], bool], limit_us: int) -> Generator[_Wait, bool, bo
 
 
 class Person:
-    """Somebody at the table, and what they wait for.
+    """A person's coroutine, and the condition that it waits for.
 
     Args:
         clock: the world's.
-        life: all that they do.
+        life: everything that the person does.
 
     Attributes:
-        over: they are done.
+        over: the coroutine has ended.
     """
 
     def __init__(self, clock: WorldClock, life: Coroutine[Any, Any, None]) -> None:
@@ -70,17 +70,17 @@ class Person:
 
     @property
     def wakes_us(self) -> int:
-        """When their patience is over."""
+        """The moment when the person's patience is over, microseconds."""
         return self._wait.limit_us
 
     @property
     def busy(self) -> bool:
-        """Whether they would go on now."""
+        """Whether the person would go on now."""
         wait = self._wait
         return not self.over and (self._clock.now_us >= wait.limit_us or wait.holds())
 
     def work(self) -> None:
-        """Go on to the next thing that has to be waited for."""
+        """Resume the person up to the next wait."""
         came = self._wait.holds() if self._begun else None
         self._begun = True
         try:
@@ -89,5 +89,5 @@ class Person:
             self.over = True
 
     def leave(self) -> None:
-        """The world is over, whatever they were waiting for."""
+        """End the coroutine, whatever it waits for."""
         self._life.close()

@@ -1,6 +1,6 @@
-"""The people at the world's table, their console, and who keeps the chips.
+"""The people at the world's table, their console, and the keeper of the table's float.
 
-Imported by the world.
+The world imports it.
 """
 
 __all__: list[str] = []

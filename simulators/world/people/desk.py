@@ -19,7 +19,7 @@ __all__ = ["Desk", "WorldView"]
 
 _ANSWER_US: Final = MICROSECONDS
 _BACK_OFF_US: Final = MICROSECONDS // 20
-# A disk that is full now may not be in a moment: whoever wants something asks again.
+# A full disk may have room in a moment: the console repeats the request.
 _PASSING: Final = frozenset({CATCHING_UP, "log_unwritable"})
 _NOWHERE: Final = BusSettings("world", 0, "people")
 
@@ -29,10 +29,10 @@ _documents: Final = msgspec.json.Decoder(TableSeen)
 
 
 class WorldView(TableView):
-    """The table as people see it; they wait in the world's time.
+    """The people's screen; they wait in the world's time.
 
     Args:
-        waiting: how.
+        waiting: lets them wait.
     """
 
     def __init__(self, waiting: Waiting) -> None:
@@ -40,7 +40,7 @@ class WorldView(TableView):
         self._waiting = waiting
 
     def hear(self, payload: bytes) -> None:
-        """A `state` document; positions never fall."""
+        """Take a `state` document; positions never fall."""
         seen = _documents.decode(payload)
         if self.seen is None or seen.position >= self.seen.position:
             self.seen = seen
@@ -63,14 +63,14 @@ class WorldView(TableView):
 
 
 class Desk(Console):
-    """Several users' requests, asked again until they are answered.
+    """Several users' requests, repeated until they are answered.
 
     Args:
         topics: the table.
-        users: whose answers to listen for.
+        users: the users whose answers it subscribes to.
         courier: the broker.
-        waiting: how people wait.
-        view: the screen beside it.
+        waiting: lets people wait.
+        view: the screen next to it.
     """
 
     def __init__(
@@ -89,16 +89,16 @@ class Desk(Console):
 
     @property
     def wakes_us(self) -> int:
-        """Never: it only listens."""
+        """Never: it acts only on messages."""
         return FOREVER_US
 
     @property
     def busy(self) -> bool:
-        """Whether something has come."""
+        """Whether a message has come."""
         return bool(self.client.inbox)
 
     def work(self) -> None:
-        """Take what has come."""
+        """Take the messages that have come."""
         newest: bytes | None = None
         while self.client.inbox:
             message: Message = self.client.inbox.popleft()
@@ -110,14 +110,14 @@ class Desk(Console):
             self._view.hear(newest)
 
     def connect(self) -> None:
-        """The broker is there."""
+        """Note that the broker is connected."""
         self.client.connect()
 
     def disconnected(self) -> None:
-        """The broker is gone."""
+        """Note that the broker is not connected."""
 
     def post(self, user: str, command: Command) -> bool:
-        """Ask, and wait for nothing."""
+        """Send a request without waiting for an answer."""
         topic = self._topics.request(user, COMMAND_NAMES[type(command)])
         return self.client.post(topic, _encoder.encode(command))
 

@@ -1,4 +1,4 @@
-"""Who brings chips to the tray, takes some away, counts them, and was wrong now and then."""
+"""A person who brings chips to the tray, takes some away, counts them, and errs now and then."""
 
 from collections import Counter
 from random import Random
@@ -26,13 +26,13 @@ COUNT_ROOM: Final = "count-room"
 _SIGNED: Final = ("s-1", "d-4")
 _DENOMINATIONS: Final = (500, 2_500, 10_000, 100_000)
 _DAY: Final = "20261127"
-_COMES: Final = 0.25  # somebody comes with, or for, chips between two coups
+_COMES: Final = 0.25  # share of the pauses between two coups in which chips come or go
 _MISCOUNTED: Final = 0.2
 _ENDS: Final = 0.3
 
 
 class _Move(Struct, frozen=True):
-    """Chips that went one way, and by which paper."""
+    """A transfer of chips, with its slip."""
 
     float_id: str
     move: ChipMove
@@ -41,17 +41,17 @@ class _Move(Struct, frozen=True):
 
 
 class FloatKeeper:
-    """Brings and takes; its own book is what was carried.
+    """Brings and takes chips; its own book records the chips carried.
 
     Args:
-        console: may ask as the supervisor, and as the count room.
-        rng: their whims.
+        console: may send requests as the supervisor, and as the count room.
+        rng: decides what the keeper does.
         currency: of the rulebook.
 
     Attributes:
-        given: what the cage has given the table and not had back, minor units.
-        dropped: what was counted out of the drop boxes.
-        done: how often what was done, by the command's name.
+        given: chips that the cage has given the table and not got back, minor units.
+        dropped: the count of the drop boxes.
+        done: counts by the command's name.
     """
 
     def __init__(self, console: Console, rng: Random, currency: str) -> None:
@@ -63,7 +63,7 @@ class FloatKeeper:
         self._newest: _Move | None = None
 
     async def between_coups(self) -> None:
-        """Come, if anybody does."""
+        """Come between two coups, perhaps."""
         if self._rng.random() >= _COMES:
             return
         if not self._open:

@@ -1,8 +1,8 @@
-"""The people at the world's table: they play coups, make mistakes, and put right what went wrong.
+"""The people at the world's table: they play coups, make mistakes, and correct faults.
 
-The supervisor and the changes of the shoe are those of the demonstration's table. The dealer plays
-as `simulators.people.crew` does, and does by whim what people do: forgets to close betting, wagers
-late, corrects a coup that was paid.
+The supervisor and the changes of the shoe are those of the demo's table. The dealer plays as
+`simulators.people.crew` does, and makes people's mistakes at random: forgets to close betting,
+wagers late, corrects a paid coup.
 """
 
 from collections import deque
@@ -58,10 +58,10 @@ _SEATS: Final = (0, 1, 1, 2, 2, 3, 4)
 _FORGETS_TO_CLOSE: Final = 0.1
 _HASTY: Final = 0.1
 _CORRECTS: Final = 0.05
-_LOOKS_BACK: Final = 6  # coups, those of the shoe before among them
-# Looks of two seconds: what was lost on the bus has come again by then.
+_LOOKS_BACK: Final = 6  # coups, including those of the previous shoe
+# Checks two seconds apart: by then messages that the bus lost have come again.
 _HEARD_WITHIN: Final = 8
-# A device whose last word was lost, and that says nothing between coups, is switched off and on.
+# A device whose last report was lost, and that is silent between coups, is switched off and on.
 _OFF_AND_ON: Final = 5
 _SHOE_OVER: Final = frozenset({"shoe_ended", "last_coup_played"})
 _DUMMY_DUE: Final = "dummy_coup_due"
@@ -75,8 +75,8 @@ class PlayedCoup(NamedTuple):
 
     Args:
         coup: its id.
-        lying: the cards that lay on the table.
-        fault: what was meant to go wrong with it, or None.
+        lying: the cards on the table.
+        fault: the planned fault, or None.
         broken_off: it was never dealt to its end.
     """
 
@@ -92,18 +92,18 @@ class Staff:
     Args:
         desk: their console.
         view: their screen.
-        waiting: how they wait.
+        waiting: lets them wait.
         shoe: the physical shoe.
-        rulebook: what is played.
+        rulebook: the table's.
         seed: of the patrons' wagers.
-        rng: their whims.
-        plan: what goes wrong with which coup.
+        rng: decides what they do.
+        plan: the fault plan.
         restart_driver: kills the shoe's driver and starts it again.
-        over: told of every coup that is over.
+        over: called with every coup that is over.
 
     Attributes:
-        tally: what was played.
-        floats: what was done with the chips in the tray.
+        tally: counts of the session.
+        floats: the keeper of the chips in the tray.
     """
 
     def __init__(  # noqa: PLR0913 - all that people stand among
@@ -171,7 +171,7 @@ class Staff:
         await self._supervisor.mind_alarms()
 
     async def _come(self, call: Call, coup: str) -> None:
-        """Somebody is called in mid-coup."""
+        """Act as the person whom the dealer calls in the middle of a coup."""
         match call:
             case Call.LOOK:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
@@ -191,7 +191,7 @@ class Staff:
         return f"{self._shoes.id}-{self._shoes.number}"
 
     async def _open(self, fault: str | None) -> tuple[str, bool]:
-        """Begin a coup: its id, and whether it has no wagers."""
+        """Begin a coup; return its id, and whether it has no wagers."""
         if fault == "stacked_errors":
             await self._shoe.stacked_errors()
             await self._view.within(_in_error, _ERROR_SEEN_S)
@@ -219,12 +219,12 @@ class Staff:
                 raise RuntimeError(f"betting does not open: {code}: {answer.text}")
 
     async def _clear_the_way(self, code: str) -> None:
-        """What keeps betting shut: a coup that was left, an error at the device, or time."""
+        """Remove what blocks betting: an abandoned coup, an error at the device, or time."""
         if code == "shoe_error":
             await self._shoe.clear_errors()
         seen = await self._view.quiet(_QUIET_S)
         self._in_the_way += 1
-        if self._in_the_way % _OFF_AND_ON == 0:  # what the device said last was lost on the way
+        if self._in_the_way % _OFF_AND_ON == 0:  # the line lost the device's last report
             await self._shoe.two_power_ups()
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
@@ -250,7 +250,7 @@ class Staff:
             await self._wager(PlaceWager(transaction=f"late-{self._round}", wagers=asked[0].wagers))
 
     def _in_odd_chips(self, command: PlaceWager) -> PlaceWager:
-        """Stakes that no rounding leaves alone, where the rulebook takes them."""
+        """Return the command with stakes that need rounding, if the rulebook accepts them."""
         odd = tuple(
             replace(each, stake=each.stake - self._rng.randrange(20))
             if self._rulebook.bets[each.bet].step == 1
@@ -281,7 +281,7 @@ class Staff:
                 await self._supervisor.resolve(coup, table)
 
     async def _look_back(self, coup: str, *, broken_off: bool) -> None:
-        """What was paid is held against what lies there; now and then something else is wrong."""
+        """Compare a paid coup with the cards on the table; now and then correct something else."""
         seen = await self._view.until(lambda _: True)
         standing = seen.coup
         if standing is None or standing.id != coup or standing.phase != "settled" or broken_off:
@@ -304,7 +304,7 @@ class Staff:
             await self._correct(self._second_thoughts(self._rng.choice(of_late)))
 
     def _second_thoughts(self, coup: str) -> Command:
-        """A coup that was paid is put right for another reason than its cards."""
+        """Return a correction of a paid coup for another reason than its cards."""
         if self._rng.random() < 0.3:  # noqa: PLR2004 - rather a wager
             return VoidCoup(
                 transaction=self._transaction("vp"), coup=coup, reason="dealt out of turn"
