@@ -1,10 +1,10 @@
-"""What people may say of the table's chips: commands, like those of `events.commands.play`.
+"""Commands about the table's chips: float, fills, credits, counts, the drop.
 
 Amounts are pieces by denomination, never a sum that somebody worked out. `signed` are opaque staff
 references, two at least: nobody counts chips alone.
 """
 
-from events.commands.play import Command
+from events.commands.base import Command
 from events.types.chips import ChipMove, Pieces
 
 __all__ = [

@@ -18,7 +18,9 @@ from baccarat.history.process import Past
 from baccarat.history.proof import proofs
 from baccarat.rulebooks.editions import rulebooks_at_hand
 from events.cards import Card, Hand
-from events.commands.play import OpenBetting, Refusal, ResolveIrregularity, VoidCoup
+from events.commands.base import Refusal
+from events.commands.cards import ResolveIrregularity
+from events.commands.coup import OpenBetting, VoidCoup
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.merkle import inclusion_proofs, leaf_hash

@@ -10,6 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.commands.base import Answer, Command
+from events.commands.cards import (
+    CorrectCard,
+    EnterCard,
+    MarkUnreadable,
+    Realign,
+    ResolveIrregularity,
+)
 from events.commands.chips import (
     CloseFloat,
     CorrectChips,
@@ -19,45 +27,16 @@ from events.commands.chips import (
     Fill,
     OpenFloat,
 )
-from events.commands.play import (
-    Ack,
-    AcknowledgeAlarm,
-    Answer,
-    AssignDealer,
-    Burn,
-    ClearShoeError,
-    CloseBetting,
-    CollectCommission,
-    Command,
-    ConfirmResult,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    CutCard,
-    EndShoe,
-    EnterCard,
-    FreeHand,
-    LoadShoe,
-    MarkUncollected,
-    MarkUnreadable,
-    OpenBetting,
-    PlaceWager,
-    Preview,
-    Realign,
-    RecoverCommission,
-    ReplaceShoe,
-    Replay,
-    ResolveIrregularity,
-    SetLimits,
-    ShowCoup,
-    ShowRequest,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
-)
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
+from events.commands.consumers import Ack, Replay
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
+from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup, WhatIfCard
 from events.commands.registry import COMMANDS
+from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.errors import ConfigError, LogUnwritable
 from events.log.store import EventLog
 from events.mqtt.topics import Topics

@@ -6,38 +6,22 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.chips import ChipCommand
-from events.commands.play import (
-    AcknowledgeAlarm,
-    AssignDealer,
-    Burn,
-    ClearShoeError,
-    CloseBetting,
-    Command,
-    ConfirmResult,
+from events.commands.base import Command, Refusal
+from events.commands.cards import (
     CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    CutCard,
-    EndShoe,
     EnterCard,
-    FreeHand,
-    LoadShoe,
     MarkUnreadable,
-    OpenBetting,
-    PlaceWager,
     Realign,
-    Refusal,
-    ReplaceShoe,
     ResolveIrregularity,
-    SetLimits,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
 )
+from events.commands.chips import ChipCommand
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
 from events.commands.queries import Query
 from events.commands.registry import COMMANDS as ALL_COMMANDS
+from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.types.shoe_reports import ErrorRaised, LinkDown, LinkOpen, LockChanged
 from events.types.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
 from table_core.decide.dispatch import decide, result_overdue
