@@ -6,7 +6,7 @@ docs/schema is what `baccarat schema` prints. Tests compare them with what would
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from types import UnionType
@@ -55,7 +55,7 @@ def _asks(role: str) -> bool:
     return any("/request/somebody/" in topic for login in logins for topic in login.says)
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in (head, *rows)]
     return "".join([lines[0], f"|{'---|' * len(head)}\n", *lines[1:]])
 
