@@ -12,16 +12,18 @@ from events.commands.base import ANSWER_EXISTS, Command, Refusal
 from events.commands.commission import CollectCommission, MarkUncollected
 from events.commands.registry import COMMAND_NAMES
 from events.commands.shoe import CutCard, EndShoe
-from table_core.decide import cards, chips, commission, coup, shoe, wagers
 from table_core.decide.decision import ANY, Context
-from table_core.decide.dispatch import decide
+from table_core.decide.dispatch import SUBJECTS, decide
 from table_core.state.table import TableState
 
 __all__ = ["refusals_now"]
 
-_OFFERS: Final = [subject.OFFERS for subject in (shoe, coup, wagers, cards, commission, chips)]
-_BARE: Final = tuple(command for offers in _OFFERS for command in offers.bare)
-_DETAILS: Final = frozenset().union(*(offers.details for offers in _OFFERS))
+_BARE: Final[tuple[Command, ...]] = tuple(
+    command for subject in SUBJECTS for command in subject.OFFERS.bare
+)
+_DETAILS: Final[frozenset[str]] = frozenset(
+    code for subject in SUBJECTS for code in subject.OFFERS.details
+)
 _END: Final = EndShoe(transaction=ANY)
 _HOLDS: Final = Refusal(code=ANSWER_EXISTS, text="this holds already")
 

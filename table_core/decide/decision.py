@@ -96,7 +96,7 @@ class Offers(Struct, frozen=True):
         details: codes of refusals that a whole command would not meet.
     """
 
-    bare: tuple[Command, ...]
+    bare: tuple[Command, ...] = ()
     details: frozenset[str] = frozenset()
 
 

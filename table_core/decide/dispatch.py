@@ -28,23 +28,24 @@ from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 
-__all__ = ["HANDLERS", "adopt_rulebook", "decide", "result_overdue"]
+__all__ = ["HANDLERS", "SUBJECTS", "adopt_rulebook", "decide", "result_overdue"]
+
+SUBJECTS: Final = (
+    shoe,
+    coup,
+    wagers,
+    cards,
+    corrections,
+    wager_corrections,
+    rulebook_corrections,
+    staff,
+    commission,
+    chips,
+)
+"""The modules that decide commands; each has `HANDLERS` and `OFFERS`."""
 
 HANDLERS: Final[Handlers] = {
-    kind: handler
-    for subject in (
-        cards,
-        chips,
-        commission,
-        corrections,
-        coup,
-        rulebook_corrections,
-        shoe,
-        staff,
-        wager_corrections,
-        wagers,
-    )
-    for kind, handler in subject.HANDLERS.items()
+    kind: handler for subject in SUBJECTS for kind, handler in subject.HANDLERS.items()
 }
 """Every command that changes the table, with the function that decides it."""
 

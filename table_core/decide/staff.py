@@ -5,12 +5,12 @@ from typing import Final
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.types.irregularities import DealerAssigned
 from events.types.table import AlarmCleared
-from table_core.decide.decision import Context, Handlers
+from table_core.decide.decision import Context, Handlers, Offers
 from table_core.refusals import Decision, refuse
 from table_core.state.shoe_procedure import BURN_ALARM
 from table_core.state.table import TableState
 
-__all__ = ["HANDLERS", "acknowledge_alarm", "assign_dealer"]
+__all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer"]
 
 
 def assign_dealer(_: TableState, command: AssignDealer, __: Context) -> Decision:
@@ -34,3 +34,4 @@ HANDLERS: Final[Handlers] = {
     AssignDealer: assign_dealer,
     AcknowledgeAlarm: acknowledge_alarm,
 }
+OFFERS: Final = Offers()

@@ -11,7 +11,7 @@ from events.types.corrections import WagerCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import Wager
 from table_core.decide.coup_resolution import settle_first_phase
-from table_core.decide.decision import Context, Draft, Handlers
+from table_core.decide.decision import Context, Draft, Handlers, Offers
 from table_core.decide.settled_coups import case_of, in_progress, settle_again
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rules.bounds import bounds_refusal
@@ -24,7 +24,7 @@ from table_core.state.corrected_coup import corrected, with_wager
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
-__all__ = ["HANDLERS", "correct_wager"]
+__all__ = ["HANDLERS", "OFFERS", "correct_wager"]
 
 # House rule 19: what is found late stands, and is recorded; all else a wager never could be.
 _BREACHES: Final = frozenset(
@@ -161,3 +161,4 @@ def _record_breach(draft: Draft, coup: Coup, rulebook: Rulebook, event: WagerCor
 
 
 HANDLERS: Final[Handlers] = {CorrectWager: correct_wager}
+OFFERS: Final = Offers()
