@@ -161,7 +161,11 @@ TARGETS: Final = (
     ),
     Target(
         "decide",
-        ("table_core/decide/dispatch.py",),
+        (
+            "table_core/decide/coup.py",
+            "table_core/decide/dispatch.py",
+            "table_core/decide/staff.py",
+        ),
         (
             "decide_play",
             "decide",
