@@ -24,7 +24,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check sbom audit soak late broken mutants bench corpus lock clean
+.PHONY: help setup demo test check sbom audit soak late broken mutants bench corpus reference lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -105,6 +105,9 @@ bench: $(STAMP) ## the measured figures, each beside its floor
 corpus: $(STAMP) ## a log of every type of event, of the version in pyproject.toml, for the tests
 	@$(BIN)/python -m tests.tools.corpus
 	@$(BIN)/python -m tests.tools.kept
+
+reference: $(STAMP) ## the documents' tables of commands, and docs/schema, from the types
+	@$(BIN)/python -m tests.tools.reference
 
 lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade" for newer versions)
 	@command -v $(UV) >/dev/null || { echo "make lock: uv is needed: pip install uv" >&2; exit 1; }

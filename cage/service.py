@@ -23,7 +23,8 @@ from cage.feed.request_client import Asker
 from cage.ledger.facts import Fact, fact_of_message
 from cage.ledger.store import Store
 from events.clock import Clock
-from events.commands.play import ANSWER_REFUSED, Ack, Answer, Replay
+from events.commands.base import ANSWER_REFUSED, Answer
+from events.commands.consumers import Ack, Replay
 from events.errors import BusError, LedgerError, LedgerUnavailable, UnreadableEvent
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import Herald

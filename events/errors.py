@@ -16,7 +16,7 @@
      +-- LinkError                the shoe link cannot be opened or has been lost
      +-- OurBug                   our own code has broken one of its promises
 
-Refusals of commands are values (`events.commands.play.Refusal`), not exceptions.
+Refusals of commands are values (`events.commands.base.Refusal`), not exceptions.
 """
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Refusals, made short: a stable code for programs, one line for a person."""
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.types.table import TableEvent
 
 __all__ = ["Decision", "another_coup", "first_of", "refuse"]

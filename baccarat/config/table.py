@@ -19,13 +19,13 @@ from baccarat.config.faults import ConfigFaults, Fault, read_toml
 from baccarat.config.form import CREDENTIAL, DisplaysConfig, ScoreboardConfig, TableConfig
 from baccarat.config.keys import KEYS, TABLES, example_of
 from baccarat.rulebooks.library import is_file, site_rulebook
+from events.commands.registry import ROLES
 from events.errors import ConfigError, InputError
 from events.log.schema import OWN_ACTORS
 from events.mqtt.topics import SEGMENT
 from events.toml_form import read_table
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
-from table_core.decide.authority import ROLES
 from table_core.rules.limits import limit_faults
 
 __all__ = ["load_config", "rule_faults"]

@@ -14,9 +14,12 @@ from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, ONE_LINE, RULES, Schema
 from baccarat.history.proof import CoupProved
-from events.commands.play import Answer, WagerRequest
+from events.commands import shoe
+from events.commands.base import Answer
 from events.commands.registry import COMMANDS
+from events.commands.wagers import WagerRequest
 from events.mqtt.presence import Status
+from events.types import shoe_reports
 from events.types.envelope import Envelope
 from events.types.registry import KINDS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
@@ -43,9 +46,9 @@ __all__ = [
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 REF: Final = "#/$defs/"
 # Two types share a name; each definition keeps the name under which it was first published.
-_PUBLISHED: Final = {
-    "events.commands.play.CutCard": "events.commands.CutCard",
-    "events.types.shoe_reports.CutCard": "events.shoe.CutCard",
+_PUBLISHED: Final[Mapping[type[Struct], str]] = {
+    shoe.CutCard: "events.commands.CutCard",
+    shoe_reports.CutCard: "events.shoe.CutCard",
 }
 _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "state": StateView,
@@ -170,7 +173,8 @@ def _published(
 ) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
     """Give definitions the names that integrators know, even where their types have moved."""
     text = msgspec.json.encode((references, made)).decode()
-    for ours, theirs in _PUBLISHED.items():
+    for kind, theirs in _PUBLISHED.items():
+        ours = f"{kind.__module__}.{kind.__qualname__}"
         text = text.replace(f'{REF}{ours}"', f'{REF}{theirs}"').replace(
             f'"{ours}":', f'"{theirs}":'
         )

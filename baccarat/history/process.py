@@ -19,7 +19,7 @@ import msgspec
 
 from baccarat.history.proof import prove
 from baccarat.rulebooks.editions import AtHand, rulebooks_at_hand
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
 from events.commands.registry import COMMANDS
 from events.errors import InputError, LogRefused

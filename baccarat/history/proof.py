@@ -18,7 +18,7 @@ from baccarat.history.evidence import (
     build_name,
     covering_checkpoint,
 )
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.errors import InputError
 from events.log.reader import LogReader
 from events.proof.merkle import inclusion_proofs, leaf_hash

@@ -16,15 +16,10 @@ from benchmarks.instruments.figures import Figure, beside, percentiles
 from benchmarks.rows import Options
 from benchmarks.table.coups import COUPS_A_SHOE, Dealt, deal_coups, wagers_of
 from events.cards import Hand, total
-from events.commands.play import (
-    CloseBetting,
-    Command,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    Refusal,
-)
+from events.commands.base import Command, Refusal
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.wagers import PlaceWager
 from events.errors import OurBug
 from events.types.shoe_reports import (
     AnyReport,

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Final
 
 from events.cards import Card, Hand
-from events.commands.play import WagerRequest
+from events.commands.wagers import WagerRequest
 from table_core.rules.draw import due
 
 __all__ = ["COUPS_A_SHOE", "SEED", "Dealt", "deal_coups", "wagers_of"]

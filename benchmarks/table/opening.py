@@ -23,15 +23,10 @@ from benchmarks.instruments.figures import Figure, beside, percentiles
 from benchmarks.rows import Options
 from events.cards import Hand, parse_card
 from events.clock import SystemClock
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    CloseBetting,
-    Command,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    WagerRequest,
-)
+from events.commands.base import ANSWER_ACCEPTED, Command
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog

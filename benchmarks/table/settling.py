@@ -21,16 +21,10 @@ from benchmarks.rows import Options
 from benchmarks.table.core import numbered
 from events.cards import Card, Hand
 from events.clock import SystemClock
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    CloseBetting,
-    Command,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    WagerRequest,
-)
+from events.commands.base import ANSWER_ACCEPTED, Command
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.store import EventLog
 from events.mqtt.topics import Topics

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from events.commands.play import Answer, Command
+from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.mqtt.bus import Bus, Message
 from events.mqtt.topics import Topics

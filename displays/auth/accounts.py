@@ -26,7 +26,7 @@ __all__ = [
     "save_accounts",
 ]
 
-# The roles of `table_core.decide.authority` that a person at a screen can have.
+# The roles of `events.commands.registry` that a person at a screen can have.
 CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
 
 

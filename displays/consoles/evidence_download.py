@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from displays.consoles.request_client import Desk, NoAnswer
 from displays.http.pages import line
-from events.commands.play import ANSWER_REFUSED
+from events.commands.base import ANSWER_REFUSED
 
 __all__ = ["evidence_file"]
 

@@ -15,22 +15,19 @@ from typing import Final
 
 import msgspec
 
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    ANSWER_REFUSED,
-    Ack,
-    Answer,
-    Command,
-    Replay,
-    ShowRequest,
-)
-from events.commands.registry import COMMANDS
+from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer, Command
+from events.commands.previews import ShowRequest
+from events.commands.registry import COMMANDS, ROWS, Decider
 from events.mqtt.topics import Topics
 
 __all__ = ["ANSWER_SECONDS", "USER", "Desk", "MalformedCommand", "NoAnswer"]
 
 USER: Final = "console"
 ANSWER_SECONDS: Final = 3.0
+# What programs ask for themselves, and no page for its person.
+_PROGRAMS_OWN: Final = frozenset(
+    {ShowRequest, *(row.type for row in ROWS if row.decider is Decider.CONSUMERS)}
+)
 # Of all people at all screens of a table.
 _WAITING_MOST: Final = 64
 # Of which a late command could still come: a connection that is this far behind is cut off before.
@@ -73,7 +70,7 @@ class Desk:
             NoAnswer: nobody knows.
         """
         kind = COMMANDS.get(name)
-        if kind is None or kind in {Ack, Replay, ShowRequest}:
+        if kind is None or kind in _PROGRAMS_OWN:
             raise MalformedCommand(f"there is no command {name[:40]!r} here")
         own = fields.get("transaction")
         transaction = _of(actor, own)

@@ -27,7 +27,7 @@ from displays.http.security import read_form, read_json, same_origin
 from displays.http.stream import StateStream, known_id
 from displays.live import Live
 from events.clock import Clock
-from events.commands.play import Answer
+from events.commands.base import Answer
 
 __all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
 

@@ -1,4 +1,4 @@
-"""The commands and queries that a table answers, by subject, and their registry.
+"""The commands and queries that a table answers: a module for each subject, and their registry.
 
 Every room may import it; it imports the event types.
 """

@@ -4,7 +4,7 @@ Amounts are pieces by denomination, never a sum that a person worked out. `signe
 references, at least two: nobody counts chips alone.
 """
 
-from events.commands.play import Command
+from events.commands.base import Command
 from events.types.chips import ChipMove, Pieces
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from events.cards import Card
-from events.commands.play import Command
+from events.commands.base import Command
 
 __all__ = [
     "CardInstead",

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from events.clock import Clock, SystemClock
-from events.commands.play import Ack, Replay
+from events.commands.consumers import Ack, Replay
 from events.errors import BusError, UnreadableEvent
 from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics

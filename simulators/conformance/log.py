@@ -12,18 +12,11 @@ from msgspec import Struct
 
 from events.cards import RANKS, Card, Hand
 from events.clock import rfc3339
-from events.commands.play import (
-    CloseBetting,
-    Command,
-    CorrectCard,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    Refusal,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.base import Command, Refusal
+from events.commands.cards import CorrectCard
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.store import Stored
 from events.mqtt.topics import Topics

@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from events.clock import Clock
-from events.commands.play import ANSWER_ACCEPTED, ANSWER_REFUSED, Ack, Answer, Replay
+from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer
+from events.commands.consumers import Ack, Replay
 from events.errors import InputError
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import Herald

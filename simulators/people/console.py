@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from events.commands.play import ANSWER_REFUSED, Answer, Command
+from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.errors import OurBug, TableError
 from events.mqtt.bus import Bus, BusSettings, Handler, Message

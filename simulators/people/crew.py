@@ -13,15 +13,9 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from events.commands.play import (
-    Answer,
-    CloseBetting,
-    Command,
-    FreeHand,
-    OpenBetting,
-    PlaceWager,
-    WithdrawWager,
-)
+from events.commands.base import Answer, Command
+from events.commands.coup import CloseBetting, FreeHand, OpenBetting
+from events.commands.wagers import PlaceWager, WithdrawWager
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
 from simulators.device.script import Call

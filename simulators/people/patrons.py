@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from events.commands.play import PlaceWager, WagerRequest
+from events.commands.wagers import PlaceWager, WagerRequest
 from simulators.shoe.dealing import shoe_number
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
 

@@ -14,20 +14,18 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from events.commands.play import (
-    AcknowledgeAlarm,
-    Burn,
-    ClearShoeError,
-    Command,
-    ConfirmResult,
+from events.commands.base import Command
+from events.commands.cards import (
     CorrectCard,
     EnterCard,
     MarkUnreadable,
     Realign,
     ResolveIrregularity,
-    VoidCoup,
 )
+from events.commands.coup import ConfirmResult, VoidCoup
 from events.commands.registry import COMMAND_NAMES
+from events.commands.shoe import Burn, ClearShoeError
+from events.commands.staff import AcknowledgeAlarm
 from simulators.device.script import Fallen
 from simulators.people.console import Console, refused
 from simulators.people.view import OVER, STALLED, AlarmSeen, CoupSeen, TableSeen, TableView

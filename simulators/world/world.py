@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.commands.play import AssignDealer
+from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
 from events.log.store import Stored
 from events.mqtt.topics import Topics

@@ -1,91 +1,30 @@
 """What the table would refuse as it stands, and why: for consoles, which judge nothing themselves.
 
 Each command is asked of `decide` without its details. A refusal for want of these means that the
-command is possible; any other is what a button shows as the reason why it cannot be pressed.
+command is possible; any other is what a button shows as the reason why it cannot be pressed. What
+is asked stands in the `OFFERS` of each subject, beside its handlers.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from events.cards import Card, Hand
-from events.commands.chips import CloseFloat, CountChips, Credit, Fill, OpenFloat
-from events.commands.play import (
-    ANSWER_EXISTS,
-    Burn,
-    CloseBetting,
-    CollectCommission,
-    Command,
-    ConfirmResult,
-    CorrectCard,
-    CutCard,
-    EndShoe,
-    EnterCard,
-    FreeHand,
-    LoadShoe,
-    MarkUncollected,
-    MarkUnreadable,
-    OpenBetting,
-    PlaceWager,
-    Realign,
-    Refusal,
-    ReplaceShoe,
-    ResolveIrregularity,
-    SetLimits,
-    VoidCoup,
-    WithdrawWager,
-)
+from events.commands.base import ANSWER_EXISTS, Command, Refusal
+from events.commands.commission import CollectCommission, MarkUncollected
 from events.commands.registry import COMMAND_NAMES
-from table_core.decide.decision import Context
-from table_core.decide.dispatch import decide
+from events.commands.shoe import CutCard, EndShoe
+from table_core.decide.decision import ANY, Context
+from table_core.decide.dispatch import SUBJECTS, decide
 from table_core.state.table import TableState
 
 __all__ = ["refusals_now"]
 
-_ANY: Final = "?"
-_OPEN, _FREE = OpenBetting(transaction=_ANY), FreeHand(transaction=_ANY)
-_END: Final = EndShoe(transaction=_ANY)
-
-# None of these can be complete: nothing is folded or judged for the answer.
-_BARE: Final[tuple[Command, ...]] = (
-    LoadShoe(transaction=_ANY, shoe=""),
-    Burn(transaction=_ANY, cards=-1, reason=""),
-    ReplaceShoe(transaction=_ANY, shoe="", reason=""),
-    CloseBetting(transaction=_ANY),
-    PlaceWager(transaction=_ANY, wagers=()),
-    WithdrawWager(transaction=_ANY, wagers=()),
-    MarkUnreadable(transaction=_ANY, reason="", hand=Hand.PLAYER, number=0),
-    EnterCard(transaction=_ANY, face=Card.SA, reason="", hand=Hand.PLAYER, number=0),
-    CorrectCard(transaction=_ANY, face=Card.SA, reason="", hand=Hand.PLAYER, number=0),
-    Realign(transaction=_ANY, reason=""),
-    ResolveIrregularity(transaction=_ANY, kind="excess_card", reason=_ANY),
-    ConfirmResult(transaction=_ANY, reason=""),
-    VoidCoup(transaction=_ANY, reason=""),
-    CollectCommission(transaction=_ANY),
-    SetLimits(transaction=_ANY, table_maximum=0),
-    OpenFloat(transaction=_ANY, float_id="", currency="", chips=()),
-    Fill(transaction=_ANY, slip="", chips=()),
-    Credit(transaction=_ANY, slip="", chips=()),
-    CountChips(transaction=_ANY, chips=()),
-    CloseFloat(transaction=_ANY, chips=()),
+_BARE: Final[tuple[Command, ...]] = tuple(
+    command for subject in SUBJECTS for command in subject.OFFERS.bare
 )
-_DETAILS: Final = frozenset(
-    {
-        "card_known",
-        "invalid_burn",
-        "invalid_float",
-        "invalid_limits",
-        "invalid_shoe",
-        "invalid_slip",
-        "no_chips",
-        "no_such_card",
-        "no_wagers",
-        "not_due",
-        "reason_required",
-        "seen_required",
-        "unknown_wager",
-    }
+_DETAILS: Final[frozenset[str]] = frozenset(
+    code for subject in SUBJECTS for code in subject.OFFERS.details
 )
-"""Refusals that a whole command would not meet."""
+_END: Final = EndShoe(transaction=ANY)
 _HOLDS: Final = Refusal(code=ANSWER_EXISTS, text="this holds already")
 
 
@@ -108,8 +47,7 @@ def refusals_now(state: TableState, context: Context) -> dict[str, Refusal]:
 
 def _asked(state: TableState) -> Iterator[Command]:
     yield from _BARE
-    yield from (_OPEN, _FREE)
-    yield CutCard(transaction=_ANY, place="mid_coup" if state.in_progress else "between")
+    yield CutCard(transaction=ANY, place="mid_coup" if state.in_progress else "between")
     # Its audit searches the orders of earlier shoes: only where it is refused anyhow.
     if state.shoe is None or state.in_progress or state.shoe.ended:
         yield _END

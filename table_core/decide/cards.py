@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
-from events.cards import Hand
-from events.commands.play import (
+from events.cards import Card, Hand
+from events.commands.base import Refusal
+from events.commands.cards import (
     CorrectCard,
     EnterCard,
     MarkUnreadable,
     Realign,
-    Refusal,
     ResolveIrregularity,
 )
 from events.types.irregularities import (
@@ -22,8 +22,10 @@ from events.types.irregularities import (
     IrregularityRecorded,
 )
 from events.types.table import TableEvent
+from table_core.decide.corrections import correct_past_card
 from table_core.decide.coup_resolution import EXCESS_MISMATCH, conclude, judge_cards
-from table_core.decide.decision import Context, Draft
+from table_core.decide.decision import ANY, Context, Draft, Handlers, Offers
+from table_core.decide.settled_coups import in_progress
 from table_core.refusals import Decision, refuse
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import due_places
@@ -33,6 +35,8 @@ from table_core.state.table import Coup, DealtCard, TableState
 
 __all__ = [
     "EXCESS_CARD",
+    "HANDLERS",
+    "OFFERS",
     "RECORDED_KINDS",
     "correct_card",
     "enter_card",
@@ -102,7 +106,9 @@ def enter_card(state: TableState, command: EnterCard, context: Context) -> Decis
 
 
 def correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
-    """Another face for a card, before the settlement; the coup is judged again."""
+    """Another face for a card; its coup is judged again, in progress or settled."""
+    if command.coup is not None and in_progress(state, command.coup) is None:
+        return correct_past_card(state, command, context)
     coup = state.coup
     if coup is None or not allows(state.phase, CardCorrected.TYPE):
         return _wrong_phase("nothing_to_correct", state)
@@ -239,3 +245,24 @@ def _wrong_phase(code: str, state: TableState) -> Refusal:
 
 def _place(command: EnterCard | CorrectCard | MarkUnreadable) -> str:
     return f"{command.hand.value} {command.number}"
+
+
+HANDLERS: Final[Handlers] = {
+    MarkUnreadable: mark_unreadable,
+    EnterCard: enter_card,
+    CorrectCard: correct_card,
+    Realign: realign,
+    ResolveIrregularity: resolve_irregularity,
+}
+OFFERS: Final = Offers(
+    bare=(
+        MarkUnreadable(transaction=ANY, reason="", hand=Hand.PLAYER, number=0),
+        EnterCard(transaction=ANY, face=Card.SA, reason="", hand=Hand.PLAYER, number=0),
+        CorrectCard(transaction=ANY, face=Card.SA, reason="", hand=Hand.PLAYER, number=0),
+        Realign(transaction=ANY, reason=""),
+        ResolveIrregularity(transaction=ANY, kind=EXCESS_CARD, reason=ANY),
+    ),
+    details=frozenset(
+        {"card_known", "no_such_card", "not_due", "reason_required", "seen_required"}
+    ),
+)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from events.commands.base import Refusal
 from events.commands.chips import (
     ChipCommand,
     CloseFloat,
@@ -17,7 +18,6 @@ from events.commands.chips import (
     Fill,
     OpenFloat,
 )
-from events.commands.play import Refusal
 from events.money import MAX_STAKE
 from events.types.chips import (
     ChipMove,
@@ -31,12 +31,14 @@ from events.types.chips import (
     Pieces,
     amount_of,
 )
-from table_core.decide.decision import Context
+from table_core.decide.decision import ANY, Context, Handlers, Offers
 from table_core.refusals import Decision, first_of, refuse
 from table_core.state.floats import MOST_SLIPS, TableFloat
 from table_core.state.table import TableState
 
 __all__ = [
+    "HANDLERS",
+    "OFFERS",
     "close_float",
     "correct_chips",
     "count_chips",
@@ -321,3 +323,24 @@ def _is_key(text: str) -> bool:
 
 def _by_size(each: Pieces) -> tuple[int, int]:
     return (each.denomination, each.pieces)
+
+
+HANDLERS: Final[Handlers] = {
+    OpenFloat: open_float,
+    Fill: fill,
+    Credit: credit,
+    CountChips: count_chips,
+    CloseFloat: close_float,
+    CountDrop: count_drop,
+    CorrectChips: correct_chips,
+}
+OFFERS: Final = Offers(
+    bare=(
+        OpenFloat(transaction=ANY, float_id="", currency="", chips=()),
+        Fill(transaction=ANY, slip="", chips=()),
+        Credit(transaction=ANY, slip="", chips=()),
+        CountChips(transaction=ANY, chips=()),
+        CloseFloat(transaction=ANY, chips=()),
+    ),
+    details=frozenset({"invalid_float", "invalid_slip", "no_chips"}),
+)

@@ -1,19 +1,21 @@
 """Commands about commission that was marked: collected, given up, recovered. Pure."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from events.commands.play import CollectCommission, MarkUncollected, RecoverCommission, Refusal
+from events.commands.base import Refusal
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
 from events.types.commission import (
     CommissionCollected,
     CommissionRecovered,
     CommissionUncollected,
     SeatAmount,
 )
-from table_core.decide.decision import Context
+from table_core.decide.decision import ANY, Context, Handlers, Offers
 from table_core.refusals import Decision
 from table_core.state.table import TableState
 
-__all__ = ["collect_commission", "mark_uncollected", "recover_commission"]
+__all__ = ["HANDLERS", "OFFERS", "collect_commission", "mark_uncollected", "recover_commission"]
 
 
 def collect_commission(state: TableState, command: CollectCommission, _: Context) -> Decision:
@@ -65,3 +67,11 @@ def _of_seat(
 
 def _nothing(what: str) -> Refusal:
     return Refusal(code=f"nothing_{what}", text=f"no commission is {what} there")
+
+
+HANDLERS: Final[Handlers] = {
+    CollectCommission: collect_commission,
+    MarkUncollected: mark_uncollected,
+    RecoverCommission: recover_commission,
+}
+OFFERS: Final = Offers(bare=(CollectCommission(transaction=ANY),))

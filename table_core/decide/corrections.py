@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from events.cards import Card, Hand
-from events.commands.play import CorrectCard, CorrectHands, Refusal, VoidCoup
+from events.commands.base import Refusal
+from events.commands.cards import CorrectCard
+from events.commands.corrections import CorrectHands
+from events.commands.coup import VoidCoup
 from events.types.corrections import HandsCorrected
 from events.types.table import CoupVoided
 from table_core.decide.coup_resolution import judge_cards
-from table_core.decide.decision import Context, Draft, Hands
+from table_core.decide.decision import Context, Draft, Handlers, Hands, Offers
 from table_core.decide.settled_coups import Case, case_of, in_progress, issue, settle_again
 from table_core.fold.corrections import past_coup
 from table_core.refusals import Decision, first_of, refuse
@@ -25,11 +28,7 @@ from table_core.state.shoe import ShoeView, times_seen
 from table_core.state.shoe_audit import audit_shoe
 from table_core.state.table import Coup, TableState
 
-__all__ = [
-    "correct_hands",
-    "correct_past_card",
-    "void_past_coup",
-]
+__all__ = ["HANDLERS", "OFFERS", "correct_hands", "correct_past_card", "void_past_coup"]
 
 _IMPOSSIBLE: Final = {
     "incomplete_coup": "by the draw table another card is due in these hands",
@@ -197,3 +196,7 @@ def _audit_again(draft: Draft, coup: Coup) -> None:
         return
     earlier = [each for each in draft.state.orders if each[0] != shoe.id]
     draft.emit(audit_shoe(shoe, earlier))
+
+
+HANDLERS: Final[Handlers] = {CorrectHands: correct_hands}
+OFFERS: Final = Offers()

@@ -1,10 +1,12 @@
 """One decision in the making: what it may know, and the events it has collected so far."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
 from events.cards import Card, Hand
+from events.commands.base import Command
 from events.errors import OurBug
 from events.types.commission import CommissionPrepaid, CommissionReturned
 from events.types.table import (
@@ -21,6 +23,7 @@ from events.types.table import (
 )
 from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
 from table_core.fold.dispatch import Folded, fold
+from table_core.refusals import Decision
 from table_core.rules.commission import laid_for, settlement_facts
 from table_core.rules.placement import unsupported
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
@@ -37,7 +40,7 @@ from table_core.state.shoe_audit import audit_shoe
 from table_core.state.shoe_procedure import BURN_ALARM
 from table_core.state.table import Coup, TableState
 
-__all__ = ["Context", "Draft", "Hands"]
+__all__ = ["ANY", "Context", "Draft", "Handlers", "Hands", "Offers"]
 
 Hands = tuple[tuple[Card, ...], tuple[Card, ...]]
 """Player's faces and Banker's."""
@@ -75,6 +78,26 @@ class Context(Struct, frozen=True, kw_only=True):
             if book.hash == coup.rulebook_hash:
                 return book
         raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, which is not at hand")
+
+
+Handlers = Mapping[type[Command], Callable[[TableState, Any, Context], Decision]]
+"""A subject's commands, each with the function that decides it."""
+
+ANY: Final = "?"
+"""A text of a command that nobody has given."""
+
+
+class Offers(Struct, frozen=True):
+    """What of a subject `table_core.decide.available_commands` asks, for consoles.
+
+    Args:
+        bare: commands without their details. None of them can be complete: nothing is folded or
+            judged for the answer.
+        details: codes of refusals that a whole command would not meet.
+    """
+
+    bare: tuple[Command, ...] = ()
+    details: frozenset[str] = frozenset()
 
 
 class Draft:

@@ -8,17 +8,11 @@ again out of a log that somebody may have changed.
 
 from typing import Final
 
-from events.commands.play import (
-    Command,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    OpenBetting,
-    PlaceWager,
-    Refusal,
-    VoidCoup,
-)
+from events.commands.base import Command, Refusal
+from events.commands.cards import CorrectCard
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.wagers import PlaceWager
 from table_core.decide.settled_coups import in_progress
 from table_core.refusals import refuse
 from table_core.state.table import TableState

@@ -10,12 +10,13 @@ limits stands, and the breach is recorded (house rule 19).
 from typing import Final
 
 from events.cards import Hand
-from events.commands.play import CorrectRulebook, Refusal
+from events.commands.base import Refusal
+from events.commands.corrections import CorrectRulebook
 from events.types.commission import CommissionPrepaid, CommissionReturned
 from events.types.corrections import RulebookCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import Wager
-from table_core.decide.decision import Context, Draft, Hands
+from table_core.decide.decision import Context, Draft, Handlers, Hands, Offers
 from table_core.decide.settled_coups import book, case_of, in_progress, issue, settle_again
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rules.commission import laid_for, more_and_less
@@ -27,7 +28,7 @@ from table_core.state.corrected_coup import same_settlement as same
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
-__all__ = ["correct_rulebook"]
+__all__ = ["HANDLERS", "OFFERS", "correct_rulebook"]
 
 _TWO_CARDS: Final = 2
 _MOST_TOLD: Final = 20  # breaches that are told one by one
@@ -171,3 +172,7 @@ def _lay_anew(draft: Draft, now: Rulebook) -> None:
         draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
     if less:
         draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+
+
+HANDLERS: Final[Handlers] = {CorrectRulebook: correct_rulebook}
+OFFERS: Final = Offers()

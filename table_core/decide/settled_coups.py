@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.types.table import CoupSettled, Settlement
 from table_core.decide.decision import Context, Draft
 from table_core.fold.corrections import past_coup

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from events.commands.play import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.types.irregularities import ShoeErrorCleared
 from events.types.shoe_life import BurnRecorded
 from events.types.table import AlarmCleared, ShoeLoaded
-from table_core.decide.decision import Context, Draft
+from table_core.decide.decision import ANY, Context, Draft, Handlers, Offers
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rules.composition import DECKS
 from table_core.rules.rulebook import CommissionTiming
@@ -14,6 +14,8 @@ from table_core.state.shoe_procedure import BURN_ALARM, burn_expected, cut_card
 from table_core.state.table import STALLED, TableState
 
 __all__ = [
+    "HANDLERS",
+    "OFFERS",
     "burn",
     "clear_shoe_error",
     "end_shoe",
@@ -171,3 +173,21 @@ def _is_shoe_id(text: str) -> bool:
         and len(day) == len("YYYYMMDD")
         and (number.isascii() and number.isdigit() and len(number) == len("NN"))
     )
+
+
+HANDLERS: Final[Handlers] = {
+    LoadShoe: load_shoe,
+    Burn: burn,
+    CutCard: report_cut_card,
+    EndShoe: end_shoe,
+    ReplaceShoe: replace_shoe,
+    ClearShoeError: clear_shoe_error,
+}
+OFFERS: Final = Offers(
+    bare=(
+        LoadShoe(transaction=ANY, shoe=""),
+        Burn(transaction=ANY, cards=-1, reason=""),
+        ReplaceShoe(transaction=ANY, shoe="", reason=""),
+    ),
+    details=frozenset({"invalid_shoe", "invalid_burn", "reason_required"}),
+)

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
-from events.commands.play import CorrectWager, Refusal, WagerRequest
+from events.commands.base import Refusal
+from events.commands.corrections import CorrectWager
+from events.commands.wagers import WagerRequest
 from events.types.commission import CommissionPrepaid, CommissionReturned
 from events.types.corrections import WagerCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import Wager
 from table_core.decide.coup_resolution import settle_first_phase
-from table_core.decide.decision import Context, Draft
+from table_core.decide.decision import Context, Draft, Handlers, Offers
 from table_core.decide.settled_coups import case_of, in_progress, settle_again
 from table_core.refusals import Decision, first_of, refuse
 from table_core.rules.bounds import bounds_refusal
@@ -22,7 +24,7 @@ from table_core.state.corrected_coup import corrected, with_wager
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
-__all__ = ["correct_wager"]
+__all__ = ["HANDLERS", "OFFERS", "correct_wager"]
 
 # House rule 19: what is found late stands, and is recorded; all else a wager never could be.
 _BREACHES: Final = frozenset(
@@ -156,3 +158,7 @@ def _record_breach(draft: Draft, coup: Coup, rulebook: Rulebook, event: WagerCor
     if breach is not None:
         text = f"wager {event.wager.id}: {breach.text}"
         draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))
+
+
+HANDLERS: Final[Handlers] = {CorrectWager: correct_wager}
+OFFERS: Final = Offers()

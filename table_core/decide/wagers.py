@@ -1,11 +1,13 @@
 """Commands about wagers: placing them, taking them back, and the table's limits. Pure."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from events.commands.play import PlaceWager, Refusal, SetLimits, WithdrawWager
+from events.commands.base import Refusal
+from events.commands.wagers import PlaceWager, SetLimits, WithdrawWager
 from events.types.table import Wager, WagersPlaced, WagersWithdrawn
 from events.types.wagers import LimitsSet
-from table_core.decide.decision import Context
+from table_core.decide.decision import ANY, Context, Handlers, Offers
 from table_core.refusals import Decision, another_coup, refuse
 from table_core.rules.bounds import bounds_refusal
 from table_core.rules.limits import limit_faults, with_limits
@@ -22,7 +24,7 @@ from table_core.rules.wagers import patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import TableState
 
-__all__ = ["place_wager", "set_limits", "withdraw_wager"]
+__all__ = ["HANDLERS", "OFFERS", "place_wager", "set_limits", "withdraw_wager"]
 
 
 def place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
@@ -109,3 +111,18 @@ def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: Standing) -> 
     """Those of `wagers` that lack the wager they need, by their ids."""
     needs = zip(wagers, unsupported(rulebook, wagers, standing), strict=True)
     return {wager.id for wager, lacks in needs if lacks}
+
+
+HANDLERS: Final[Handlers] = {
+    PlaceWager: place_wager,
+    WithdrawWager: withdraw_wager,
+    SetLimits: set_limits,
+}
+OFFERS: Final = Offers(
+    bare=(
+        PlaceWager(transaction=ANY, wagers=()),
+        WithdrawWager(transaction=ANY, wagers=()),
+        SetLimits(transaction=ANY, table_maximum=0),
+    ),
+    details=frozenset({"no_wagers", "unknown_wager", "invalid_limits"}),
+)

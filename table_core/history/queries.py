@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from events.cards import Card, Winner
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.commands.queries import FindCoups, ShowTable, TellCoup, WhatIfCard
 from events.errors import InputError
 from events.types.corrections import HandsCorrected

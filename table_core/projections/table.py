@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
 from table_core.decide.available_commands import refusals_now

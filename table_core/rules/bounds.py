@@ -7,7 +7,7 @@ settlement could hold would never be settled: so the wager that would be one too
 from collections.abc import Sequence
 from typing import Final
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.money import MAX_STAKE
 from events.types.envelope import MAX_EVENT_BYTES
 from events.types.table import Wager

@@ -9,7 +9,7 @@ before the wager it needs.
 from collections.abc import Sequence
 from typing import Final
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.money import MAX_STAKE
 from events.types.table import Wager
 from table_core.refusals import refuse

@@ -3,16 +3,9 @@
 import re
 from typing import Final
 
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    Ack,
-    Answer,
-    Preview,
-    Refusal,
-    Replay,
-    ShowCoup,
-    ShowRequest,
-)
+from events.commands.base import ANSWER_ACCEPTED, Answer, Refusal
+from events.commands.consumers import Ack, Replay
+from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.queries import Query
 from table_core.decide.authority import authorise
 from table_core.service.consumer_health import FeedHealth

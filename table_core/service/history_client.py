@@ -12,19 +12,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    Answer,
-    Command,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    Preview,
-    Refusal,
-    ShowCoup,
-    VoidCoup,
-)
+from events.commands.base import ANSWER_ACCEPTED, Answer, Command, Refusal
+from events.commands.previews import Preview, ShowCoup
 from events.commands.queries import Query
 from events.commands.registry import COMMAND_NAMES
 from events.errors import UnreadableEvent
@@ -34,7 +23,7 @@ from table_core.fold.snapshot import decode_state
 from table_core.service.coup_recall import Recalled
 from table_core.service.history_process import Question
 from table_core.service.repeated_requests import refused
-from table_core.service.table_writer import Table, parse_command
+from table_core.service.table_writer import OF_A_COUP, Table, parse_command
 from table_core.state.table import TableState
 
 __all__ = ["RECALL", "Act", "LookingBack", "Reader"]
@@ -44,7 +33,6 @@ RECALL: Final = "recall"
 
 # A coup whose shoe is told of again between its recall and the decision: it is recalled anew.
 _ATTEMPTS: Final = 3
-_OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 
 Act = Callable[[Recalled | None], Answer]
 """Decides the command now, on what was recalled for it."""
@@ -151,7 +139,7 @@ class LookingBack:
         if isinstance(command, Preview):
             asked = parse_command(command.command, msgspec.json.encode(command.body))
             return None if isinstance(asked, Answer | Preview) else self._missing(asked)
-        if not isinstance(command, (*_OF_A_COUP, ShowCoup)) or command.coup is None:
+        if not isinstance(command, (*OF_A_COUP, ShowCoup)) or command.coup is None:
             return None
         state = self._table.state
         last = state.coup is not None and state.coup.id == command.coup

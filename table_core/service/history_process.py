@@ -19,7 +19,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from table_core.refusals import refuse
 
 __all__ = [

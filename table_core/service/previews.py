@@ -6,35 +6,20 @@ about, everybody at the table has seen. A preview of how an excess card is resol
 could show its face.
 """
 
-from typing import Final
-
 import msgspec
 from msgspec import Struct
 
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    Answer,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    Preview,
-    ShowCoup,
-    ShowRequest,
-    VoidCoup,
-)
+from events.commands.base import ANSWER_ACCEPTED, Answer
+from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.types.table import Settlement, TableEvent
 from table_core.decide.authority import authorise
 from table_core.projections.table import CoupView, view_coup
 from table_core.service.coup_recall import Recalled
 from table_core.service.publishers import SEALED
 from table_core.service.repeated_requests import refused
-from table_core.service.table_writer import Table, parse_command
+from table_core.service.table_writer import OF_A_COUP, Table, parse_command
 
-__all__ = ["PREVIEWED", "CoupOnRecord", "RequestOnRecord", "look"]
-
-PREVIEWED: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
-"""The commands of which a preview is given."""
+__all__ = ["CoupOnRecord", "RequestOnRecord", "look"]
 
 
 class CoupOnRecord(Struct, frozen=True, kw_only=True):
@@ -103,7 +88,7 @@ def _preview(table: Table, user: str, command: Preview, recalled: Recalled | Non
     asked = parse_command(command.command, msgspec.json.encode(command.body))
     if isinstance(asked, Answer):
         return msgspec.structs.replace(asked, transaction=command.transaction)
-    if not isinstance(asked, PREVIEWED):
+    if not isinstance(asked, OF_A_COUP):
         text = f"there is no preview of {command.command}; only of what puts a coup right"
         return refused(command.transaction, "no_preview", text)
     asked = msgspec.structs.replace(asked, actor=command.actor)

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from events.commands.play import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
+from events.commands.base import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.commands.registry import COMMAND_NAMES
 from events.log.store import Recorded
 

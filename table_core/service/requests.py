@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 
-from events.commands.play import ANSWER_REFUSED, Answer, Command, ShowRequest
+from events.commands.base import ANSWER_REFUSED, Answer, Command
+from events.commands.previews import ShowRequest
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogRefused, LogUnwritable
 from events.free_text import may_be_unfit, unfit_in

@@ -11,18 +11,10 @@ from typing import Final
 import msgspec
 
 from events.clock import Clock, rfc3339
-from events.commands.play import (
-    ANSWER_ACCEPTED,
-    ANSWER_EXISTS,
-    Answer,
-    Command,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    Refusal,
-    VoidCoup,
-)
+from events.commands.base import ANSWER_ACCEPTED, ANSWER_EXISTS, Answer, Command, Refusal
+from events.commands.cards import CorrectCard
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import VoidCoup
 from events.commands.registry import COMMANDS
 from events.errors import InputError, LogRefused
 from events.log.store import EventLog, Pending, Stored
@@ -53,10 +45,10 @@ from table_core.service.snapshot_anchor import keep_snapshot, open_books
 from table_core.service.startup_rulebook import begun_by
 from table_core.state.table import Coup, TableState
 
-__all__ = ["Heard", "Table", "no_probe", "parse_command"]
+__all__ = ["OF_A_COUP", "Heard", "Table", "no_probe", "parse_command"]
 
-# Commands that may be about a coup of any shoe in the log.
-_OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
+OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
+"""Commands that put a coup right, which may be of any shoe in the log."""
 
 
 class Heard(Enum):
@@ -228,7 +220,7 @@ class Table:
         if refusal is not None:
             return refusal
         context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
-        if isinstance(command, _OF_A_COUP) and command.coup is not None:
+        if isinstance(command, OF_A_COUP) and command.coup is not None:
             then = self._recall(command.coup, recalled)
             context = msgspec.structs.replace(context, recalled=then)
         return decide(self.state, command, context)

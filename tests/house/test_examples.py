@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from baccarat.config.table import load_config
-from events.commands.play import Answer
+from events.commands.base import Answer
 from events.commands.registry import COMMANDS
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import Settlement

@@ -236,7 +236,11 @@ TARGETS: Final = (
     ),
     Target(
         "decide",
-        ("table_core/decide/dispatch.py",),
+        (
+            "table_core/decide/coup.py",
+            "table_core/decide/dispatch.py",
+            "table_core/decide/staff.py",
+        ),
         (
             "table_core/decide/play",
             "table_core/decide/dispatch",

@@ -3,11 +3,53 @@
 
 import { askForChips } from "./chips.js";
 import { nextOfDay } from "./day_number.js";
-import { el } from "./dom.js";
+import { byId, el } from "./dom.js";
 import { askFor } from "./forms.js";
 import { askForLimits } from "./limits.js";
 
 const reason = { name: "reason", kind: "reason" };
+const SUPERVISOR = ["supervisor"];
+
+/** Which button stands where, by page and place, and which key presses it. */
+const BUTTONS = {
+  dealer: {
+    acts: [
+      ["open_betting", { key: "O" }],
+      ["close_betting", { key: "C" }],
+      ["mark_unreadable", { key: "M" }],
+      ["enter_card", { key: "I", roles: SUPERVISOR }],
+      ["correct_card", { key: "Y", roles: SUPERVISOR }],
+      ["confirm_result", { key: "R", roles: SUPERVISOR }],
+      ["free_hand", { key: "F" }],
+      ["cut_card", { key: "K" }],
+      ["burn", { key: "N" }],
+      ["collect_commission", { key: "G" }],
+      ["end_shoe", { key: "E" }],
+      ["load_shoe", { key: "L" }],
+    ],
+  },
+  pit: {
+    acts: [
+      ["enter_card", { key: "I" }],
+      ["correct_card", { key: "Y" }],
+      ["mark_unreadable", { key: "M" }],
+      ["realign", { key: "A" }],
+      ["confirm_result", { key: "R" }],
+      ["resolve_irregularity", { key: "X" }],
+    ],
+    more: [
+      ["resolve_irregularity", { form: "record", label: "irregularity.record", key: "J" }],
+      ["replace_shoe", { key: "S" }],
+      ["burn", { key: "N" }],
+      ["cut_card", { key: "K" }],
+      ["end_shoe", { key: "E" }],
+      ["load_shoe", { key: "L" }],
+      ["assign_dealer", { key: "D" }],
+      ["set_limits", { key: "T" }],
+    ],
+    chips: [["open_float"], ["fill"], ["credit"], ["count_chips"], ["close_float"], ["correct_chips"]],
+  },
+};
 
 /** The cards on the table, to choose one of. */
 function places(station, wanted) {
@@ -121,6 +163,12 @@ const FORMS = {
   collect_commission: (station) => askFor(station, { command: "collect_commission", fields: [], about: station.word("commission.all") }),
 };
 
+/** Put a page's buttons where they stand. */
+export function placeButtons(station, page) {
+  for (const [place, buttons] of Object.entries(BUTTONS[page]))
+    byId(place).append(...buttons.map(([command, how]) => actButton(station, command, how)));
+}
+
 /**
  * A button for a command.
  *
@@ -133,7 +181,7 @@ export function actButton(station, command, { key, roles, form = command, label,
   const button = el(
     `button.act.${command}`,
     { type: "button", data: { command, key: command + form, ...(key ? { shortcut: key } : {}) } },
-    el("span", {}, label ?? word(`command.${command}`)),
+    el("span", {}, word(label ?? `command.${command}`)),
     key ? el("kbd", {}, key) : null,
   );
   const press = () => {

@@ -1,6 +1,6 @@
 // The dealer's screen: betting, wagers, what to draw and why, and what the shoe needs.
 
-import { actButton } from "./acts.js";
+import { placeButtons } from "./acts.js";
 import { byId, el, fill } from "./dom.js";
 import { listenForShortcuts } from "./keys.js";
 import { money } from "./money.js";
@@ -8,29 +8,14 @@ import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";
 import { commissionTiming, drawStanding, Laying, settlementTable } from "./wagers.js";
 
-const SUPERVISOR = ["supervisor"];
 const OVER = ["settled", "voided"];
-const ACTS = [
-  ["open_betting", { key: "O" }],
-  ["close_betting", { key: "C" }],
-  ["mark_unreadable", { key: "M" }],
-  ["enter_card", { key: "I", roles: SUPERVISOR }],
-  ["correct_card", { key: "Y", roles: SUPERVISOR }],
-  ["confirm_result", { key: "R", roles: SUPERVISOR }],
-  ["free_hand", { key: "F" }],
-  ["cut_card", { key: "K" }],
-  ["burn", { key: "N" }],
-  ["collect_commission", { key: "G" }],
-  ["end_shoe", { key: "E" }],
-  ["load_shoe", { key: "L" }],
-];
 
 const station = await Station.open();
 const { word } = station;
 const laying = new Laying(station);
 let shown = ""; // which coup's settlement stands on the page
 
-byId("acts").append(...ACTS.map(([command, how]) => actButton(station, command, how)));
+placeButtons(station, "dealer");
 listenForShortcuts(
   (event) => laying.key(event),
   (button) => station.shut(button),

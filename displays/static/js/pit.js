@@ -1,6 +1,6 @@
 // The pit's screen: what needs a person, the way out of it, and putting coups right.
 
-import { actButton } from "./acts.js";
+import { actButton, placeButtons } from "./acts.js";
 import { drawFloat } from "./chips.js";
 import { Record } from "./correct.js";
 import { byId, el, fill } from "./dom.js";
@@ -10,25 +10,6 @@ import { money, parseMoney, typed } from "./money.js";
 import { Station } from "./station.js";
 import { alarmName, drawHands, drawNext, drawStrip } from "./table_strip.js";
 
-const IN_COUP = [
-  ["enter_card", { key: "I" }],
-  ["correct_card", { key: "Y" }],
-  ["mark_unreadable", { key: "M" }],
-  ["realign", { key: "A" }],
-  ["confirm_result", { key: "R" }],
-  ["resolve_irregularity", { key: "X" }],
-];
-const MORE = [
-  ["resolve_irregularity", { form: "record", key: "J" }],
-  ["replace_shoe", { key: "S" }],
-  ["burn", { key: "N" }],
-  ["cut_card", { key: "K" }],
-  ["end_shoe", { key: "E" }],
-  ["load_shoe", { key: "L" }],
-  ["assign_dealer", { key: "D" }],
-  ["set_limits", { key: "T" }],
-];
-const CHIPS = ["open_float", "fill", "credit", "count_chips", "close_float", "correct_chips"];
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
   false: { kind: "not", mark: "✗" },
@@ -41,19 +22,13 @@ const { word } = station;
 const record = new Record(station);
 let health = { live: false, reason: "server" };
 
+placeButtons(station, "pit");
 byId("acts").append(
-  ...IN_COUP.map(([command, how]) => actButton(station, command, how)),
   actButton(station, "void_coup", {
     key: "V",
     act: () => record.show(station.state.coup.id).then(() => byId("on-record").querySelector(".act[data-command=void_coup]")?.click()),
   }),
 );
-byId("more").append(
-  ...MORE.map(([command, how]) =>
-    actButton(station, command, how.form ? { ...how, label: word("irregularity.record") } : how),
-  ),
-);
-byId("chips").append(...CHIPS.map((command) => actButton(station, command)));
 listenForShortcuts(undefined, (button) => station.shut(button));
 station.onHealth((now) => {
   health = now;

@@ -15,7 +15,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from events.commands.play import Ack
+from events.commands.consumers import Ack
 from events.log.store import Stored
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import ShoeAck

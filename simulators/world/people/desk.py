@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from events.commands.play import Answer, Command
+from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics

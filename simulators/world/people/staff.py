@@ -14,18 +14,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    CloseBetting,
-    Command,
-    CorrectHands,
-    CorrectWager,
-    FreeHand,
-    OpenBetting,
-    PlaceWager,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
-)
+from events.commands.base import Command
+from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.coup import CloseBetting, FreeHand, OpenBetting, VoidCoup
+from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from simulators.device.script import Call, Fallen
 from simulators.faults.plan import FaultPlan
 from simulators.people import patrons

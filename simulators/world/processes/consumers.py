@@ -14,7 +14,8 @@ from cage.ledger.entries import Books, Entry, Posting
 from cage.ledger.facts import Fact, check_follows, fact_of_message
 from cage.ledger.posting import post
 from displays.live import Live
-from events.commands.play import ANSWER_REFUSED, Ack, Answer, Command, Replay
+from events.commands.base import ANSWER_REFUSED, Answer, Command
+from events.commands.consumers import Ack, Replay
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LedgerError
 from events.mqtt.bus import Message

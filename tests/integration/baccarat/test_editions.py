@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from events.commands.play import CorrectHands
+from events.commands.corrections import CorrectHands
 from events.commands.queries import ProveCoup
 from events.log.editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
 from events.proof.keys import make_signing_key

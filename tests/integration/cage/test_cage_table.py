@@ -11,7 +11,9 @@ from baccarat.config.table import load_config
 from baccarat.processes.children import Child
 from baccarat.services.registry import service_command
 from cage.service import CageService
-from events.commands.play import CorrectHands, CorrectWager, VoidCoup, WagerRequest
+from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.coup import VoidCoup
+from events.commands.wagers import WagerRequest
 from simulators.device.pty_port import INSTANT, PtyPort
 from simulators.people.crew import Croupier, Game
 from simulators.shoe.dealing import DealingShoe

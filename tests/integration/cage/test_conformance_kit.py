@@ -13,7 +13,7 @@ import pytest
 
 from baccarat.cli.main import main
 from events.clock import SystemClock
-from events.commands.play import Replay
+from events.commands.consumers import Replay
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.topics import Topics
 from simulators.conformance.book import Book, read_book, right_book

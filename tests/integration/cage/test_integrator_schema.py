@@ -15,22 +15,12 @@ from baccarat.contract.channels import CHANNELS, ROOT
 from baccarat.contract.schemas import bundle
 from events.cards import Card, Hand
 from events.clock import SystemClock
-from events.commands.play import (
-    Ack,
-    AcknowledgeAlarm,
-    AssignDealer,
-    CloseBetting,
-    CorrectCard,
-    OpenBetting,
-    PlaceWager,
-    Preview,
-    Replay,
-    SetLimits,
-    ShowCoup,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
-)
+from events.commands.cards import CorrectCard
+from events.commands.consumers import Ack, Replay
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.previews import Preview, ShowCoup
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.types.shoe_reports import ErrorCleared, ErrorRaised

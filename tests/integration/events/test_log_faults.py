@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from events.commands.play import LoadShoe
+from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
 from events.log.verify import verify
 from tests.support.brokers.brokers import Broker

@@ -7,7 +7,10 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.processes.inspection import inspect_behind
-from events.commands.play import EndShoe, LoadShoe, PlaceWager, Replay, ShowCoup, WagerRequest
+from events.commands.consumers import Replay
+from events.commands.previews import ShowCoup
+from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.backup import back_up, restore
 from events.log.segments import archive_of, files_of
 from events.log.store import EventLog

@@ -4,7 +4,8 @@ import random
 from pathlib import Path
 
 from events.clock import SystemClock
-from events.commands.play import ClearShoeError, LoadShoe, OpenBetting
+from events.commands.coup import OpenBetting
+from events.commands.shoe import ClearShoeError, LoadShoe
 from events.mqtt.bus import BusSettings
 from shoe_driver.journal.files import read_records
 from shoe_driver.records import MAGIC, encode_record

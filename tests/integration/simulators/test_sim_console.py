@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from events.commands.play import Answer, LoadShoe, PlaceWager, WagerRequest
+from events.commands.base import Answer
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.mqtt.bus import BusSettings
 from simulators.people.console import Console, Waits

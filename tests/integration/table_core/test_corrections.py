@@ -9,15 +9,10 @@ import msgspec
 import pytest
 
 from events.cards import Winner
-from events.commands.play import (
-    CorrectHands,
-    CorrectWager,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.wagers import WagerRequest
 from events.log.store import EventLog
 from events.mqtt.bus import BusSettings
 from simulators.cage.service import Cage

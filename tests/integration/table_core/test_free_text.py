@@ -11,8 +11,9 @@ import msgspec
 from baccarat.contract.samples import samples
 from baccarat.contract.schemas import definitions
 from events.clock import SystemClock
-from events.commands.play import AssignDealer, LoadShoe
 from events.commands.registry import COMMANDS
+from events.commands.shoe import LoadShoe
+from events.commands.staff import AssignDealer
 from events.log.store import EventLog
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table_writer import Table, parse_command

@@ -14,19 +14,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from events.commands.play import (
-    Answer,
-    Command,
-    CorrectHands,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    Preview,
-    ShowCoup,
-    ShowRequest,
-    VoidCoup,
-)
+from events.commands.base import Answer, Command
+from events.commands.corrections import CorrectHands
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup
+from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
 from table_core.service.history_process import WAITING_MOST, Question, ReaderProcess
 from tests.support.brokers.brokers import Broker

@@ -7,7 +7,9 @@ import pytest
 
 from events.cards import Hand
 from events.clock import SystemClock
-from events.commands.play import CloseBetting, LoadShoe, OpenBetting, PlaceWager, WagerRequest
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.mqtt.presence import Herald, read_status
 from events.types.shoe_reports import LinkUp
 from tests.support.machine.waiting import until

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from events.commands.play import Ack, LoadShoe, OpenBetting, Replay
+from events.commands.consumers import Ack, Replay
+from events.commands.coup import OpenBetting
+from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
 from events.types.shoe_reports import ErrorCleared, ErrorRaised, LinkUp
 from tests.support.machine.waiting import until

@@ -16,7 +16,8 @@ import httpx
 
 from baccarat.processes.children import Child
 from baccarat.services.registry import service_command
-from events.commands.play import LoadShoe, OpenBetting
+from events.commands.coup import OpenBetting
+from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
 from events.mqtt.presence import read_status
 from tests.support.brokers.brokers import Broker

@@ -12,8 +12,10 @@ from baccarat.cli.main import main
 from baccarat.config.faults import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.table import serve
-from events.commands.play import CorrectHands, OpenBetting, PlaceWager, VoidCoup, WagerRequest
+from events.commands.corrections import CorrectHands
+from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.queries import ProveCoup
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.proof.keys import make_signing_key
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.cage.books import source

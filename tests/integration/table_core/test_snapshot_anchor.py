@@ -9,7 +9,8 @@ from structlog.testing import capture_logs
 
 from baccarat.processes import inspection
 from baccarat.processes.inspection import inspect_behind
-from events.commands.play import EndShoe, LoadShoe, OpenBetting
+from events.commands.coup import OpenBetting
+from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
 from events.types.shoe_reports import LinkOpen, LinkUp
 from table_core.service.snapshot_anchor import inspect, snapshot_of

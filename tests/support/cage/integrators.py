@@ -5,14 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    CloseBetting,
-    CorrectCard,
-    OpenBetting,
-    PlaceWager,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.cards import CorrectCard
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.shoe_reports import DeviceResult
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1

@@ -14,22 +14,13 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.commands.cards import CorrectCard, EnterCard, Realign, ResolveIrregularity
 from events.commands.chips import CloseFloat, CountDrop, Credit, Fill, OpenFloat
-from events.commands.play import (
-    AssignDealer,
-    ClearShoeError,
-    CorrectCard,
-    CorrectWager,
-    EndShoe,
-    EnterCard,
-    OpenBetting,
-    PlaceWager,
-    Realign,
-    ReplaceShoe,
-    ResolveIrregularity,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.corrections import CorrectWager
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import ClearShoeError, EndShoe, ReplaceShoe
+from events.commands.staff import AssignDealer
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.proof.note import SigningKey
 from events.types.chips import Pieces

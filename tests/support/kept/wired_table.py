@@ -10,14 +10,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from events.commands.play import ANSWER_REFUSED, Command, Refusal
+from events.commands.base import ANSWER_REFUSED, Command, Refusal
+from events.commands.registry import ROLES, ROW_OF
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport, CardDrawn, CardUnreadable
 from events.types.table import TableEvent
-from table_core.decide.authority import MAY, ROLES
 from table_core.decide.decision import Context
 from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
@@ -36,7 +36,7 @@ _FIRST: Final = ("wagers", "dealer", "supervisor", "cage")
 
 def who_may(command: Command) -> str:
     """Whoever asks for such a thing at a table."""
-    return next(role for role in _FIRST if role in MAY[type(command)])
+    return next(role for role in _FIRST if role in ROW_OF[type(command)].roles)
 
 
 @dataclass

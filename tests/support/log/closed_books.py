@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from structlog.testing import capture_logs
 
-from events.commands.play import EndShoe
+from events.commands.shoe import EndShoe
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope

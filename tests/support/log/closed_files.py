@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from events.commands.play import EndShoe
+from events.commands.shoe import EndShoe
 from events.log.segments import ClosedFile, archive_of, files_of
 from events.log.store import EventLog
 from events.types.envelope import decode_data, decode_envelope

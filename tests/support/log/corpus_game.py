@@ -10,6 +10,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.commands.base import Command
+from events.commands.cards import (
+    CorrectCard,
+    EnterCard,
+    MarkUnreadable,
+    Realign,
+    ResolveIrregularity,
+)
 from events.commands.chips import (
     CloseFloat,
     CorrectChips,
@@ -19,35 +27,13 @@ from events.commands.chips import (
     Fill,
     OpenFloat,
 )
-from events.commands.play import (
-    AssignDealer,
-    Burn,
-    ClearShoeError,
-    CloseBetting,
-    CollectCommission,
-    Command,
-    ConfirmResult,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    EndShoe,
-    EnterCard,
-    FreeHand,
-    LoadShoe,
-    MarkUncollected,
-    MarkUnreadable,
-    OpenBetting,
-    PlaceWager,
-    Realign,
-    RecoverCommission,
-    ResolveIrregularity,
-    SetLimits,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
-)
-from events.commands.play import CutCard as ReportCutCard
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
+from events.commands.shoe import Burn, ClearShoeError, EndShoe, LoadShoe
+from events.commands.shoe import CutCard as ReportCutCard
+from events.commands.staff import AssignDealer
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey

@@ -5,7 +5,10 @@ from collections import Counter
 
 import msgspec
 
-from events.commands.play import Command, CorrectHands, CorrectWager, VoidCoup, WagerRequest
+from events.commands.base import Command
+from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.coup import VoidCoup
+from events.commands.wagers import WagerRequest
 from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data

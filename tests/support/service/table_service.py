@@ -9,17 +9,12 @@ from pathlib import Path
 import msgspec
 
 from events.clock import SystemClock
-from events.commands.play import (
-    Answer,
-    CloseBetting,
-    Command,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    WagerRequest,
-)
+from events.commands.base import Answer, Command
+from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.queries import Query
 from events.commands.registry import COMMAND_NAMES
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import Herald

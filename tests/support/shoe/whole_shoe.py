@@ -8,7 +8,9 @@ calls.
 from collections.abc import Callable, Sequence
 
 from events.cards import Card
-from events.commands.play import CloseBetting, LoadShoe, OpenBetting, PlaceWager, WagerRequest
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.shoe_reports import (
     BurnCard,
     CardDrawn,

@@ -27,14 +27,9 @@ from events.commands.chips import (
     Fill,
     OpenFloat,
 )
-from events.commands.play import (
-    CloseBetting,
-    EndShoe,
-    OpenBetting,
-    PlaceWager,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.shoe import EndShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.chips import Pieces
 from events.types.shoe_reports import DeviceResult
 from events.types.table import TableEvent

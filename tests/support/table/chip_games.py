@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from events.commands.play import Command, Refusal
+from events.commands.base import Command, Refusal
 from events.commands.registry import COMMANDS
 from events.types.chips import Pieces
 from tests.support.table.coups import World

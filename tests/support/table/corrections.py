@@ -7,16 +7,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    Command,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    Refusal,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.base import Command, Refusal
+from events.commands.cards import CorrectCard
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import VoidCoup
+from events.commands.wagers import WagerRequest
 from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent
 from simulators.device.printed_rules import next_place
 from table_core.roads.columns import Roads, bead

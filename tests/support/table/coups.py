@@ -5,17 +5,10 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, parse_card
-from events.commands.play import (
-    CloseBetting,
-    Command,
-    ConfirmResult,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    Refusal,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.base import Command, Refusal
+from events.commands.coup import CloseBetting, ConfirmResult, OpenBetting, VoidCoup
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.shoe_reports import (
     AnyReport,
     BurnCard,

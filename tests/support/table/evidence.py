@@ -9,14 +9,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from events.cards import Hand
-from events.commands.play import (
-    CloseBetting,
-    Command,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    WagerRequest,
-)
+from events.commands.base import Command
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, Self
 
-from events.commands.play import WagerRequest
+from events.commands.wagers import WagerRequest
 from events.types.shoe_life import ShoeAudited
 from events.types.table import CoupSettled, SettlementLine
 from simulators.device.deck import shuffled

@@ -8,7 +8,9 @@ import random
 from collections import Counter
 
 from events.cards import Card
-from events.commands.play import EndShoe, FreeHand, ReplaceShoe, ResolveIrregularity
+from events.commands.cards import ResolveIrregularity
+from events.commands.coup import FreeHand
+from events.commands.shoe import EndShoe, ReplaceShoe
 from events.types.shoe_reports import CardCarriedOver, CardOutOfGame
 from simulators.device.deck import Deck, shuffled
 from simulators.device.printed_rules import Place, next_place, outcome

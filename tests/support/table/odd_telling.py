@@ -4,7 +4,9 @@ import random
 from typing import Any
 
 from events.cards import Card
-from events.commands.play import Command, CorrectCard, EnterCard, Realign, VoidCoup
+from events.commands.base import Command
+from events.commands.cards import CorrectCard, EnterCard, Realign
+from events.commands.coup import VoidCoup
 from events.types.shoe_reports import (
     AnyReport,
     CardDrawn,

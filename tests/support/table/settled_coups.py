@@ -1,13 +1,9 @@
 """Coups that were settled, and the commands that correct them, for the tests of corrections."""
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    WagerRequest,
-)
+from events.commands.cards import CorrectCard
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.wagers import WagerRequest
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CoupSettled, Settlement, ShoeLoaded
 from table_core.decide.decision import Context

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from events.commands.play import ConfirmResult, CorrectHands
+from events.commands.corrections import CorrectHands
+from events.commands.coup import ConfirmResult
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog, Pending
 from events.types.envelope import encode_envelope

@@ -18,7 +18,10 @@ from baccarat.history.process import Past
 from baccarat.history.proof import proofs
 from baccarat.rulebooks.editions import rulebooks_at_hand
 from events.cards import Card, Hand
-from events.commands.play import OpenBetting, Refusal, ResolveIrregularity, VoidCoup
+from events.commands.base import Refusal
+from events.commands.cards import ResolveIrregularity
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.registry import ROWS, Decider, Row
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.merkle import inclusion_proofs, leaf_hash
@@ -34,6 +37,7 @@ from table_core.service.history_client import RECALL
 from table_core.service.history_process import REFUSED, SHOWN, Question
 from tests.support.log.corpus import folders
 from tests.support.log.logs import keep_alarms
+from tests.support.table.commands import example
 from tests.support.table.coups import SHOE, drawn
 from tests.support.table.evidence import KEY, signed_table
 from tests.support.table.stories import BOOKS
@@ -114,6 +118,12 @@ def test_each_coup_is_told_as_by_one_who_reads_the_whole_log(
         for hand in ("player", "banker"):
             cards = [each["card"] for each in last["cards"] if each["hand"] == hand]
             assert cards == told["story"][hand]["cards"]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.decider is Decider.HISTORY])
+def test_every_question_of_the_registry_is_read_here(corpus: Asked, row: Row) -> None:
+    said = corpus.said(row.name, corpus.end, msgspec.to_builtins(example(row)))
+    assert not isinstance(said, Refusal) or said.code != "unknown_command"
 
 
 def test_each_coup_is_recalled_as_from_the_log_itself(corpus: Asked, coups: list[str]) -> None:

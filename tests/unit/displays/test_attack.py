@@ -10,9 +10,8 @@ from starlette.routing import Mount, Route
 
 from displays.auth.accounts import CONSOLE_ROLES, check_account
 from displays.consoles.routes import CONSOLE_PAGES
-from events.commands.registry import COMMANDS
+from events.commands.registry import COMMANDS, ROLES
 from events.errors import InputError
-from table_core.decide.authority import ROLES
 from tests.support.service.console_site import PASSWORD, PEOPLE, Site, form_token, log_in, secret_of
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")

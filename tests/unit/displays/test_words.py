@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from displays.http.languages import LANGUAGES
-from events.commands.queries import Query
 from events.commands.registry import COMMANDS
 from table_core.rulebooks.shipped import load_rulebook, shipped
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
+from tests.support.table.commands import BESIDE_PLAY
 
 ROOM = Path(__file__).parents[3] / "displays"
 WORDS = {
@@ -19,8 +19,7 @@ WORDS = {
     for language in LANGUAGES
 }
 # Given by programs, never by a person at a screen.
-SILENT = {"ack", "replay", "preview", "show_coup", "show_request"}
-SILENT |= {name for name, kind in COMMANDS.items() if issubclass(kind, Query)}
+SILENT = {row.name for row in BESIDE_PLAY}
 # Rows of the bus's page on refusals that people do not come upon at a screen.
 _PROGRAMS = {"the request", "consumers", "the past"}
 _SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")

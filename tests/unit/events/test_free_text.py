@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from baccarat.cli.main import main
 from baccarat.config.table import load_config
 from baccarat.rulebooks.library import site_rulebook
-from events.commands.play import Preview
+from events.commands.previews import Preview
 from events.errors import ConfigError
 from events.free_text import may_be_unfit, original, unfit_in, visible
 from shoe_driver.profiles.catalogue import profile_text

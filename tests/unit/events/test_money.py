@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.play import CorrectCard, VoidCoup, WithdrawWager
+from events.commands.cards import CorrectCard
+from events.commands.coup import VoidCoup
+from events.commands.wagers import WithdrawWager
 from events.types.table import CoupSettled, CoupVoided, TableEvent, WagersWithdrawn
 from table_core.decide.decision import Context
 from table_core.rulebooks.shipped import load_rulebook

@@ -3,7 +3,9 @@
 import pytest
 
 from events.cards import Hand
-from events.commands.play import CloseBetting, PlaceWager, Refusal, WagerRequest
+from events.commands.base import Refusal
+from events.commands.coup import CloseBetting
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.shoe_reports import DeviceResult, ReportLost
 from events.types.table import BettingClosed, CardDealt, CoupMisaligned, CoupSettled
 from table_core.decide.decision import Context

@@ -9,62 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from events.cards import Card, Hand
-from events.commands.chips import (
-    CloseFloat,
-    CorrectChips,
-    CountChips,
-    CountDrop,
-    Credit,
-    Fill,
-    OpenFloat,
-)
-from events.commands.play import (
-    Ack,
-    AcknowledgeAlarm,
-    Answer,
-    AssignDealer,
-    Burn,
-    ClearShoeError,
-    CloseBetting,
-    CollectCommission,
-    Command,
-    ConfirmResult,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    CutCard,
-    EndShoe,
-    EnterCard,
-    FreeHand,
-    LoadShoe,
-    MarkUncollected,
-    MarkUnreadable,
-    OpenBetting,
-    PlaceWager,
-    Preview,
-    Realign,
-    RecoverCommission,
-    ReplaceShoe,
-    Replay,
-    ResolveIrregularity,
-    SetLimits,
-    ShowCoup,
-    ShowRequest,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
-)
-from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup, WhatIfCard
-from events.commands.registry import COMMANDS
+from events.cards import Hand
+from events.commands.base import Answer, Command
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.errors import ConfigError, LogUnwritable
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope, event_id
 from events.types.shoe_reports import LinkOpen, LinkUp, ShoeAck
 from events.types.table import ShoeReported, Wager, WagersPlaced, WagersWithdrawn
-from table_core.decide.authority import MAY, ROLES, authorise
 from table_core.decide.decision import Context
 from table_core.decide.dispatch import decide
 from table_core.fold.dispatch import fold
@@ -236,67 +191,6 @@ def test_a_new_journal_begins_at_one_and_the_old_ones_are_known_for_ever(
     assert table_on(log).hear(shoe_event(1, LinkUp(), "j1")) is Heard.DUPLICATE
 
 
-ONE_OF_EACH: dict[type[Command], Command] = {
-    type(command): command
-    for command in (
-        LoadShoe(transaction="x", shoe=SHOE),
-        EndShoe(transaction="x"),
-        OpenBetting(transaction="x"),
-        CloseBetting(transaction="x"),
-        wager("x"),
-        WithdrawWager(transaction="x", wagers=("wagers/w/0",)),
-        ConfirmResult(transaction="x", reason="looked"),
-        VoidCoup(transaction="x", reason="misdeal"),
-        Burn(transaction="x", cards=5, reason="not reported"),
-        CutCard(transaction="x", place="between"),
-        FreeHand(transaction="x"),
-        MarkUnreadable(transaction="x", hand=P, number=1, reason="smudged"),
-        EnterCard(transaction="x", hand=P, number=1, face=Card.D4, reason="missed"),
-        CorrectCard(transaction="x", hand=P, number=1, face=Card.D4, reason="misread"),
-        CorrectHands(transaction="x", coup="c/1", player=(), banker=(), reason="camera"),
-        CorrectWager(transaction="x", coup="c/1", reason="left out"),
-        CorrectRulebook(
-            transaction="x", coup="c/1", rulebook="ez", rulebook_hash="0" * 64, reason="sign"
-        ),
-        Realign(transaction="x", reason="looked"),
-        ResolveIrregularity(transaction="x", kind="other", reason="a drink was spilt"),
-        ReplaceShoe(transaction="x", shoe=SHOE, reason="broken"),
-        AcknowledgeAlarm(transaction="x", alarm="burn_mismatch"),
-        ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
-        AssignDealer(transaction="x", dealer="d-17"),
-        SetLimits(transaction="x"),
-        CollectCommission(transaction="x"),
-        MarkUncollected(transaction="x", seat=1, reason="left"),
-        RecoverCommission(transaction="x", seat=1, amount=1),
-        OpenFloat(transaction="x", float_id=SHOE, currency="AUD", chips=()),
-        Fill(transaction="x", slip="F-1", chips=()),
-        Credit(transaction="x", slip="C-1", chips=()),
-        CountChips(transaction="x", chips=()),
-        CloseFloat(transaction="x", chips=()),
-        CountDrop(transaction="x", float_id=SHOE, box="B-1", notes=()),
-        CorrectChips(transaction="x", float_id=SHOE, move="opening", chips=(), reason="misread"),
-        Replay(transaction="x", start=1),
-        Ack(transaction="x", consumer="c", position=0),
-        ShowCoup(transaction="x", coup="c/1"),
-        ShowRequest(transaction="x", request="w"),
-        Preview(transaction="x", command="void_coup", body={}),
-        FindCoups(transaction="x"),
-        TellCoup(transaction="x", coup="c/1"),
-        ShowTable(transaction="x", position=1),
-        WhatIfCard(transaction="x", coup="c/1", changes=()),
-        ProveCoup(transaction="x", coup="c/1"),
-    )
-}
-
-
-@pytest.mark.parametrize("role", [*sorted(ROLES), "nobody"])
-@pytest.mark.parametrize("command", COMMANDS.values())
-def test_nobody_may_do_what_is_not_his_roles(role: str, command: type[Command]) -> None:
-    refusal = authorise(frozenset({role}), ONE_OF_EACH[command])
-    assert (refusal is None) is (role in MAY[command])
-    assert refusal is None or refusal.code == "not_allowed"
-
-
 def test_a_user_whom_the_configuration_does_not_know_may_do_nothing(table: Table) -> None:
     answer = ask(table, "stranger", OpenBetting(transaction="o"))
     assert (answer.result, answer.code) == ("refused", "not_allowed")
@@ -311,10 +205,6 @@ def test_only_a_supervisor_voids(table: Table) -> None:
 def test_nobody_speaks_for_somebody_else(table: Table) -> None:
     answer = ask(table, "dealer", OpenBetting(transaction="o", actor="mr-smith"))
     assert answer.code == "not_a_delegate"
-
-
-def test_every_role_of_the_table_of_authority_exists() -> None:
-    assert {role for roles in MAY.values() for role in roles} <= ROLES
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.commands.play import EndShoe, LoadShoe, VoidCoup
+from events.commands.coup import VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe
 from events.types.corrections import HandsCorrected
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import DeviceResult

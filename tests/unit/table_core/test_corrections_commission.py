@@ -3,13 +3,9 @@
 import pytest
 
 from events.cards import Card
-from events.commands.play import (
-    CollectCommission,
-    MarkUncollected,
-    OpenBetting,
-    RecoverCommission,
-    WagerRequest,
-)
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
+from events.commands.coup import OpenBetting
+from events.commands.wagers import WagerRequest
 from events.types.commission import CommissionCollected, CommissionReversed, CommissionUncollected
 from table_core.decide.decision import Context
 from table_core.rules.commission import CommissionBook

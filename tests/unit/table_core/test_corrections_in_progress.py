@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.commands.play import ConfirmResult, Realign, Refusal, WagerRequest
+from events.commands.base import Refusal
+from events.commands.cards import Realign
+from events.commands.coup import ConfirmResult
+from events.commands.wagers import WagerRequest
 from events.types.corrections import HandsCorrected, WagerCorrected
 from events.types.shoe_reports import CardDrawn, CardRevealed, DeviceResult
 from events.types.table import CoupMisaligned, CoupSettled

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.play import CollectCommission, CorrectHands, CorrectWager, WagerRequest
+from events.commands.commission import CollectCommission
+from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.wagers import WagerRequest
 from events.types.table import SettlementLine
 from table_core.decide.decision import Context
 from table_core.state.table import Coup

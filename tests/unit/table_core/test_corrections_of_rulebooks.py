@@ -4,18 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.play import (
-    CloseBetting,
-    ConfirmResult,
-    CorrectRulebook,
-    LoadShoe,
-    OpenBetting,
-    Preview,
-    Refusal,
-    ResolveIrregularity,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.base import Refusal
+from events.commands.cards import ResolveIrregularity
+from events.commands.corrections import CorrectRulebook
+from events.commands.coup import CloseBetting, ConfirmResult, OpenBetting, VoidCoup
+from events.commands.previews import Preview
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import WagerRequest
 from events.errors import ConfigError
 from events.log.store import EventLog
 from events.types.commission import (

@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.play import VoidCoup, WagerRequest
+from events.commands.coup import VoidCoup
+from events.commands.wagers import WagerRequest
 from events.types.corrections import RulebookCorrected, WagerCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import CoupVoided, SeatDifference

@@ -8,22 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from events.clock import rfc3339
+from events.commands.base import Answer, Command
+from events.commands.cards import CorrectCard
 from events.commands.chips import Fill, OpenFloat
-from events.commands.play import (
-    Answer,
-    Command,
-    CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    ReplaceShoe,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog, Pending
 from events.mqtt.topics import Topics
 from events.types.chips import Pieces

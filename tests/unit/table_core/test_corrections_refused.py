@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.play import Command, VoidCoup, WagerRequest
+from events.commands.base import Command
+from events.commands.coup import VoidCoup
+from events.commands.wagers import WagerRequest
 from events.money import MAX_STAKE
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.shoe import times_seen

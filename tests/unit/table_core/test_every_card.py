@@ -8,18 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    Command,
-    CorrectCard,
-    EndShoe,
-    EnterCard,
-    LoadShoe,
-    MarkUnreadable,
-    Refusal,
-    ReplaceShoe,
-    ResolveIrregularity,
-    VoidCoup,
-)
+from events.commands.base import Command, Refusal
+from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable, ResolveIrregularity
+from events.commands.coup import VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import (
     AnyReport,

@@ -5,7 +5,9 @@ from collections import Counter
 import pytest
 
 from events.cards import Card, Hand
-from events.commands.play import CorrectHands, ReplaceShoe, ResolveIrregularity
+from events.commands.cards import ResolveIrregularity
+from events.commands.corrections import CorrectHands
+from events.commands.shoe import ReplaceShoe
 from events.types.shoe_reports import CardOutOfGame, DeviceResult, ReportLost
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeView

@@ -3,18 +3,16 @@
 import pytest
 
 from events.cards import Card, Hand, Winner
-from events.commands.play import (
-    Command,
+from events.commands.base import Command
+from events.commands.cards import (
     CorrectCard,
-    EndShoe,
     EnterCard,
-    FreeHand,
     MarkUnreadable,
-    OpenBetting,
     Realign,
     ResolveIrregularity,
-    VoidCoup,
 )
+from events.commands.coup import FreeHand, OpenBetting, VoidCoup
+from events.commands.shoe import EndShoe
 from events.types.irregularities import (
     CardCorrected,
     CardEntered,

@@ -3,16 +3,10 @@
 import pytest
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    Command,
-    EnterCard,
-    FreeHand,
-    OpenBetting,
-    Realign,
-    ReplaceShoe,
-    ResolveIrregularity,
-    VoidCoup,
-)
+from events.commands.base import Command
+from events.commands.cards import EnterCard, Realign, ResolveIrregularity
+from events.commands.coup import FreeHand, OpenBetting, VoidCoup
+from events.commands.shoe import ReplaceShoe
 from events.types.irregularities import ExcessCardDrawn, ExcessCardResolved, IrregularityRecorded
 from events.types.shoe_reports import (
     AnyReport,

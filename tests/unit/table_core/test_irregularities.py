@@ -5,22 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    AcknowledgeAlarm,
-    AssignDealer,
-    Burn,
-    Command,
+from events.commands.base import Command
+from events.commands.cards import (
     CorrectCard,
-    CorrectHands,
     EnterCard,
-    FreeHand,
     MarkUnreadable,
-    OpenBetting,
     Realign,
-    ReplaceShoe,
     ResolveIrregularity,
-    VoidCoup,
 )
+from events.commands.corrections import CorrectHands
+from events.commands.coup import FreeHand, OpenBetting, VoidCoup
+from events.commands.shoe import Burn, ReplaceShoe
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.types.irregularities import CardEntered, ExcessCardResolved, IrregularityRecorded
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import (

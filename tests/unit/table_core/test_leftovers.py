@@ -1,17 +1,9 @@
 """What a coup or a shoe leaves behind does not stand for ever."""
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    Burn,
-    EndShoe,
-    EnterCard,
-    FreeHand,
-    LoadShoe,
-    Realign,
-    ReplaceShoe,
-    ResolveIrregularity,
-    VoidCoup,
-)
+from events.commands.cards import EnterCard, Realign, ResolveIrregularity
+from events.commands.coup import FreeHand, VoidCoup
+from events.commands.shoe import Burn, EndShoe, LoadShoe, ReplaceShoe
 from events.types.shoe_reports import BurnCard, DeviceResult, FirstCard, ShoeBooted
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen

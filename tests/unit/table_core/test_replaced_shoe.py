@@ -5,18 +5,11 @@ from collections import Counter
 import pytest
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    CollectCommission,
-    Command,
-    CorrectCard,
-    EndShoe,
-    EnterCard,
-    FreeHand,
-    LoadShoe,
-    Realign,
-    ReplaceShoe,
-    VoidCoup,
-)
+from events.commands.base import Command
+from events.commands.cards import CorrectCard, EnterCard, Realign
+from events.commands.commission import CollectCommission
+from events.commands.coup import FreeHand, VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import (
     BurnCard,

@@ -2,7 +2,9 @@
 
 from msgspec.structs import replace
 
-from events.commands.play import ClearShoeError, OpenBetting, Refusal, VoidCoup
+from events.commands.base import Refusal
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import ClearShoeError
 from events.types.irregularities import ShoeErrorCleared
 from events.types.shoe_reports import ErrorCleared, ErrorRaised, LinkStalled, LinkUp
 from table_core.projections.table import active_alarms

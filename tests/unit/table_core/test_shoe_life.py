@@ -9,16 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    Burn,
-    Command,
-    CutCard,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    Refusal,
-    VoidCoup,
-)
+from events.commands.base import Command, Refusal
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import Burn, CutCard, EndShoe, LoadShoe
 from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
 from events.types.shoe_reports import (
     AnyReport,

@@ -3,7 +3,8 @@
 import pytest
 
 from events.cards import Card, Hand
-from events.commands.play import CorrectCard, EnterCard, MarkUnreadable, VoidCoup
+from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable
+from events.commands.coup import VoidCoup
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CoupSettled, CoupVoided, Settlement
 from table_core.decide.decision import Context

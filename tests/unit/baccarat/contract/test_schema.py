@@ -27,7 +27,7 @@ from baccarat.contract.schemas import (
     one_message,
     unruled_fields,
 )
-from events.commands.play import Answer
+from events.commands.base import Answer
 from events.commands.registry import COMMANDS
 from events.log.store import EventLog
 from events.mqtt.presence import Status

@@ -6,7 +6,7 @@ import pytest
 
 from baccarat.pages.coup_page import coup_page
 from events.cards import Hand, parse_card
-from events.commands.play import VoidCoup
+from events.commands.coup import VoidCoup
 from table_core.history.what_if import what_if
 from tests.support.table.coups import COUP, drawn
 from tests.support.table.stories import BOOKS, KeptWorld, disputed_and_corrected

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Struct
 
 from events.clock import rfc3339
-from events.commands.play import EndShoe
+from events.commands.shoe import EndShoe
 from events.log.segments import archive_of, files_of
 from events.log.store import EventLog
 from events.log.verify import verify

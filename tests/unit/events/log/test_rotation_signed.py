@@ -8,7 +8,7 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.history.evidence import gather
-from events.commands.play import EndShoe
+from events.commands.shoe import EndShoe
 from events.log.reader import reading
 from events.log.segments import archive_of, files_of
 from events.log.verify import held_elsewhere, verify

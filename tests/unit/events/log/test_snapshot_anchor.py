@@ -8,14 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from events.commands.play import (
-    CloseBetting,
-    EndShoe,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    WagerRequest,
-)
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import InputError, LogRefused, LogUnwritable
 from events.log.opening import check
 from events.log.store import EventLog

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from events.commands.play import EndShoe, VoidCoup
+from events.commands.coup import VoidCoup
+from events.commands.shoe import EndShoe
 from events.errors import InputError, LogRefused, LogUnwritable, OurBug
 from events.log.schema import SCHEMA, SCHEMAS
 from events.log.store import EventLog

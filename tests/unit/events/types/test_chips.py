@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.errors import OurBug
 from events.types.chips import (
     MOVES,

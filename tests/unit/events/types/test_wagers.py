@@ -4,14 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Hand
-from events.commands.play import (
-    CloseBetting,
-    PlaceWager,
-    Refusal,
-    SetLimits,
-    WagerRequest,
-    WithdrawWager,
-)
+from events.commands.base import Refusal
+from events.commands.coup import CloseBetting
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.types.shoe_reports import DeviceResult
 from events.types.table import BettingClosed, CoupSettled, WagerKind, WagersWithdrawn
 from events.types.wagers import AggregateCapped, BetLimits, LimitsSet, WagersVoided

@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 import pytest
 
-from events.commands.play import Ack
+from events.commands.consumers import Ack
 from events.log.store import EventLog, Stored
 from events.mqtt.topics import Topics
 from events.proof.checkpoint import Checkpoint, signed_checkpoint

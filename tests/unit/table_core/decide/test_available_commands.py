@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from events.commands.play import EndShoe
+from events.commands.shoe import EndShoe
 from table_core.decide.available_commands import refusals_now
 from table_core.projections.table import view
 from table_core.state.coup import Phase

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.play import EnterCard
+from events.commands.cards import EnterCard
 from events.types.shoe_reports import CardOutOfGame, CardUnreadable, DeviceResult
 from events.types.table import AlarmRaised, CoupSettled, ResultConfirmed, ResultDisputed, TableEvent
 from table_core.decide.coup_resolution import conclude

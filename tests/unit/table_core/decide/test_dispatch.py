@@ -6,43 +6,26 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.chips import ChipCommand
-from events.commands.play import (
-    AcknowledgeAlarm,
-    AssignDealer,
-    Burn,
-    ClearShoeError,
-    CloseBetting,
-    Command,
-    ConfirmResult,
+from events.commands.base import Command, Refusal
+from events.commands.cards import (
     CorrectCard,
-    CorrectHands,
-    CorrectRulebook,
-    CorrectWager,
-    CutCard,
-    EndShoe,
     EnterCard,
-    FreeHand,
-    LoadShoe,
     MarkUnreadable,
-    OpenBetting,
-    PlaceWager,
     Realign,
-    Refusal,
-    ReplaceShoe,
     ResolveIrregularity,
-    SetLimits,
-    VoidCoup,
-    WagerRequest,
-    WithdrawWager,
 )
-from events.commands.queries import Query
-from events.commands.registry import COMMANDS as ALL_COMMANDS
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
+from events.commands.registry import Decider
+from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.types.shoe_reports import ErrorRaised, LinkDown, LinkOpen, LockChanged
 from events.types.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
 from table_core.decide.dispatch import decide, result_overdue
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
+from tests.support.table.commands import DECIDED
 from tests.support.table.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -90,14 +73,9 @@ COMMANDS: dict[str, Command] = {
     "clear_shoe_error": ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
 }
-# Commission is collected, given up and recovered in every phase alike; see `test_commission`.
-# Asked beside the table's course, and never decided.
-BESIDE_PLAY = {"replay", "ack", "show_coup", "show_request", "preview"} | {
-    name for name, kind in ALL_COMMANDS.items() if issubclass(kind, Query)
-}
-ANY_TIME = {"collect_commission", "mark_uncollected", "recover_commission"}
-# About the tray and not about the coup; see `test_chips`.
-CHIPS = {name for name, kind in ALL_COMMANDS.items() if issubclass(kind, ChipCommand)}
+# Commission is collected, given up and recovered in every phase alike (`test_commission`); chips
+# are about the tray and not about the coup (`test_chips`).
+ANY_PHASE = {Decider.COMMISSION, Decider.CHIPS}
 
 # `+` makes events, `=` holds already, a word is the refusal's code.
 TABLE = """
@@ -158,7 +136,7 @@ def test_every_phase_times_every_command(phase: str, name: str, outcome: str) ->
 
 
 def test_every_command_about_the_table_is_in_the_table() -> None:
-    assert set(COMMANDS) | ANY_TIME | CHIPS | BESIDE_PLAY == set(ALL_COMMANDS)
+    assert set(COMMANDS) == {row.name for row in DECIDED if row.decider not in ANY_PHASE}
 
 
 def test_every_phase_a_table_can_stand_in_is_in_the_table() -> None:

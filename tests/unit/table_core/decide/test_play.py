@@ -6,18 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    AcknowledgeAlarm,
-    AssignDealer,
-    CloseBetting,
-    Command,
-    ConfirmResult,
-    CorrectCard,
-    FreeHand,
-    OpenBetting,
-    Refusal,
-    VoidCoup,
-)
+from events.commands.base import Command, Refusal
+from events.commands.cards import CorrectCard
+from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.errors import OurBug
 from events.types.commission import SeatAmount
 from events.types.corrections import HandsCorrected

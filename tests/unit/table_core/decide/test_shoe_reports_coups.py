@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, Winner
-from events.commands.play import OpenBetting, VoidCoup
+from events.commands.coup import OpenBetting, VoidCoup
 from events.types.shoe_reports import CardCarriedOver, CardOutOfGame, CopyConflict, DeviceResult
 from events.types.table import (
     AlarmRaised,

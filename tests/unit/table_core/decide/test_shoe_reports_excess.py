@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from events.commands.play import ResolveIrregularity
+from events.commands.cards import ResolveIrregularity
 from events.types.irregularities import IrregularityRecorded
 from events.types.shoe_reports import AnyReport, CardOutOfGame, CardUnreadable, DeviceResult
 from events.types.table import CardDisclosed, ShoeReported, TableEvent

@@ -11,16 +11,10 @@ import pytest
 from baccarat.cli.main import main
 from baccarat.history.evidence import gather
 from events.cards import Card, Hand
-from events.commands.play import (
-    ConfirmResult,
-    CorrectCard,
-    CorrectHands,
-    CorrectWager,
-    EnterCard,
-    MarkUnreadable,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable
+from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.coup import ConfirmResult, VoidCoup
+from events.commands.wagers import WagerRequest
 from events.log.store import Stored
 from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import CardUnreadable, DeviceResult

@@ -1,7 +1,7 @@
 """What a decision has folded on the way is what folding its events comes to, and nothing else."""
 
 from benchmarks.table.core import inputs_of
-from events.commands.play import Command, Refusal
+from events.commands.base import Command, Refusal
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import AlarmRaised, TableEvent
 from table_core.decide.decision import Context

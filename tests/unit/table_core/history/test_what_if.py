@@ -5,7 +5,8 @@ import random
 import pytest
 
 from events.cards import Card, Hand, parse_card
-from events.commands.play import CorrectCard, VoidCoup
+from events.commands.cards import CorrectCard
+from events.commands.coup import VoidCoup
 from events.errors import InputError
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CardDealt, CoupSettled

@@ -7,7 +7,8 @@ from typing import get_args
 import pytest
 
 from events.cards import Hand, parse_card
-from events.commands.play import CorrectCard, EnterCard, Realign, VoidCoup
+from events.commands.cards import CorrectCard, EnterCard, Realign
+from events.commands.coup import VoidCoup
 from events.types.shoe_reports import (
     AnyReport,
     CardUnreadable,

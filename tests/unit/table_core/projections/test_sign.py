@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from events.commands.play import SetLimits
+from events.commands.wagers import SetLimits
 from events.types.wagers import BetLimits
 from table_core.decide.decision import Context
 from table_core.projections.table import BetView, view

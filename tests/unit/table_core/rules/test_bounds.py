@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from events.commands.play import PlaceWager, VoidCoup, WagerRequest
+from events.commands.coup import VoidCoup
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.types.envelope import MAX_EVENT_BYTES
 from events.types.shoe_reports import DeviceResult, LinkOpen

@@ -5,17 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Hand
-from events.commands.play import (
-    CollectCommission,
-    Command,
-    EndShoe,
-    LoadShoe,
-    MarkUncollected,
-    OpenBetting,
-    RecoverCommission,
-    Refusal,
-    VoidCoup,
-)
+from events.commands.base import Command, Refusal
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import EndShoe, LoadShoe
 from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.commands.play import Refusal
+from events.commands.base import Refusal
 from events.money import MAX_AMOUNT
 from events.types.table import Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped

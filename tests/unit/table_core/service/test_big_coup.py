@@ -6,14 +6,10 @@ from pathlib import Path
 import pytest
 
 from events.cards import Card
-from events.commands.play import (
-    CloseBetting,
-    Command,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    WagerRequest,
-)
+from events.commands.base import Command
+from events.commands.coup import CloseBetting, OpenBetting
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.envelope import MAX_EVENT_BYTES, decode_data, decode_envelope

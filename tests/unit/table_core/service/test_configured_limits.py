@@ -6,14 +6,9 @@ import pytest
 
 from baccarat.config.faults import ConfigFaults
 from baccarat.config.table import load_config
-from events.commands.play import (
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    SetLimits,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.coup import OpenBetting, VoidCoup
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, SetLimits, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_envelope

@@ -8,22 +8,14 @@ import msgspec
 import pytest
 
 from events.cards import Card, Hand
-from events.commands.play import (
-    Answer,
-    CloseBetting,
-    Command,
-    CorrectHands,
-    LoadShoe,
-    OpenBetting,
-    PlaceWager,
-    Preview,
-    ResolveIrregularity,
-    ShowCoup,
-    ShowRequest,
-    VoidCoup,
-    WagerRequest,
-)
+from events.commands.base import Answer, Command
+from events.commands.cards import ResolveIrregularity
+from events.commands.corrections import CorrectHands
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.registry import COMMAND_NAMES
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
 from table_core.service.previews import look

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.commands.play import OpenBetting
+from events.commands.coup import OpenBetting
 from events.log.store import Recorded
 from table_core.service.repeated_requests import answer_again, body_of, transaction_of
 

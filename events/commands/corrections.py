@@ -1,0 +1,41 @@
+"""Commands that put right the hands, a wager or the rulebook of a coup."""
+
+from events.cards import Card
+from events.commands.base import Command
+from events.commands.wagers import WagerRequest
+
+__all__ = ["CorrectHands", "CorrectRulebook", "CorrectWager"]
+
+
+class CorrectHands(Command, frozen=True, kw_only=True):
+    """The cards of a coup as they really lay, whole: wrong faces, a wrong hand, a missed card."""
+
+    coup: str
+    player: tuple[Card, ...]
+    banker: tuple[Card, ...]
+    reason: str
+
+
+class CorrectWager(Command, frozen=True, kw_only=True):
+    """A wager as it really stood, once betting is closed.
+
+    Args:
+        coup: whose.
+        wager: the id of the one on record; None for one that was left out.
+        to: what it is corrected to; None where it did not stand.
+        reason: why.
+    """
+
+    coup: str
+    wager: str | None = None
+    to: WagerRequest | None = None
+    reason: str
+
+
+class CorrectRulebook(Command, frozen=True, kw_only=True):
+    """A coup was played by this rulebook: it is judged by it, again if it was settled."""
+
+    coup: str
+    rulebook: str
+    rulebook_hash: str
+    reason: str

@@ -1,0 +1,41 @@
+"""Commands that open, close, confirm or void a coup."""
+
+from events.commands.base import Command
+
+__all__ = ["CloseBetting", "ConfirmResult", "FreeHand", "OpenBetting", "VoidCoup"]
+
+
+class OpenBetting(Command, frozen=True, kw_only=True):
+    """Begin a coup: patrons may place wagers."""
+
+
+class CloseBetting(Command, frozen=True, kw_only=True):
+    """No more wagers. Answers `exists` when the first card has already closed it.
+
+    Args:
+        coup: of this coup alone; None for whichever is in progress.
+    """
+
+    coup: str | None = None
+
+
+class FreeHand(Command, frozen=True, kw_only=True):
+    """Begin a coup without wagers: a free hand, or the dummy coup that shows an excess card."""
+
+
+class ConfirmResult(Command, frozen=True, kw_only=True):
+    """A supervisor confirms the table's own result where the device is silent or disagrees."""
+
+    reason: str
+
+
+class VoidCoup(Command, frozen=True, kw_only=True):
+    """The coup does not count; unsettled stakes go back.
+
+    Args:
+        reason: why.
+        coup: one that was settled, where not the coup in progress is meant.
+    """
+
+    reason: str
+    coup: str | None = None

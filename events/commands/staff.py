@@ -1,0 +1,18 @@
+"""Commands about the people at the table: who deals, and who has seen an alarm."""
+
+from events.commands.base import Command
+
+__all__ = ["AcknowledgeAlarm", "AssignDealer"]
+
+
+class AssignDealer(Command, frozen=True, kw_only=True):
+    """Who answers for the coups from here on: opaque staff references, no names."""
+
+    dealer: str
+    supervisor: str | None = None
+
+
+class AcknowledgeAlarm(Command, frozen=True, kw_only=True):
+    """A person has seen an alarm that nothing else will clear."""
+
+    alarm: str

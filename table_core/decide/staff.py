@@ -1,0 +1,37 @@
+"""Commands about the people at the table: who deals, and who has seen an alarm. Pure."""
+
+from typing import Final
+
+from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.types.irregularities import DealerAssigned
+from events.types.table import AlarmCleared
+from table_core.decide.decision import Context, Handlers, Offers
+from table_core.refusals import Decision, refuse
+from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.table import TableState
+
+__all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer"]
+
+
+def assign_dealer(_: TableState, command: AssignDealer, __: Context) -> Decision:
+    """Who answers for the coups from here on."""
+    if not command.dealer.strip():
+        return refuse("invalid_dealer", "name the dealer by the house's reference")
+    return (DealerAssigned(dealer=command.dealer, supervisor=command.supervisor),)
+
+
+def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: Context) -> Decision:
+    """A person has seen an alarm that nothing else clears."""
+    alarm = next((each for each in state.alarms if each.name == command.alarm), None)
+    if alarm is None:
+        return refuse("no_such_alarm", f"no alarm {command.alarm!r} waits to be acknowledged")
+    if alarm.coup is not None or alarm.name == BURN_ALARM:
+        return refuse("stands_until_resolved", f"{alarm.text}; only that clears it")
+    return (AlarmCleared(alarm=alarm.name),)
+
+
+HANDLERS: Final[Handlers] = {
+    AssignDealer: assign_dealer,
+    AcknowledgeAlarm: acknowledge_alarm,
+}
+OFFERS: Final = Offers()
