@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from psycopg import AsyncConnection
 
 from property.archive.database import explained
+from property.hub.subjects import EditionKind
 
 __all__ = ["Edition", "store_editions"]
 
@@ -25,7 +26,7 @@ class Edition(NamedTuple):
         source: its bytes.
     """
 
-    kind: Literal["rulebook", "profile"]
+    kind: EditionKind
     name: str
     source: bytes
 

@@ -6,6 +6,7 @@ hears the newest of each again.
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import structlog
@@ -13,13 +14,12 @@ from nats.aio.client import Client
 
 from events.errors import InputError
 from property.archive.store import Archive
-from property.archive.stream_reader import HUB_ERRORS, FeedReader, Stored
+from property.archive.stream_listener import listen
+from property.archive.stream_reader import FeedReader, Stored
 from property.hub.subjects import FEEDS, origin_of
 from property.hub.uplink_status import Heard, UplinkWord, parse_word
 
 __all__ = ["hear_uplinks"]
-
-_AGAIN_S: Final = 2.0
 
 _log: Final = structlog.get_logger()
 
@@ -37,23 +37,15 @@ async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> No
         nats.errors.Error, BusError: the connection to the hub is gone.
     """
     clock = asyncio.get_running_loop().time
-    heard, said = Heard(clock()), ""
-    while True:
-        try:
-            async with await FeedReader.newest(client, FEEDS) as reader:
-                while True:
-                    for origin, word in _words(await reader.next()):
-                        if heard.counts(origin, word, clock()):
-                            async with turn:
-                                await store.uplink(origin, word)
-                    said = ""
-        except HUB_ERRORS as error:
-            if client.is_closed:
-                raise
-            if (reason := str(error) or type(error).__name__) != said:
-                _log.warning("uplinks_unheard", reason=reason)
-                said = reason
-            await asyncio.sleep(_AGAIN_S)
+    heard = Heard(clock())
+
+    async def take(messages: Sequence[Stored]) -> None:
+        for origin, word in _words(messages):
+            if heard.counts(origin, word, clock()):
+                async with turn:
+                    await store.uplink(origin, word)
+
+    await listen(client, partial(FeedReader.newest, client, FEEDS), take, "uplinks_unheard")
 
 
 def _words(messages: Sequence[Stored]) -> list[tuple[str, UplinkWord]]:

@@ -16,6 +16,7 @@ from events.errors import ArchiveError
 from events.free_text import visible
 from property.archive.batch import Fault, Intake, Row, take
 from property.archive.database import explained
+from property.archive.editions import Edition, store_editions
 from property.hub.replicated_event import Carried, Head
 from property.hub.subjects import partition_of, split_origin
 from property.hub.uplink_status import UplinkWord
@@ -142,6 +143,14 @@ class Archive:
                 "SELECT set_config('synchronous_commit', 'on', false) "
                 "WHERE current_setting('synchronous_commit') = 'off'"
             )
+
+    async def editions(self, editions: Sequence[Edition]) -> None:
+        """Store editions; what is there already stays.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        await store_editions(self._url, self._connection, editions)
 
     async def place(self, partition: int) -> Place:
         """How far a partition was read.

@@ -16,6 +16,7 @@ from nats.aio.client import Client
 
 from events.errors import ArchiveUnavailable, BusError
 from property.archive.database import connected, migrate
+from property.archive.edition_listener import ReadEdition, hear_editions
 from property.archive.editions import Edition, store_editions
 from property.archive.partition_consumer import PartitionFeed
 from property.archive.partition_locks import Shares, fair_share
@@ -36,6 +37,7 @@ async def run_worker(
     archive: str,
     hub: HubSettings,
     stop: asyncio.Event,
+    read: ReadEdition,
     probe: Probe = no_probe,
     editions: Sequence[Edition] = (),
 ) -> None:
@@ -45,6 +47,7 @@ async def run_worker(
         archive: URL of the PostgreSQL.
         hub: with the role `archive`.
         stop: ends it behind the batch in hand.
+        read: judges the editions that uplinks carry.
         probe: told of each step of a batch.
         editions: that ship with this build: a next one may have others.
 
@@ -58,7 +61,7 @@ async def run_worker(
             await _store(archive, editions)
             client = await connect(hub, attempt, tls)
             try:
-                await _session(archive, client, stop, probe, pause)
+                await _session(archive, client, stop, read, probe, pause)
             finally:
                 await _closed(client)
         except (ArchiveUnavailable, *HUB_ERRORS) as error:
@@ -81,7 +84,12 @@ async def _closed(client: Client) -> None:
 
 
 async def _session(
-    archive: str, client: Client, stop: asyncio.Event, probe: Probe, pause: Pause
+    archive: str,
+    client: Client,
+    stop: asyncio.Event,
+    read: ReadEdition,
+    probe: Probe,
+    pause: Pause,
 ) -> None:
     connection = await connected(archive)
     try:
@@ -89,7 +97,7 @@ async def _session(
         await store.prefer_durable()
         shares = Shares(archive, connection)
         await shares.join()
-        await _Worker(client, store, shares, stop, probe, pause).run()
+        await _Worker(client, store, shares, stop, read, probe, pause).run()
     finally:
         await connection.close()
 
@@ -105,13 +113,14 @@ class _Worker:
     """One life of a worker, from its connections to the loss of one of them."""
 
     def __init__(
-        self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event, probe: Probe,
-        pause: Pause,
+        self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event,
+        read: ReadEdition, probe: Probe, pause: Pause,
     ) -> None:  # fmt: skip
         self._client = client
         self._store = store
         self._shares = shares
         self._stop = stop
+        self._read = read
         self._probe = probe
         self._pause = pause
         self._turn = asyncio.Lock()  # the connection is one
@@ -120,14 +129,18 @@ class _Worker:
 
     async def run(self) -> None:
         """Hold a fair share, until `stop` or until something fails."""
-        hearing = asyncio.create_task(hear_uplinks(self._client, self._store, self._turn))
+        given = (self._client, self._store, self._turn)
+        hearing = [
+            asyncio.create_task(hear_uplinks(*given)),
+            asyncio.create_task(hear_editions(*given, self._read)),
+        ]
         try:
             while not self._stop.is_set():
                 if self._client.is_closed:
                     raise BusError("the hub has hung up")
                 await self._balance()
                 await self._again()
-                watched = [hearing, *(held.task for held in self._held.values())]
+                watched = [*hearing, *(held.task for held in self._held.values())]
                 watched += [task for feed in self._feeds.values() for task in feed.mending()]
                 stopping = asyncio.create_task(self._stop.wait())
                 done, _ = await asyncio.wait(
@@ -137,7 +150,7 @@ class _Worker:
                 for task in done - {stopping}:
                     task.result()  # raises what ended it
         finally:
-            await end_tasks([hearing])
+            await end_tasks(hearing)
             await self._leave(list(self._held), give=self._stop.is_set())
 
     async def _balance(self) -> None:

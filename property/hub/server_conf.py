@@ -1,6 +1,6 @@
 """The configuration of a hub's nodes, and of a controller's leaf, in nats-server's words. Pure.
 
-Every table has an account of its own, and so has each service that reads. Three of a table's
+Every table has an account of its own, and so has each service that reads. Four of a table's
 subjects lead into the property's account, where the streams are, and two more answer what the hub
 holds of that table; a reader's lead to questions that change nothing. Nothing else is there, not
 even JetStream's own subjects. One account with rules a login would not do: a publisher names the
@@ -19,9 +19,11 @@ from events.errors import InputError
 from property.hub.subjects import (
     API,
     CHECKPOINTS,
+    EDITIONS,
     EVENTS,
     FEEDS,
     checkpoint_subject,
+    edition_subject,
     event_subject,
     feed_subject,
     held_checkpoint_subject,
@@ -60,7 +62,7 @@ _JETSTREAM: Final = "$JS.API"
 KEEPER: Final = "keeper"
 ROLES: Final[dict[str, tuple[str, ...]]] = {
     KEEPER: (),
-    "archive": (EVENTS, FEEDS),
+    "archive": (EVENTS, FEEDS, EDITIONS),
     "witness": (EVENTS, CHECKPOINTS),
 }
 # What a role says beside its questions.
@@ -233,6 +235,7 @@ accounts {{
       {{ service: "property.v1.*.*.event" }}
       {{ service: "property.v1.*.*.checkpoint" }}
       {{ service: "property.v1.*.*.feed" }}
+      {{ service: "{edition_subject("*", "*")}" }}
       {{ service: "property.v1.*.*.cosigned" }}{_exported()}
     ]
   }}
@@ -270,12 +273,13 @@ def _table(login: Login) -> str:
     """A table's account: what it says, and the two questions what the hub has of it."""
     site, table = split_origin(login.who)
     event, checkpoint = event_subject(site, table), checkpoint_subject(site, table)
-    feed = feed_subject(site, table)
+    feed, editions = feed_subject(site, table), edition_subject(site, table)
     get = f"{_JETSTREAM}.DIRECT.GET"
     takes = (
         (event, event),
         (checkpoint, checkpoint),
         (feed, feed),
+        (editions, editions),
         (f"{get}.{EVENTS}.{stored_subject(site, table)}", held_event_subject(site, table)),
         (f"{get}.{CHECKPOINTS}.{checkpoint}", held_checkpoint_subject(site, table)),
     )
@@ -343,7 +347,8 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
         remotes.append(f'{{ urls: [{urls}], account: "{account}", {tls} }}')
         # Its own words are those of the hub's account: nothing of the table's bus goes up.
         site, table = split_origin(each.origin)
-        says = tuple(say(site, table) for say in (event_subject, checkpoint_subject, feed_subject))
+        said = (event_subject, checkpoint_subject, feed_subject, edition_subject)
+        says = tuple(say(site, table) for say in said)
         asks = (held_event_subject(site, table), held_checkpoint_subject(site, table))
         hears = [f"{inbox_of(each.origin)}.>"]
         # The remote's URL has it in clear, so that a hash here would hide nothing.

@@ -4,6 +4,7 @@ Made by `keeper`, who alone may. Limits are said in full: a stream that is full 
 (and the uplinks wait) before it drops what nobody has taken yet.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -14,10 +15,12 @@ from nats.js.errors import NotFoundError
 from property.hub.subjects import (
     CHECKPOINTS,
     COSIGNED,
+    EDITIONS,
     EVENTS,
     FEEDS,
     SAID_EVENTS,
     STORED_EVENTS,
+    edition_subject,
     feed_subject,
     split_origin,
     stored_subject,
@@ -28,7 +31,8 @@ __all__ = ["StreamLimits", "clear_feed", "ensure_streams", "give_up"]
 
 _DAY_S: Final = 86_400
 _SMALL_BYTES: Final = 256 * 1024 * 1024
-# A checkpoint is a note of a few hundred bytes, with room for signatures.
+# A checkpoint is a note of a few hundred bytes, with room for signatures; an edition, a file of two
+# thousand. A longer one a stranger could make slow to read.
 _NOTE_MOST: Final = 64 * 1024
 # Of each table: enough to look back over a slow witness's shoulder.
 _NOTES_KEPT: Final = 16
@@ -90,6 +94,7 @@ def _streams(limits: StreamLimits) -> tuple[api.StreamConfig, ...]:
             (CHECKPOINTS, "checkpoint", _NOTES_KEPT),
             (COSIGNED, "cosigned", _NOTES_KEPT),
             (FEEDS, "feed", 1),
+            (EDITIONS, "edition.*.*", 1),
         )
     )
     return events, *notes
@@ -125,7 +130,7 @@ async def give_up(js: JetStreamContext, origin: str, by: str) -> None:
 
 
 async def clear_feed(js: JetStreamContext, origin: str) -> bool:
-    """Take a table's events off the hub, if it has any: its uplink fills them in from its log.
+    """Take a table's events off the hub, if it has any, and its editions: its uplink fills them in.
 
     For a feed into which something came that is not of the log, once it has been looked at.
 
@@ -133,7 +138,10 @@ async def clear_feed(js: JetStreamContext, origin: str) -> bool:
         InputError: it is no origin.
         nats.js.errors.APIError: the hub refuses.
     """
-    subject = stored_subject(*split_origin(origin))
+    names = split_origin(origin)
+    with suppress(NotFoundError):  # a hub whose streams an earlier build has made
+        await js.purge_stream(EDITIONS, subject=edition_subject(*names))
+    subject = stored_subject(*names)
     held = (await js.stream_info(EVENTS, subjects_filter=subject)).state.subjects
     await js.purge_stream(EVENTS, subject=subject)
     return bool(held)

@@ -1,12 +1,13 @@
 """Where on the hub a table's log is: streams, subjects, partitions. Pure.
 
-A table says `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`. Its events are stored
-under `property.v1.part.<n>.<site>.<table>.event`: JetStream's partition mapping puts the number in,
-the same for a table always, so that workers can take a share each and order within a table stays.
+A table says `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`, and each edition beside
+its log as `.edition.<kind>.<SHA-256>`. Its events are stored under
+`property.v1.part.<n>.<site>.<table>.event`: JetStream's partition mapping puts the number in, the
+same for a table always, so that workers can take a share each and order within a table stays.
 """
 
 import re
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from events.errors import InputError
 from events.mqtt.topics import SEGMENT
@@ -15,17 +16,22 @@ __all__ = [
     "API",
     "CHECKPOINTS",
     "COSIGNED",
+    "EDITIONS",
     "EVENTS",
     "FEEDS",
     "PARTITIONS",
     "SAID_EVENTS",
     "STORED_EVENTS",
+    "EditionKind",
+    "NamedEdition",
     "checkpoint_subject",
     "cosigned_subject",
+    "edition_subject",
     "event_subject",
     "feed_subject",
     "held_checkpoint_subject",
     "held_event_subject",
+    "named_edition",
     "origin_of",
     "partition_filter",
     "partition_of",
@@ -42,6 +48,7 @@ EVENTS: Final = "EVENTS"
 CHECKPOINTS: Final = "CHECKPOINTS"
 COSIGNED: Final = "COSIGNED"
 FEEDS: Final = "FEEDS"
+EDITIONS: Final = "EDITIONS"
 
 # Where a reader asks of them: its account has this in the place of `$JS.API`.
 API: Final = "property.hub"
@@ -57,10 +64,30 @@ _SUBJECT: Final = re.compile(
     r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)"
     r"\.(?:event|checkpoint|cosigned|feed)\Z"
 )
+_EDITION: Final = re.compile(
+    r"property\.v1\.([a-z0-9_-]+)\.([a-z0-9_-]+)\.edition\.(rulebook|profile)\.([0-9a-f]{64})\Z"
+)
 # FNV-1a of 32 bits, as nats-server computes `partition` over the tokens it names.
 _FNV_START: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 _FNV_MASK: Final = 0xFFFFFFFF
+
+
+EditionKind = Literal["rulebook", "profile"]
+
+
+class NamedEdition(NamedTuple):
+    """What an edition's subject says of it.
+
+    Args:
+        origin: `<site>/<table>` that has it beside its log.
+        kind: what it is.
+        digest: SHA-256 of its bytes, hex.
+    """
+
+    origin: str
+    kind: EditionKind
+    digest: str
 
 
 def event_subject(site: str, table: str) -> str:
@@ -76,6 +103,11 @@ def checkpoint_subject(site: str, table: str) -> str:
 def feed_subject(site: str, table: str) -> str:
     """Where a table's uplink says how its feed stands."""
     return f"property.v1.{site}.{table}.feed"
+
+
+def edition_subject(site: str, table: str, kind: str = "*", digest: str = "*") -> str:
+    """Where a table's uplink publishes an edition that is kept beside the log; all, by default."""
+    return f"property.v1.{site}.{table}.edition.{kind}.{digest}"
 
 
 def cosigned_subject(site: str, table: str) -> str:
@@ -121,6 +153,19 @@ def origin_of(subject: str) -> str:
     if found is None:
         raise InputError(f"subject {subject[:80]!r}: none of a table's")
     return f"{found[1]}/{found[2]}"
+
+
+def named_edition(subject: str) -> NamedEdition:
+    """Read an edition's subject.
+
+    Raises:
+        InputError: it is none.
+    """
+    found = _EDITION.match(subject)
+    if found is None:
+        raise InputError(f"subject {subject[:160]!r}: none of an edition")
+    kind: EditionKind = "rulebook" if found[3] == "rulebook" else "profile"
+    return NamedEdition(f"{found[1]}/{found[2]}", kind, found[4])
 
 
 def split_origin(origin: str) -> tuple[str, str]:

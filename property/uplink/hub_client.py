@@ -11,7 +11,9 @@ from events.errors import BusError, InputError
 from events.proof.checkpoint import parse_checkpoint
 from property.hub.replicated_event import Carried
 from property.hub.subjects import (
+    EditionKind,
     checkpoint_subject,
+    edition_subject,
     event_subject,
     feed_subject,
     held_checkpoint_subject,
@@ -21,6 +23,7 @@ from property.hub.subjects import (
 from property.hub.uplink_status import UplinkWord, encode_word
 from property.uplink.replication import (
     EXPECTED_SEQUENCE,
+    SEQUENCE_CODES,
     Accepted,
     Held,
     Message,
@@ -58,7 +61,7 @@ class TableHub:
 
     def __init__(self, connection: Client, origin: str) -> None:
         self._connection, self._origin = connection, origin
-        names = split_origin(origin)
+        self._names = names = split_origin(origin)
         self._event, self._held_event = event_subject(*names), held_event_subject(*names)
         self._feed = feed_subject(*names)
         self._note, self._held_note = checkpoint_subject(*names), held_checkpoint_subject(*names)
@@ -127,12 +130,23 @@ class TableHub:
 
     async def tell(self, word: UplinkWord) -> str:
         """Say how the feed stands; why the hub has not taken it, empty where it has."""
-        data = encode_word(word)
+        return await self._refusal(self._feed, Message({}, encode_word(word)))
+
+    async def publish_edition(self, kind: EditionKind, digest: str, source: bytes) -> str:
+        """Publish an edition unless the hub has it; why it has not, empty where it has."""
+        subject = edition_subject(*self._names, kind, digest)
+        message = Message({EXPECTED_SEQUENCE: "0"}, source)
+        return await self._refusal(subject, message, SEQUENCE_CODES)
+
+    async def _refusal(
+        self, subject: str, message: Message, well: frozenset[int] = frozenset()
+    ) -> str:
+        """Why the hub has not taken a message; a refusal with a code of `well` is none."""
         try:
-            answer = await self._answered(self._feed, Message({}, data), len(data))
+            answer = await self._answered(subject, message, len(message.body))
         except (InputError, NatsError, OSError) as error:
             return str(error) or type(error).__name__
-        return answer.text if isinstance(answer, Refused) else ""
+        return answer.text if isinstance(answer, Refused) and answer.code not in well else ""
 
     async def _answered(self, subject: str, message: Message, size: int) -> Accepted | Refused:
         patience = _ANSWER_S + size / _THINNEST

@@ -26,6 +26,7 @@ from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import Head
 from property.hub.uplink_status import REPEATED_S, UplinkWord, stopped_word
 from property.tasks import Pause, end_tasks
+from property.uplink.editions import EditionQueue
 from property.uplink.hub_client import HeldNote, TableHub
 from property.uplink.log_reader import Found, LogSource
 from property.uplink.replication import (
@@ -58,6 +59,10 @@ _CLOSE_S: Final = 1.0
 _TELL_S: Final = 0.5
 # A feed that made no round for so long does not run, whatever its task does.
 _STUCK_S: Final = 60.0
+# How often the folders of editions are looked at; and how often all are published again, should the
+# hub have lost them and nothing else.
+_EDITIONS_S: Final = 5.0
+_EDITIONS_ANEW_S: Final = 3600.0
 _NEVER: Final = -inf
 
 _log: Final = structlog.get_logger()
@@ -118,7 +123,8 @@ class Feed:
         self._note = HeldNote(0, 0)
         self._pause = Pause()
         self._refusals = self._unreadable = 0
-        self._untold = ""
+        self._untold = self._unpublished = ""
+        self._editions = EditionQueue(table.path)
         self._fed_at = _NEVER
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
@@ -151,20 +157,23 @@ class Feed:
     async def _serve(self, hub: TableHub) -> None:
         """Until the connection is lost, or worse."""
         self._fed_at = _NEVER
-        telling = asyncio.create_task(self._tell(hub))
+        beside = [asyncio.create_task(self._tell(hub))]
+        if self.state.stopped is None:
+            beside.append(asyncio.create_task(self._carry_editions(hub)))
         try:
-            await (self._feed(hub) if self.state.stopped is None else asyncio.wait({telling}))
+            await (self._feed(hub) if self.state.stopped is None else asyncio.wait(beside))
         except asyncio.CancelledError:
-            await end_tasks([telling])  # what it says must not come behind
+            await end_tasks(beside)  # what it says must not come behind
             if self.state.stopped is None and self._fed_at > _NEVER:
                 with suppress(TimeoutError):
                     ended = UplinkWord(state="ended", position=self.state.position)
                     await asyncio.wait_for(hub.tell(ended), _CLOSE_S)
             raise
         finally:
-            await end_tasks([telling])
-            if not telling.cancelled():
-                telling.result()
+            await end_tasks(beside)
+            for task in beside:
+                if not task.cancelled():
+                    task.result()
         raise BusError("the connection is lost")
 
     async def _tell(self, hub: TableHub) -> None:
@@ -181,6 +190,29 @@ class Feed:
             if untold and untold != self._untold:
                 self._log.warning("feed_untold", reason=untold)
             self._untold = untold
+
+    async def _carry_editions(self, hub: TableHub) -> None:
+        """Publish what is kept beside the log, and what is kept there later."""
+        loop = asyncio.get_running_loop()
+        anew = _NEVER
+        while not hub.lost:
+            if loop.time() >= anew:
+                self._editions.begin_again()
+                anew = loop.time() + _EDITIONS_ANEW_S
+            refused = await self._publish_editions(hub)
+            if refused and refused != self._unpublished:
+                self._log.warning("editions_unpublished", reason=refused)
+            self._unpublished = refused
+            await asyncio.sleep(_EDITIONS_S)
+
+    async def _publish_editions(self, hub: TableHub) -> str:
+        """One round; why the hub has not all of them then, empty where it has."""
+        editions, refused = await asyncio.to_thread(self._editions.pending)
+        for each in editions:
+            if reason := await hub.publish_edition(*each):
+                return "" if hub.lost else f"{each.kind} {each.digest}: {reason}"
+            self._editions.published(each)
+        return refused
 
     def _word(self, now: float) -> UplinkWord | None:
         stopped = self.state.stopped
@@ -236,6 +268,7 @@ class Feed:
             return known
         if place.head.position < self.state.position:
             self.state.refilled += 1
+            self._editions.begin_again()
             self._log.warning("hub_refilled", had=self.state.position, has=place.head.position)
         self._note = await hub.note()
         self._source.forget()

@@ -200,7 +200,7 @@ def _read(text: bytes, complain: Callable[[str], None]) -> Profile | None:
     return profile
 
 
-_VARIANTS: Final[Mapping[object, type[AnyTable]]] = {"bracket": BracketTable, "scan": ScanTable}
+_VARIANTS: Final[Mapping[str, type[AnyTable]]] = {"bracket": BracketTable, "scan": ScanTable}
 
 
 def _read_codes(table: dict[str, Any], complain: Callable[[str], None]) -> AnyTable | None:
@@ -208,12 +208,13 @@ def _read_codes(table: dict[str, Any], complain: Callable[[str], None]) -> AnyTa
     framer, codes = table.get("framer"), table.get("codes")
     if not isinstance(codes, dict):
         return None  # already reported
-    kinds: dict[object, type[AnyTable] | None] = {
+    variant = codes.get("variant")
+    kinds: dict[str, type[AnyTable] | None] = {
         "enq": CodeTable,
-        "line": _VARIANTS.get(codes.get("variant")),
+        "line": _VARIANTS.get(variant) if isinstance(variant, str) else None,
         "cobs": RefTable,
     }
-    if framer not in FRAMERS:
+    if not isinstance(framer, str) or framer not in FRAMERS:
         complain(f"no framer {framer!r}; there are {', '.join(sorted(FRAMERS))}")
         return None
     kind = kinds[framer]

@@ -28,11 +28,13 @@ SHELLS = (
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
+    "property.archive.edition_listener",  # what uplinks carry of editions
     "property.archive.editions",  # PostgreSQL
     "property.archive.partition_consumer",  # reads the hub
     "property.archive.partition_locks",  # who reads what, by PostgreSQL's locks
     "property.archive.status_listener",  # what uplinks say of themselves
     "property.archive.store",  # PostgreSQL
+    "property.archive.stream_listener",  # listens to the hub
     "property.archive.stream_reader",  # reads the hub
     "property.archive.worker",  # runs the archive
     "property.board.feed",  # fills the board from the archive
@@ -40,6 +42,7 @@ SHELLS = (
     "property.hub.streams",  # makes the hub's streams
     "property.migrations*",  # the archive's steps
     "property.tasks",  # ends what runs
+    "property.uplink.editions",  # reads the folders beside a log
     "property.uplink.hub_client",  # talks to the hub
     "property.uplink.log_reader",  # reads a log
     "property.uplink.service",  # sends logs to the hub

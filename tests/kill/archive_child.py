@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from baccarat.property.editions import read_edition
 from baccarat.services.registry import configure_logging
 from property.archive.worker import run_worker
 from property.hub.connection import HubSettings
@@ -22,7 +23,7 @@ from tests.kill.child import Trap
 async def _run(archive: str, hub: HubSettings, trap: Trap) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await run_worker(archive, hub, stop, trap)
+    await run_worker(archive, hub, stop, read_edition, trap)
 
 
 def main() -> None:

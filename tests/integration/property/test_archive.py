@@ -23,6 +23,7 @@ from property.hub.streams import clear_feed, give_up
 from property.hub.subjects import (
     CHECKPOINTS,
     COSIGNED,
+    EDITIONS,
     EVENTS,
     FEEDS,
     PARTITIONS,
@@ -394,5 +395,5 @@ def _count(site: ArchiveSite) -> int:
 
 async def _emptied(site: ArchiveSite) -> None:
     js = (await site.keeper()).jetstream()
-    for name in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS):
+    for name in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS, EDITIONS):
         await js.delete_stream(name)

@@ -16,7 +16,7 @@ from baccarat.cli.main import main
 from baccarat.config.property import load_property
 from baccarat.property.standing import property_standing
 from events.clock import Clock, SystemClock
-from events.log.editions import RULEBOOKS, keep_editions
+from events.log.editions import RULEBOOKS, editions_beside, keep_editions
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
@@ -89,6 +89,15 @@ def until_cosigned(site: PropertySite, origin: str) -> None:
         time.sleep(0.05)
 
 
+def until_archived(site: PropertySite, digest: str) -> list[dict[str, Any]]:
+    """An edition that lies beside a log alone, once an uplink has carried it."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := site.rows("editions", "--hash", digest)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
 def test_logs_go_up_are_archived_cosigned_shown_and_asked(
     hub_node: Hub, postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -100,6 +109,8 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
         size = log.position
         log.keep_checkpoint(signed_checkpoint(Checkpoint("harbour/b7", size, log.root), [B7]))
     archive, keys = postgres.database(), {"harbour/b7": [B7]}
+    own = source("ez", "id=harbour").encode()
+    (digest,) = keep_editions(editions_beside(logs["harbour/b7"], RULEBOOKS), [own])
     site = PropertySite(tmp_path, archive, hub_node, logs, keys)
     with site.running() as child:
         told = until_well(site)
@@ -116,11 +127,13 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
             if card in map(str, (*each.settlement.player, *each.settlement.banker))
         }
         until_cosigned(site, "harbour/b7")
+        (found_here,) = until_archived(site, digest)
+        assert found_here["text"] == own.decode()
         assert child.stop(_STOPS_S) == 0
     assert uplinks(site) == dict.fromkeys(ORIGINS, ("ended", 0))
-    # The worker has brought what ships with its build.
+    # The worker has brought what ships with its build, the uplink what lies beside the log.
     shipped = {sha256(each).hexdigest() for each in (*shipped_sources(), *shipped_texts())}
-    assert {each["hash"] for each in site.rows("editions")} == shipped
+    assert {each["hash"] for each in site.rows("editions")} == shipped | {digest}
     shown = site.ask("checkpoint", "harbour/b7")
     assert (shown.code, site.ask("checkpoint", "harbour/b8").code) == (0, 1)
     kept = {each.origin: each for each in read_book(tmp_path / "witness.sqlite")[0]}

@@ -13,7 +13,7 @@ import pytest
 from baccarat.cli.main import main
 from baccarat.site.hub import load_hub_plan
 from property.hub.server_conf import HubNode, LeafPlace, LeafTable, leaf_conf
-from property.hub.subjects import CHECKPOINTS, COSIGNED, EVENTS, FEEDS
+from property.hub.subjects import CHECKPOINTS, COSIGNED, EDITIONS, EVENTS, FEEDS
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held
 from tests.support.property.nats_hub import Hub, running_hub
 
@@ -161,7 +161,7 @@ def _config(folder: Path, hub: Hub) -> tuple[str, str]:
 async def _found(hub: Hub) -> None:
     async with keeper(hub) as js:
         found = {each.config.name: each.config for each in await js.streams_info()}
-    assert set(found) == {EVENTS, CHECKPOINTS, COSIGNED, FEEDS}
+    assert set(found) == {EVENTS, CHECKPOINTS, COSIGNED, FEEDS, EDITIONS}
     events = found[EVENTS]
     assert (events.num_replicas, events.max_age, events.max_bytes) == (3, 3 * 86_400, 1024**3)
     assert {each.num_replicas for each in found.values()} == {3}

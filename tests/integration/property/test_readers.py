@@ -15,10 +15,12 @@ from property.hub.subjects import (
     API,
     CHECKPOINTS,
     COSIGNED,
+    EDITIONS,
     EVENTS,
     FEEDS,
     checkpoint_subject,
     cosigned_subject,
+    edition_subject,
     event_subject,
     feed_subject,
     held_event_subject,
@@ -32,11 +34,14 @@ pytestmark = pytest.mark.timeout(120)
 B7, B8 = "harbour/b7", "harbour/b8"
 OWN, OTHER = ("harbour", "b7"), ("harbour", "b8")
 SAID = event_subject(*OWN)
+EDITION = ("rulebook", "0" * 64)
+STREAMS = (EVENTS, CHECKPOINTS, COSIGNED, FEEDS, EDITIONS)
 # The server answers there with its own rights, whoever had asked.
 REPLIES: Final = (
     event_subject(*OTHER),
     checkpoint_subject(*OTHER),
     feed_subject(*OTHER),
+    edition_subject(*OTHER, *EDITION),
     cosigned_subject(*OTHER),
     stored_subject(*OTHER),
     f"$JS.API.STREAM.PURGE.{EVENTS}",
@@ -54,7 +59,7 @@ def _questions() -> Iterator[tuple[str, bytes]]:
     for api in ("$JS.API", API):
         yield f"{api}.INFO", b""
         yield f"{api}.STREAM.NAMES", b""
-        for stream in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS):
+        for stream in STREAMS:
             made = {"stream_name": stream, "config": spying}
             for body in (b"", b'{"seq":1}', b'{"seq":1,"batch":9}', b'{"last_by_subj":"%b"}'):
                 said = body.replace(b"%b", held.encode())
@@ -77,7 +82,7 @@ async def test_a_reader_writes_nothing_whatever_reply_it_names(fresh_hub: Hub, w
     async with keeper(fresh_hub) as js:
         await js.publish(SAID, b"junk")
         await js.publish(checkpoint_subject(*OWN), b"junk")
-        for stream in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS):
+        for stream in STREAMS:
             config = ConsumerConfig(durable_name=_MADE, ack_policy=AckPolicy.EXPLICIT)
             await js.add_consumer(stream, config)
         before = await hub_state(fresh_hub)
@@ -97,7 +102,7 @@ async def test_a_reader_writes_nothing_whatever_reply_it_names(fresh_hub: Hub, w
             await other.close()
         assert {each.subject for each in seen if each.subject in replies} == set()
         assert await hub_state(fresh_hub) == before
-        for stream in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS):
+        for stream in STREAMS:
             assert [each.name for each in await js.consumers_info(stream)] == [_MADE]
             await js.delete_consumer(stream, _MADE)
 
@@ -110,7 +115,13 @@ def _own(who: str) -> set[str]:
 async def test_a_readers_login_says_nothing_in_a_tables_name(fresh_hub: Hub, who: str) -> None:
     before = await hub_state(fresh_hub)
     client = await connect(fresh_hub.settings(who), 0)
-    subjects = (SAID, checkpoint_subject(*OWN), feed_subject(*OWN), stored_subject(*OWN))
+    subjects = (
+        SAID,
+        checkpoint_subject(*OWN),
+        feed_subject(*OWN),
+        edition_subject(*OWN, *EDITION),
+        stored_subject(*OWN),
+    )
     api = (f"$JS.API.STREAM.{what}.{EVENTS}" for what in ("PURGE", "DELETE", "UPDATE"))
     for subject in (*subjects, *api):
         with pytest.raises((NatsError, TimeoutError)):

@@ -17,10 +17,12 @@ from property.hub.server_conf import inbox_of
 from property.hub.subjects import (
     CHECKPOINTS,
     COSIGNED,
+    EDITIONS,
     EVENTS,
     FEEDS,
     checkpoint_subject,
     cosigned_subject,
+    edition_subject,
     event_subject,
     feed_subject,
     held_checkpoint_subject,
@@ -44,11 +46,14 @@ pytestmark = pytest.mark.timeout(120)
 B7, B8 = "harbour/b7", "harbour/b8"
 OWN, OTHER = ("harbour", "b7"), ("harbour", "b8")
 SAID = event_subject(*OWN)
+EDITION = ("rulebook", "0" * 64)
 
 FOREIGN: Final = (
     event_subject(*OTHER),
     checkpoint_subject(*OTHER),
     feed_subject(*OTHER),
+    edition_subject(*OTHER, *EDITION),
+    edition_subject(*OWN, *EDITION) + ".more",
     held_event_subject(*OTHER),
     held_checkpoint_subject(*OTHER),
     cosigned_subject(*OWN),
@@ -67,7 +72,7 @@ FOREIGN: Final = (
     "$JS.API.STREAM.CREATE.EVIL",
     *(
         f"$JS.API.{what}.{stream}"
-        for stream in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS)
+        for stream in (EVENTS, CHECKPOINTS, COSIGNED, FEEDS, EDITIONS)
         for what in (
             "STREAM.INFO",
             "STREAM.UPDATE",
@@ -92,6 +97,7 @@ FOREIGN: Final = (
     f"$JS.API.DIRECT.GET.{EVENTS}.{stored_subject(*OWN)}",
     f"$JS.API.DIRECT.GET.{CHECKPOINTS}.{checkpoint_subject(*OTHER)}",
     f"$JS.API.DIRECT.GET.{FEEDS}.{feed_subject(*OWN)}",
+    f"$JS.API.DIRECT.GET.{EDITIONS}.{edition_subject(*OWN, *EDITION)}",
     f"$JS.ACK.{EVENTS}.archive-2.1.1.1.1.0",
     "$JS.API.META.LEADER.STEPDOWN",
     "$JS.API.ACCOUNT.PURGE.PROPERTY",
@@ -104,10 +110,17 @@ REPLIES: Final = (
     event_subject(*OTHER),
     checkpoint_subject(*OTHER),
     feed_subject(*OTHER),
+    edition_subject(*OTHER, *EDITION),
     cosigned_subject(*OTHER),
     stored_subject(*OTHER),
     f"$JS.API.STREAM.PURGE.{EVENTS}",
     f"$JS.API.STREAM.DELETE.{EVENTS}",
+)
+_OWN: Final = (
+    SAID,
+    checkpoint_subject(*OWN),
+    feed_subject(*OWN),
+    edition_subject(*OWN, *EDITION),
 )
 LISTENED: Final = (
     ">",
@@ -143,7 +156,7 @@ async def _tried(client: Client) -> list[str]:
             await client.publish(subject, body)
     told = await asyncio.gather(*map(asked, FOREIGN))
     for reply in REPLIES:
-        for subject in (SAID, checkpoint_subject(*OWN), feed_subject(*OWN)):
+        for subject in _OWN:
             headers = {"Nats-Expected-Last-Subject-Sequence": "999999"}
             await client.publish(subject, b"junk", reply=reply, headers=headers)
         for subject in (held_event_subject(*OWN), held_checkpoint_subject(*OWN)):
@@ -172,7 +185,7 @@ async def _through(hub: Hub, client: Client) -> None:
         await until(lambda: any(each.data == b"marker" for each in seen), "the marker is seen")
         await client.request(held_event_subject(*OWN), b"", timeout=30)
     assert answered == []
-    allowed = {SAID, checkpoint_subject(*OWN), feed_subject(*OWN)}
+    allowed = set(_OWN)
     asked = {
         f"$JS.API.DIRECT.GET.{EVENTS}.{stored_subject(*OWN)}",
         f"$JS.API.DIRECT.GET.{CHECKPOINTS}.{checkpoint_subject(*OWN)}",

@@ -55,7 +55,7 @@ def test_each_table_has_an_account_and_takes_its_own_subjects_alone() -> None:
         _, _, rest = conf.partition(f'  "{origin}" {{\n')
         account = rest.partition("\n  }\n")[0]
         taken = [line for line in account.splitlines() if "service:" in line]
-        assert len(taken) == 5
+        assert len(taken) == 6
         assert all(f".{site}.{table}." in line for line in taken)
         others = {each for each in TABLES if each != origin}
         assert not [each for each in others if f".{each.replace('/', '.')}." in account]
@@ -66,7 +66,8 @@ def test_no_reader_stands_beside_the_streams_or_may_have_anything_made_there() -
     _, _, rest = conf.partition("  PROPERTY {\n")
     account = rest.partition("\n  }\n")[0]
     assert re.findall(r'user: "([^"]+)"', account) == [KEEPER]
-    offered = re.findall(r'service: "\$JS\.API\.([A-Z.]+)\.(?:EVENTS|CHECKPOINTS|FEEDS)', account)
+    streams = "EVENTS|CHECKPOINTS|FEEDS|EDITIONS"
+    offered = re.findall(rf'service: "\$JS\.API\.([A-Z.]+)\.(?:{streams})', account)
     assert set(offered) == {"STREAM.INFO", "STREAM.MSG.GET", "DIRECT.GET"}
     assert conf.count("{ user:") == conf.count("allowed_connection_types: [")
 

@@ -75,6 +75,7 @@ WRONG = {
     "disclosure": (('"auto"', '"sometimes"'), "disclosure: Invalid enum value 'sometimes'"),
     "kind of two": (("S = {", "SS = {"), "codes.kinds.SS: a kind is one printable ASCII character"),
     "framer": (('framer = "enq"', 'framer = "stx"'), "no framer 'stx'; there are cobs, enq, line"),
+    "framer of a list": (('framer = "enq"', 'framer = ["enq"]'), "no framer ['enq']; there are"),
     "check": (
         ('"xor-hex"', '"crc"'),
         "no check 'crc'; there are crc-16-ccitt-false, none, xor-hex",
@@ -133,6 +134,11 @@ OTHERS = {
     "no variant": (
         "text-line",
         [('variant = "bracket"', "")],
+        "codes.variant: use bracket or scan",
+    ),
+    "variant of a table": (
+        "text-line",
+        [('variant = "bracket"', "variant = {}")],
         "codes.variant: use bracket or scan",
     ),
     "a mode of nothing": (

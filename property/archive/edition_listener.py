@@ -1,0 +1,82 @@
+"""The archive takes the editions that uplinks carry: each is verified, and stored by its hash.
+
+Every worker hears all tables. To store the same again changes nothing, and whoever comes back hears
+all of them again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+import structlog
+from nats.aio.client import Client
+
+from events.errors import InputError
+from property.archive.editions import Edition
+from property.archive.store import Archive
+from property.archive.stream_listener import listen
+from property.archive.stream_reader import FeedReader, Stored, reading
+from property.hub.subjects import EDITIONS, EditionKind, named_edition
+
+__all__ = ["ReadEdition", "hear_editions", "verified_editions"]
+
+ReadEdition = Callable[[EditionKind, bytes], Edition]
+"""Reads an edition's bytes as one of that kind; raises InputError where they are none."""
+
+_REASON_MOST: Final = 300
+
+_log: Final = structlog.get_logger()
+
+
+async def hear_editions(
+    client: Client, store: Archive, turn: asyncio.Lock, read: ReadEdition
+) -> None:
+    """Store the editions that uplinks publish, until the connection is gone.
+
+    Args:
+        client: with the role `archive`.
+        store: where they are kept.
+        turn: whose connection it is.
+        read: judges what came.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        nats.errors.Error, BusError: the connection to the hub is gone.
+    """
+
+    async def take(messages: Sequence[Stored]) -> None:
+        found = await asyncio.to_thread(verified_editions, messages, read)
+        if found:
+            async with turn:
+                await store.editions(found)
+
+    await listen(client, partial(_all, client), take, "editions_unheard")
+
+
+async def _all(client: Client) -> FeedReader:
+    info = await reading(client).stream_info(EDITIONS)
+    return FeedReader.all(client, EDITIONS, 1, str(info.created))
+
+
+def verified_editions(messages: Sequence[Stored], read: ReadEdition) -> list[Edition]:
+    """The editions among messages, each once; what is none is told and left out."""
+    found: dict[tuple[EditionKind, str], Edition] = {}
+    for each in messages:
+        try:
+            kind, digest = _named(each)
+            if (kind, digest) not in found:
+                found[kind, digest] = read(kind, each.data)
+        except InputError as error:
+            reason = str(error)[:_REASON_MOST]
+            _log.warning("edition_refused", subject=each.subject, reason=reason)
+    return list(found.values())
+
+
+def _named(message: Stored) -> tuple[EditionKind, str]:
+    """The kind and the hash that a message's subject names, if its bytes have that hash."""
+    named = named_edition(message.subject)
+    if sha256(message.data).hexdigest() != named.digest:
+        raise InputError("its bytes have another hash than its subject names")
+    return named.kind, named.digest
