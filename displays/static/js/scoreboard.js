@@ -120,10 +120,11 @@ function sign(text) {
   return said === key ? text : said;
 }
 
-const named = (kind, id) => {
-  const key = `${kind}.${id}`;
+/** The words of a bet, or of one of its categories; of what this build does not know, the last id. */
+const named = (kind, ...ids) => {
+  const key = [kind, ...ids].join(".");
   const said = word(key);
-  return said === key ? id.replaceAll("_", " ") : said;
+  return said === key ? ids.at(-1).replaceAll("_", " ") : said;
 };
 
 function limitsOf({ minimum, maximum }, currency) {
@@ -137,7 +138,7 @@ function betRow(bet, currency) {
     make(
       "span",
       "odds",
-      ...(scale.length > 1 ? [`${named("category", category)} `] : []),
+      ...(scale.length > 1 ? [`${named("category", bet.id, category)} `] : []),
       make("b", "", pay.endsWith(":1") ? pay.slice(0, -2) : pay),
     ),
   );
