@@ -107,7 +107,7 @@ class World:
         self._trouble = Trouble()
         self._mischief = Mischief(faults, Random(f"{seed}/mischief"), self._trouble)
         self._topics = Topics(_SITE, _TABLE)
-        self._rulebook = load_rulebook(rng.choice(RULEBOOKS))
+        self._rulebook = load_rulebook(rng.choice(tuple(RULEBOOKS)))
         profile, disclosure = rng.choice(_KINDS)
         text = profile_text(profile)
         self._profile = (text, parse_profile(text, source=profile))

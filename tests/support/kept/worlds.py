@@ -56,7 +56,7 @@ class KeptWorld(NamedTuple):
         kind, passed = (self.profile, self.disclosure), 0
         for seed in count(1):
             rng = Random(f"{seed}/world")
-            if (rng.choice(RULEBOOKS), rng.choice(_KINDS)) == (self.rulebook, kind):
+            if (rng.choice(tuple(RULEBOOKS)), rng.choice(_KINDS)) == (self.rulebook, kind):
                 if passed == self.skip:
                     return seed
                 passed += 1

@@ -9,8 +9,9 @@ import pytest
 from displays.http.languages import LANGUAGES
 from events.commands.queries import Query
 from events.commands.registry import COMMANDS
+from table_core.narrative.draw import DRAW_WORDS
 from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.wagers import KINDS
 from table_core.state.coup import Phase
 
 ROOM = Path(__file__).parents[3] / "displays"
@@ -44,12 +45,15 @@ def test_whatever_a_page_says_has_its_words() -> None:
     assert sorted(said() - WORDS["en"].keys()) == []
 
 
-def test_every_phase_command_and_wager_has_its_words() -> None:
-    books: list[Rulebook] = [load_rulebook(name) for name in shipped()]
+def test_every_phase_command_wager_category_rule_and_sign_has_its_words() -> None:
     wanted = {f"phase.{phase.value}" for phase in Phase}
     wanted |= {f"next.{phase.value}" for phase in Phase}
     wanted |= {f"command.{name}" for name in COMMANDS.keys() - SILENT}
-    wanted |= {f"bet.{bet}" for book in books for bet in book.bets}
+    wanted |= {f"bet.{bet}" for bet in KINDS}
+    wanted |= {f"category.{bet}.{name}" for bet, kind in KINDS.items() for name in kind.categories}
+    wanted |= {f"rule.{rule}" for rule in DRAW_WORDS if rule != "initial"}
+    for book in map(load_rulebook, shipped()):
+        wanted |= {f"sign.{line}" for line in (book.sign.game, *book.sign.lines)}
     assert sorted(wanted - WORDS["en"].keys()) == []
 
 
