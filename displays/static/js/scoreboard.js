@@ -12,6 +12,7 @@ const RESULTS = { P: "player", B: "banker", T: "tie" };
 const ROADS = ["big_eye_boy", "small_road", "cockroach_pig"];
 const TICK_MS = 100;
 const LAST_SECONDS = 5;
+const SMALLEST = 0.2; // of the letters of the wagers; no rulebook that is shipped comes near it
 
 const word = await loadWords();
 const board = document.querySelector("#board");
@@ -159,6 +160,16 @@ function showLimit(id, text) {
   at(id).style.setProperty("--length", text.length);
 }
 
+/** Smaller letters, until what the rulebook offers fits beside the table. */
+function fitBets() {
+  const table = at("bets").closest("table");
+  const side = table.parentElement;
+  for (let share = 1; share >= SMALLEST; share -= 0.05) {
+    table.style.setProperty("--fit", share);
+    if (side.scrollHeight <= side.clientHeight && side.scrollWidth <= side.clientWidth) return;
+  }
+}
+
 let signShown = "";
 
 function showSign(rulebook) {
@@ -184,6 +195,7 @@ function showSign(rulebook) {
   at("lines").replaceChildren(
     ...[...whole, ...rulebook.sign.lines.map(sign)].map((text) => make("span", "", text)),
   );
+  fitBets();
 }
 
 /** What the small marks on the bead plate mean, beside its name. */
@@ -231,6 +243,7 @@ watch("/events", {
   },
 });
 setInterval(showCountdown, TICK_MS);
+addEventListener("resize", fitBets);
 showLegend();
 showRoads(null);
 board.dataset.ready = "true";

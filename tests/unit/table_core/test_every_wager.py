@@ -100,7 +100,9 @@ def test_a_coup_with_every_wager_is_told_and_its_evidence_is_judged_again(
         *faces, winner, _ = line.split()
         table.open(*BETS)
         table.deal(faces)
-        table.say(DeviceResult(winner=winner))  # type: ignore[arg-type]  # a winner's name
+        first = [face[0] for face in faces]
+        pairs = {"player_pair": first[0] == first[2], "banker_pair": first[1] == first[3]}
+        table.say(msgspec.convert({"winner": winner, **pairs}, DeviceResult))
         table.checkpoints.look()
     table.clock.now_us += 10**9
     table.checkpoints.look()
