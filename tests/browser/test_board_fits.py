@@ -41,10 +41,12 @@ _SPILLED: Final = """() => {
     const texts = [...row.cells].map(box);
     const apart = texts.every((text, at) => !at || texts[at - 1].right <= text.left);
     if (!apart || texts.at(-1).right > edge.right + 1) spilled.push(row.textContent);
-    if (row.getBoundingClientRect().bottom > edge.bottom + 1) spilled.push(`${row.dataset.bet} is too low`);
+    const { bottom } = row.getBoundingClientRect();
+    if (bottom > edge.bottom + 1) spilled.push(`${row.dataset.bet} is too low`);
   }
   const foot = document.querySelector("footer");
-  if (foot.getBoundingClientRect().top < edge.bottom - 1) spilled.push("the foot lies over the side");
+  const { top } = foot.getBoundingClientRect();
+  if (top < edge.bottom - 1) spilled.push("the foot lies over the side");
   if (box(foot).bottom > innerHeight + 1) spilled.push("the foot reaches over the edge");
   return spilled;
 }"""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from displays.http.languages import LANGUAGES
+from displays.http.languages import LANGUAGES, choose_language
 from events.commands.queries import Query
 from events.commands.registry import COMMANDS
 from table_core.narrative.draw import DRAW_WORDS
@@ -38,6 +38,15 @@ def said() -> set[str]:
 def test_each_language_has_the_same_keys_and_every_text_says_something(language: str) -> None:
     assert WORDS[language].keys() == WORDS["en"].keys()
     assert all(text.strip() for text in WORDS[language].values())
+
+
+def test_a_language_is_chosen_by_its_tag_and_by_what_a_browser_calls_it() -> None:
+    for tag, own in LANGUAGES.items():
+        assert (WORDS[tag]["language"], choose_language(tag, "")) == (own, tag)
+        for start in WORDS[tag]["language.accepts"].split():
+            assert choose_language(None, f"xx, {start.upper()};q=0.5") == tag
+    page = (ROOM.parent / "docs" / "operators-guide.md").read_text("utf-8")
+    assert [tag for tag in LANGUAGES if f"`?lang={tag}`" not in page] == []
 
 
 def test_whatever_a_page_says_has_its_words() -> None:
