@@ -19,6 +19,7 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
+from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
 from simulators.device.script import Fallen
 from simulators.faults.plan import FAULTS, FaultPlan
@@ -54,15 +55,6 @@ __all__ = ["Report", "World"]
 _SITE, _TABLE = "world", "t1"
 _FIRST_SHOE: Final = "20261127-01"
 _STEP_US: Final = 100
-_KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
-    ("enq-bcc", "immediate"),
-    ("enq-bcc", "deferred"),
-    ("ref-crc", "immediate"),
-    ("ref-crc", "deferred"),
-    ("text-line", "immediate"),
-    ("text-line-scan", "immediate"),
-)
-"""A bad line of text may leave no trace, by its own page: there the people look, and correct."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REPLAYED: Final = 0.02  # of coups have all of the log replayed behind them, besides every start
 _REST_US: Final = 120 * MICROSECONDS  # in which all must have come together when nothing goes wrong
@@ -108,7 +100,7 @@ class World:
         self._mischief = Mischief(faults, Random(f"{seed}/mischief"), self._trouble)
         self._topics = Topics(_SITE, _TABLE)
         self._rulebook = load_rulebook(rng.choice(tuple(RULEBOOKS)))
-        profile, disclosure = rng.choice(_KINDS)
+        profile, disclosure = rng.choice(GAMES)
         text = profile_text(profile)
         self._profile = (text, parse_profile(text, source=profile))
         self._courier = Courier(rng, self._trouble)
