@@ -18,7 +18,7 @@ from events.commands.play import Answer, WagerRequest
 from events.commands.registry import COMMANDS
 from events.mqtt.presence import Status
 from events.types.envelope import Envelope
-from events.types.registry import KINDS
+from events.types.registry import KINDS, UPCASTS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from events.types.table import CoupSettled, TableEvent
 from table_core.history.queries import CoupsFound
@@ -87,8 +87,8 @@ def event_name(kind: type[TableEvent]) -> str:
     return f"event.{kind.TYPE}.v{kind.VERSION}"
 
 
-EVENTS: Final = {event_name(kind): kind for kind in KINDS}
-"""The newest version of each type of event, by its message."""
+EVENTS: Final = {event_name(kind): kind for kind in (*KINDS, *(upcast.shape for upcast in UPCASTS))}
+"""Each type of event in every version, by its message: a log is published as it was stored."""
 MESSAGES: Final = (
     "event",
     *EVENTS,
@@ -143,7 +143,7 @@ def _references(node: object) -> Iterator[str]:
 
 def definitions() -> dict[str, Schema]:
     """Every definition by name: the messages' in small letters, the types' as in the source."""
-    types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
+    types = [Envelope, *EVENTS.values(), *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
     references, made = _published(
         *msgspec.json.schema_components(types, ref_template=REF + "{name}")
     )

@@ -7,8 +7,8 @@ from events.types import corrections as correction
 from events.types import irregularities as irregularity
 from events.types import snapshot_anchor as books
 from events.types import wagers as wagering
+from events.types.earlier import UPCASTS
 from events.types.table import TableEvent
-from events.types.upcasting import Upcast
 
 __all__ = ["KINDS", "TABLE_EVENTS", "UPCASTS"]
 
@@ -72,7 +72,3 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
     (kind.TYPE, kind.VERSION): kind for kind in KINDS
 }
-
-# From every older version, which a log may hold as well. No type has one yet;
-# docs/changing-an-event.md says how it gets one.
-UPCASTS: Final[tuple[Upcast, ...]] = ()
