@@ -17,8 +17,9 @@ from baccarat.history.proof import CoupProved
 from events.commands.play import Answer, WagerRequest
 from events.commands.registry import COMMANDS
 from events.mqtt.presence import Status
+from events.types.earlier import UPCASTS
 from events.types.envelope import Envelope
-from events.types.registry import KINDS, UPCASTS
+from events.types.registry import KINDS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from events.types.table import CoupSettled, TableEvent
 from table_core.history.queries import CoupsFound

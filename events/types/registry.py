@@ -1,4 +1,4 @@
-"""Every type of event that a log may hold, and how its older versions are brought up."""
+"""Every type of event that a log may hold, in its newest version; `earlier` has the older ones."""
 
 from typing import Final
 
@@ -7,10 +7,9 @@ from events.types import corrections as correction
 from events.types import irregularities as irregularity
 from events.types import snapshot_anchor as books
 from events.types import wagers as wagering
-from events.types.earlier import UPCASTS
 from events.types.table import TableEvent
 
-__all__ = ["KINDS", "TABLE_EVENTS", "UPCASTS"]
+__all__ = ["KINDS", "TABLE_EVENTS"]
 
 # The newest class of each type.
 KINDS: Final[tuple[type[TableEvent], ...]] = (
