@@ -20,6 +20,7 @@ from events.commands.registry import COMMANDS
 from events.commands.wagers import WagerRequest
 from events.mqtt.presence import Status
 from events.types import shoe_reports
+from events.types.earlier import UPCASTS
 from events.types.envelope import Envelope
 from events.types.registry import KINDS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
@@ -90,8 +91,8 @@ def event_name(kind: type[TableEvent]) -> str:
     return f"event.{kind.TYPE}.v{kind.VERSION}"
 
 
-EVENTS: Final = {event_name(kind): kind for kind in KINDS}
-"""The newest version of each type of event, by its message."""
+EVENTS: Final = {event_name(kind): kind for kind in (*KINDS, *(upcast.shape for upcast in UPCASTS))}
+"""Each type of event in every version, by its message: a log is published as it was stored."""
 MESSAGES: Final = (
     "event",
     *EVENTS,
@@ -146,7 +147,7 @@ def _references(node: object) -> Iterator[str]:
 
 def definitions() -> dict[str, Schema]:
     """Return every definition by name: messages in small letters, types as in the source."""
-    types = [Envelope, *KINDS, *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
+    types = [Envelope, *EVENTS.values(), *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]
     references, made = _published(
         *msgspec.json.schema_components(types, ref_template=REF + "{name}")
     )

@@ -108,11 +108,21 @@ class Health(Struct):
     def metrics(self) -> Iterator[Metric]:
         """Yield all metrics as of now."""
         now = self._now()
-        yield _gauge("baccarat_bus_connected", "The broker is there.", self.table, self.connected)
+        yield _gauge(
+            "baccarat_bus_connected",
+            "Whether the broker can be reached.",
+            self.table,
+            self.connected,
+        )
         yield from self._of_services(self.clock.mono_us())
         if self.state_at is not None:
             age = now - self.state_at
-            yield _gauge("baccarat_state_age_seconds", "Since the last state.", self.table, age)
+            yield _gauge(
+                "baccarat_state_age_seconds",
+                "Seconds since the table last published its state.",
+                self.table,
+                age,
+            )
             yield from _of_table(self.table, self.state)
         if self.link_at is not None:
             yield from _of_link(self.table, self.link)
@@ -124,11 +134,13 @@ class Health(Struct):
     def _of_services(self, now_us: int) -> Iterator[Metric]:
         online = GaugeMetricFamily(
             "baccarat_service_online",
-            "The service is there, once.",
+            "Whether the service runs, and runs once.",
             labels=["table", "service"],
         )
         age = GaugeMetricFamily(
-            "baccarat_service_beat_age_seconds", "Since its beat.", labels=["table", "service"]
+            "baccarat_service_beat_age_seconds",
+            "Seconds since the service's last beat.",
+            labels=["table", "service"],
         )
         for service, known in sorted(self.services.items()):
             there = known.online(now_us) and not known.doubled(now_us)
@@ -139,7 +151,9 @@ class Health(Struct):
 
     def _of_disks(self) -> Iterator[Metric]:
         free = GaugeMetricFamily(
-            "baccarat_disk_free_bytes", "Free for its user.", labels=["table", "disk"]
+            "baccarat_disk_free_bytes",
+            "Bytes that the service may still write on the disk.",
+            labels=["table", "disk"],
         )
         for name, folder in self.disks.items():
             try:
@@ -155,7 +169,12 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
     yield _counter("baccarat_log_position", "Events in the log.", table, state.get("position", 0))
     yield _counter("baccarat_coups", "Coups that count.", table, totals.get("coups", 0))
     yield _counter("baccarat_voids", "Coups that were void.", table, totals.get("voids", 0))
-    yield _gauge("baccarat_catching_up", "No betting yet.", table, state.get("catching_up", False))
+    yield _gauge(
+        "baccarat_catching_up",
+        "Whether the table waits for the driver before it takes bets.",
+        table,
+        state.get("catching_up", False),
+    )
     alarm = GaugeMetricFamily("baccarat_alarm", "An alarm that stands.", labels=["table", "alarm"])
     for each in state.get("alarms") or ():
         alarm.add_metric([table, str(each["name"])], 1)
@@ -166,7 +185,9 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
         labels=["table", "consumer"],
     )
     behind = GaugeMetricFamily(
-        "baccarat_consumer_behind_events", "Events it has not.", labels=["table", "consumer"]
+        "baccarat_consumer_behind_events",
+        "Events that the consumer has not acknowledged.",
+        labels=["table", "consumer"],
     )
     for each in state.get("consumers") or ():
         labels = [table, str(each["name"])]
@@ -178,14 +199,21 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
 
 def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
     state = GaugeMetricFamily(
-        "baccarat_link_state", "1 for the state the link is in.", labels=["table", "state"]
+        "baccarat_link_state",
+        "1 for the state that the shoe link is in, else 0.",
+        labels=["table", "state"],
     )
     for each in _LINK_STATES:
         state.add_metric([table, each], link.get("state") == each)
     yield state
     age = link.get("last_frame_age_ms")
     if age is not None:
-        yield _gauge("baccarat_link_frame_age_seconds", "Since a frame.", table, age / 1000)
+        yield _gauge(
+            "baccarat_link_frame_age_seconds",
+            "Seconds since the last frame from the shoe.",
+            table,
+            age / 1000,
+        )
     for key, says in (
         ("reports", "Reports accepted."),
         ("rejected", "Frames rejected."),

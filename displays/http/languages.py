@@ -8,17 +8,35 @@ import msgspec
 
 __all__ = ["DEFAULT_LANGUAGE", "LANGUAGES", "choose_language", "load_words"]
 
-# The tag of each, and its own name for itself.
-LANGUAGES: Final = {"en": "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文"}
 DEFAULT_LANGUAGE: Final = "en"
 
-_TRADITIONAL: Final = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
+_SUFFIX: Final = ".json"
+_WORDS: Final = files("displays").joinpath("static", "words")
 
 
 def load_words(language: str) -> Mapping[str, str]:
     """Key to text in one language."""
-    text = files("displays").joinpath("static", "words", f"{language}.json").read_bytes()
+    text = _WORDS.joinpath(f"{language}{_SUFFIX}").read_bytes()
     return msgspec.json.decode(text, type=dict[str, str])
+
+
+_FILES: Final = {
+    tag: load_words(tag)
+    for tag in sorted(
+        entry.name.removesuffix(_SUFFIX)
+        for entry in _WORDS.iterdir()
+        if entry.name.endswith(_SUFFIX)
+    )
+}
+
+LANGUAGES: Final[Mapping[str, str]] = {tag: words["language"] for tag, words in _FILES.items()}
+"""The tag of each language, and its own name for itself: its file's `language`."""
+
+# What a browser may call each, by its file's `language.accepts`; the longest that fits is meant.
+_ACCEPTED: Final = sorted(
+    ((start, tag) for tag, words in _FILES.items() for start in words["language.accepts"].split()),
+    key=lambda row: -len(row[0]),
+)
 
 
 def choose_language(asked: str | None, accepted: str) -> str:
@@ -28,14 +46,11 @@ def choose_language(asked: str | None, accepted: str) -> str:
         asked: `?lang=` or the cookie of it.
         accepted: the browser's `Accept-Language`.
     """
-    if asked in LANGUAGES:
+    if asked is not None and asked in LANGUAGES:
         return asked
     for part in accepted.lower().split(","):
         tag = part.partition(";")[0].strip()
-        if tag.startswith(_TRADITIONAL):
-            return "zh-Hant"
-        if tag.startswith("zh"):
-            return "zh-Hans"
-        if tag.startswith("en"):
-            return "en"
+        for start, language in _ACCEPTED:
+            if tag.startswith(start):
+                return language
     return DEFAULT_LANGUAGE

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from events.errors import UnreadableEvent
-from events.types.registry import KINDS, UPCASTS
+from events.types.earlier import UPCASTS
+from events.types.registry import KINDS
 from events.types.table import TableEvent
 from events.types.upcasting import EventReader
 

@@ -1,4 +1,4 @@
-"""The registry of every event type that a log may hold, and the upcasts of older versions."""
+"""The registry of every event type that a log may hold, in its newest version."""
 
 from typing import Final
 
@@ -8,9 +8,8 @@ from events.types import irregularities as irregularity
 from events.types import snapshot_anchor as books
 from events.types import wagers as wagering
 from events.types.table import TableEvent
-from events.types.upcasting import Upcast
 
-__all__ = ["KINDS", "TABLE_EVENTS", "UPCASTS"]
+__all__ = ["KINDS", "TABLE_EVENTS"]
 
 # The newest class of each type.
 KINDS: Final[tuple[type[TableEvent], ...]] = (
@@ -72,7 +71,3 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
     (kind.TYPE, kind.VERSION): kind for kind in KINDS
 }
-
-# From every older version, which a log may also hold. No type has one yet;
-# docs/changing-an-event.md describes how to add one.
-UPCASTS: Final[tuple[Upcast, ...]] = ()

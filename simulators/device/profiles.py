@@ -13,7 +13,14 @@ from simulators.device.ref_crc import RefCrcDevice
 from simulators.device.reports import Device, Disclosure
 from simulators.device.text_line import BracketDevice, ScanDevice
 
-__all__ = ["PROFILES", "SimulatedProfile", "simulated_form", "simulated_profile"]
+__all__ = [
+    "CHECKED_GAMES",
+    "GAMES",
+    "PROFILES",
+    "SimulatedProfile",
+    "simulated_form",
+    "simulated_profile",
+]
 
 # A device that sends each report once has no copies to lose, to delay or to contradict.
 _OF_COPIES: Final = frozenset({"copy_conflict", "copy_late", "copy_lost"})
@@ -79,6 +86,22 @@ PROFILES: Final[Mapping[str, SimulatedProfile]] = {
         ),
     )
 }
+
+_TOLD: Final[Mapping[str, tuple[Disclosure, ...]]] = {
+    "immediate": ("immediate",),
+    "deferred": ("deferred",),
+    "auto": ("immediate", "deferred"),
+}
+
+GAMES: Final[tuple[tuple[str, Disclosure], ...]] = tuple(
+    (name, disclosure)
+    for name in sorted(PROFILES)
+    for disclosure in _TOLD[load_profile(name).disclosure]
+)
+"""Every profile, with each way in which it can tell faces: what a test or a world plays."""
+
+CHECKED_GAMES: Final = tuple(game for game in GAMES if load_profile(game[0]).check != "none")
+"""Those whose frames have a check. A bad line of text may leave no trace, by its own page."""
 
 
 def simulated_profile(name: str) -> SimulatedProfile:

@@ -20,6 +20,7 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
+from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
 from simulators.device.script import Fallen
 from simulators.faults.plan import FAULTS, FaultPlan
@@ -55,15 +56,6 @@ __all__ = ["Report", "World"]
 _SITE, _TABLE = "world", "t1"
 _FIRST_SHOE: Final = "20261127-01"
 _STEP_US: Final = 100
-_KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
-    ("enq-bcc", "immediate"),
-    ("enq-bcc", "deferred"),
-    ("ref-crc", "immediate"),
-    ("ref-crc", "deferred"),
-    ("text-line", "immediate"),
-    ("text-line-scan", "immediate"),
-)
-"""By the profile's own page a bad line of text may leave no trace: people check, and correct."""
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REPLAYED: Final = 0.02  # share of coups after which the whole log is replayed, besides every start
 _REST_US: Final = 120 * MICROSECONDS  # time in which all must have caught up once no fault comes
@@ -108,8 +100,8 @@ class World:
         self._trouble = Trouble()
         self._mischief = Mischief(faults, Random(f"{seed}/mischief"), self._trouble)
         self._topics = Topics(_SITE, _TABLE)
-        self._rulebook = load_rulebook(rng.choice(RULEBOOKS))
-        profile, disclosure = rng.choice(_KINDS)
+        self._rulebook = load_rulebook(rng.choice(tuple(RULEBOOKS)))
+        profile, disclosure = rng.choice(GAMES)
         text = profile_text(profile)
         self._profile = (text, parse_profile(text, source=profile))
         self._courier = Courier(rng, self._trouble)

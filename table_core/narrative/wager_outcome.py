@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from events.money import Odds, parse_odds, scale
 from events.types.table import Settlement, SettlementLine
-from table_core.narrative.wagers import CATEGORY_WORDS, bet_words
+from table_core.narrative.wagers import bet_words, category_words
 from table_core.narrative.words import amount, exact_amount
 from table_core.rules.rulebook import Rulebook
 
@@ -102,7 +102,7 @@ def _paid(lines: Iterable[SettlementLine], seat: int) -> int:
 
 def _why(line: SettlementLine) -> str:
     words = bet_words(line.bet)
-    came = CATEGORY_WORDS.get(line.category, line.category)
+    came = category_words(line.bet, line.category)
     if line.result == "lose":
         return f"lost: it wins when {words.wins}"
     if line.result == "void":

@@ -1,14 +1,15 @@
-"""Every kind of wager in words: its name, what it wins on, and where that is written. Pure.
+"""A wager and its categories in words, and the documents that they come from. Pure.
 
-The sources are the documents that the rules come from, as docs/rules.md goes through them. A wager
-that is in none of them is a house's own, and its rulebook file is the only source.
+The words of a kind stand in its row of `table_core.rules.wagers`; what is said here is for bets
+and categories that have no row.
 """
 
 from typing import Final
 
-from msgspec import Struct
+from table_core.rules.rulebook import PUSH
+from table_core.rules.wagers import HOUSE, KINDS, Kind
 
-__all__ = ["BET_WORDS", "CATEGORY_WORDS", "DOCUMENTS", "BetWords", "bet_words"]
+__all__ = ["DOCUMENTS", "bet_words", "category_words"]
 
 DOCUMENTS: Final = {
     "source 1": "New Zealand, Rules of Casino Table Games, Division 5 (Baccarat), section 11A",
@@ -17,101 +18,17 @@ DOCUMENTS: Final = {
 }
 """The documents that sources name."""
 
-
-class BetWords(Struct, frozen=True):
-    """A kind of wager for people.
-
-    Args:
-        name: as the layout has it.
-        wins: when it wins, to follow "wins when".
-        source: the document and clause.
-    """
-
-    name: str
-    wins: str
-    source: str
+_TIE_PUSHES: Final = "a tie: the stake goes back"
 
 
-_LUCKY_8: Final = "the hand makes one of the listed eights"
-_HOUSE: Final = "the rulebook file alone"
-
-BET_WORDS: Final = {
-    "player": BetWords("Player", "Player's hand is nearer to nine", "source 2, payouts"),
-    "banker": BetWords("Banker", "Banker's hand is nearer to nine", "source 2, payouts"),
-    "tie": BetWords("Tie", "both hands have the same points", "source 2, payouts"),
-    "player_pair": BetWords(
-        "Player Pair", "Player's first two cards are of one rank", "source 2, Player Pair"
-    ),
-    "banker_pair": BetWords(
-        "Banker Pair", "Banker's first two cards are of one rank", "source 2, Banker Pair"
-    ),
-    "super_six": BetWords("Super Six", "Banker wins with six", "source 2, Super Six"),
-    "tiger": BetWords("Tiger", "Banker wins with six", "source 2, Tiger"),
-    "big_tiger": BetWords(
-        "Big Tiger", "Banker wins with six on three cards", "source 2, Big Tiger"
-    ),
-    "small_tiger": BetWords(
-        "Small Tiger", "Banker wins with six on two cards", "source 2, Small Tiger"
-    ),
-    "tiger_tie": BetWords("Tiger Tie", "both hands have six", "source 2, Tiger Tie"),
-    "tiger_pair": BetWords(
-        "Tiger Pair", "a hand's first two cards are of one rank", "source 2, Tiger Pair"
-    ),
-    "perfect_pairs": BetWords(
-        "Perfect Pairs", "the first two cards are of one rank", "source 1, 11A.5 to 11A.7"
-    ),
-    "lucky8_player": BetWords("Lucky 8 Player", _LUCKY_8, "source 3, Lucky 8"),
-    "lucky8_banker": BetWords("Lucky 8 Banker", _LUCKY_8, "source 3, Lucky 8"),
-    "dragon_bonus_player": BetWords(
-        "Dragon Bonus Player", "Player wins by a natural or by four or more", _HOUSE
-    ),
-    "dragon_bonus_banker": BetWords(
-        "Dragon Bonus Banker", "Banker wins by a natural or by four or more", _HOUSE
-    ),
-    "big": BetWords("Big", "five or six cards are dealt", _HOUSE),
-    "small": BetWords("Small", "four cards are dealt", _HOUSE),
-    "either_pair": BetWords("Either Pair", "a hand's first two cards are of one rank", _HOUSE),
-    "perfect_pair_either": BetWords(
-        "Perfect Pair", "a hand's first two cards are of one rank and suit", _HOUSE
-    ),
-    "lucky6": BetWords("Lucky 6", "Banker wins with six", _HOUSE),
-    "dragon7": BetWords("Dragon 7", "Banker wins with seven on three cards", _HOUSE),
-    "panda8": BetWords("Panda 8", "Player wins with eight on three cards", _HOUSE),
-}
-"""Bet id to its words; every kind of `table_core.rules.wagers` has some."""
-
-CATEGORY_WORDS: Final = {
-    "win": "its hand or result came",
-    "win_on_6": "Banker won with six",
-    "push_dragon7": "Banker won with seven on three cards: the stake goes back",
-    "push": "a tie: the stake goes back",
-    "pair": "a pair",
-    "mixed": "a mixed pair, one card red and one black",
-    "coloured": "a coloured pair, two suits of one colour",
-    "perfect": "a perfect pair, one rank and one suit",
-    "banker_six": "Banker won with six",
-    "two_card": "Banker won with six on two cards",
-    "three_card": "Banker won with six on three cards",
-    "tie_on_6": "a tie on six",
-    "single": "a pair in one hand",
-    "double": "a pair in both hands",
-    "twin": "a pair in both hands, all four of one rank",
-    "double_suited_8": "a Double Suited 8",
-    "suited_8": "a Suited 8",
-    "double_8": "a Double 8",
-    "unlucky_8": "an Unlucky 8",
-    "lucky_8": "a Lucky 8",
-    "natural_win": "won by a natural",
-    "natural_tie": "a tie of naturals: the stake goes back",
-    **{f"win_by_{points}": f"won by {points}" for points in range(1, 10)},
-    "one": "one hand has a perfect pair",
-    "both": "both hands have a perfect pair",
-    "lose": "lost",
-    "void": "void",
-}
-"""Category to what came, as a settlement line names it."""
+def bet_words(bet: str) -> Kind:
+    """Return the row of a bet; of one that this build does not know, a row with its id as name."""
+    unknown = Kind(name=bet, wins="its rulebook says so", source=HOUSE, categories={}, judges={})
+    return KINDS.get(bet, unknown)
 
 
-def bet_words(bet: str) -> BetWords:
-    """The words for a bet; those of one that this build does not know are its id."""
-    return BET_WORDS.get(bet) or BetWords(bet, "its rulebook says so", _HOUSE)
+def category_words(bet: str, category: str) -> str:
+    """Return what came for this bet, as a settlement line names it; else the category's id."""
+    if category == PUSH:
+        return _TIE_PUSHES
+    return bet_words(bet).categories.get(category, category)

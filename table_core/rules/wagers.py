@@ -1,11 +1,15 @@
-"""Every kind of wager: what it can win as, decided by one small pure function of the outcome.
+"""Every kind of wager: a row each in `KINDS`, decided by one small pure function of the outcome.
+
+A row is all that the product knows of a kind: its name, what it wins on and where that is written,
+its categories, and when it is decided. The rulebook's reader, the odds, the story of a coup and the
+tests go through the rows, and the screens' words are keyed by bet and category.
 
 A judge names the categories an outcome falls in, the most special first; nothing means that the
 wager's own condition is not met. What a category pays, and whether it counts at all, is the
 rulebook's: the first category that its schedule lists applies, and no other ("highest category
 only"). So `tiger`, `big_tiger` and `small_tiger` share one judge and differ in their schedules.
 
-Adding a wager: a judge here, its row in `KINDS`, a section in a rulebook file.
+How a wager is added stands in CONTRIBUTING.md, `A wager`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +23,15 @@ from events.types.table import Wager
 from table_core.rules.draw import NATURAL
 from table_core.rules.outcome import Outcome
 
-__all__ = ["KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
+__all__ = ["HOUSE", "KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
 
 Judge = Callable[[Outcome], tuple[str, ...]]
 Looks = Literal["totals", "pairs", "suits"]
 Patron = str
 """Whose a wager is, as `patron_of` says it."""
+
+HOUSE: Final = "the rulebook file alone"
+"""The source of a wager that is in none of the documents: a house's own."""
 
 _SIX, _SEVEN, _EIGHT, _NINE = 6, 7, 8, 9
 _TWO_CARDS, _THREE_CARDS, _FOUR_CARDS = 2, 3, 4
@@ -35,7 +42,11 @@ class Kind(Struct, frozen=True, kw_only=True):
     """A kind of wager.
 
     Args:
-        categories: every category its judges may name; a schedule may list no other.
+        name: as the layout has it.
+        wins: when it wins, to follow "wins when".
+        source: the document and clause, as docs/rules.md goes through them, or `HOUSE`.
+        categories: every category its judges may name, the most special first, and in words what
+            came; a schedule may list no other.
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.
         initial: its judges look at the first two cards of each hand only, so that a rulebook may
             settle it after the initial deal (seed 1, 11A.6).
@@ -44,7 +55,10 @@ class Kind(Struct, frozen=True, kw_only=True):
             each; `suits`: at the former, and whether hands of three cards are of one suit.
     """
 
-    categories: tuple[str, ...]
+    name: str
+    wins: str
+    source: str
+    categories: Mapping[str, str]
     judges: Mapping[str, Judge]
     initial: bool = False
     looks: Looks = "totals"
@@ -224,23 +238,39 @@ def _lucky8(
 
 
 def _kind(
-    *categories: str,
+    name: str,
+    wins: str,
+    source: str,
+    categories: Mapping[str, str],
+    *,
     by: Judge | None = None,
     initial: bool = False,
     looks: Looks = "totals",
     **variants: Judge,
 ) -> Kind:
-    judges = MappingProxyType({"": by} if by else variants)
-    return Kind(categories=categories, judges=judges, initial=initial, looks=looks)
+    return Kind(
+        name=name,
+        wins=wins,
+        source=source,
+        categories=MappingProxyType(categories),
+        judges=MappingProxyType({"": by} if by else variants),
+        initial=initial,
+        looks=looks,
+    )
 
 
-def _lucky8_kind(hand: Hand) -> Kind:
+def _lucky8_kind(name: str, hand: Hand) -> Kind:
     return _kind(
-        "double_suited_8",
-        "suited_8",
-        "double_8",
-        "unlucky_8",
-        "lucky_8",
+        name,
+        "the hand makes one of the listed eights",
+        "source 3, Lucky 8",
+        {
+            "double_suited_8": "a Double Suited 8",
+            "suited_8": "a Suited 8",
+            "double_8": "a Double 8",
+            "unlucky_8": "an Unlucky 8",
+            "lucky_8": "a Lucky 8",
+        },
         each_hand=lambda outcome: _lucky8(outcome, hand, _each_hand),
         all_six=lambda outcome: _lucky8(outcome, hand, _all_six),
         bet_hand=lambda outcome: _lucky8(outcome, hand, _bet_hand),
@@ -248,46 +278,149 @@ def _lucky8_kind(hand: Hand) -> Kind:
     )
 
 
-_DRAGON_BONUS: Final = ("natural_win", "natural_tie", *(f"win_by_{n}" for n in range(9, 0, -1)))
+def _dragon_bonus_kind(name: str, hand: Hand) -> Kind:
+    return _kind(
+        name,
+        f"{hand.value.capitalize()} wins by a natural or by four or more",
+        HOUSE,
+        {
+            "natural_win": "won by a natural",
+            "natural_tie": "a tie of naturals: the stake goes back",
+            **{f"win_by_{points}": f"won by {points}" for points in range(9, 0, -1)},
+        },
+        by=lambda outcome: _dragon_bonus(outcome, hand),
+    )
+
+
+_WIN: Final = {"win": "its hand or result came"}
+_PAIR: Final = {"pair": "a pair"}
+_BANKER_SIX: Final = {
+    "two_card": "Banker won with six on two cards",
+    "three_card": "Banker won with six on three cards",
+    "banker_six": "Banker won with six",
+}
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
-        "player": _kind("win", by=_player),
-        "banker": _kind("win_on_6", "push_dragon7", "win", by=_banker),
-        "tie": _kind("win", by=_tie),
-        "player_pair": _kind("pair", by=lambda o: _pair(o.player), initial=True, looks="pairs"),
-        "banker_pair": _kind("pair", by=lambda o: _pair(o.banker), initial=True, looks="pairs"),
-        "super_six": _kind("two_card", "three_card", "banker_six", by=_banker_six),
-        "tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
-        "big_tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
-        "small_tiger": _kind("two_card", "three_card", "banker_six", by=_banker_six),
-        "tiger_tie": _kind("tie_on_6", by=_tie_on_six),
+        "player": _kind(
+            "Player", "Player's hand is nearer to nine", "source 2, payouts", _WIN, by=_player
+        ),
+        "banker": _kind(
+            "Banker",
+            "Banker's hand is nearer to nine",
+            "source 2, payouts",
+            {
+                "win_on_6": "Banker won with six",
+                "push_dragon7": "Banker won with seven on three cards: the stake goes back",
+                **_WIN,
+            },
+            by=_banker,
+        ),
+        "tie": _kind("Tie", "both hands have the same points", "source 2, payouts", _WIN, by=_tie),
+        "player_pair": _kind(
+            "Player Pair",
+            "Player's first two cards are of one rank",
+            "source 2, Player Pair",
+            _PAIR,
+            by=lambda o: _pair(o.player),
+            initial=True,
+            looks="pairs",
+        ),
+        "banker_pair": _kind(
+            "Banker Pair",
+            "Banker's first two cards are of one rank",
+            "source 2, Banker Pair",
+            _PAIR,
+            by=lambda o: _pair(o.banker),
+            initial=True,
+            looks="pairs",
+        ),
+        "super_six": _kind(
+            "Super Six", "Banker wins with six", "source 2, Super Six", _BANKER_SIX, by=_banker_six
+        ),
+        "tiger": _kind(
+            "Tiger", "Banker wins with six", "source 2, Tiger", _BANKER_SIX, by=_banker_six
+        ),
+        "big_tiger": _kind(
+            "Big Tiger",
+            "Banker wins with six on three cards",
+            "source 2, Big Tiger",
+            _BANKER_SIX,
+            by=_banker_six,
+        ),
+        "small_tiger": _kind(
+            "Small Tiger",
+            "Banker wins with six on two cards",
+            "source 2, Small Tiger",
+            _BANKER_SIX,
+            by=_banker_six,
+        ),
+        "tiger_tie": _kind(
+            "Tiger Tie",
+            "both hands have six",
+            "source 2, Tiger Tie",
+            {"tie_on_6": "a tie on six"},
+            by=_tie_on_six,
+        ),
         "tiger_pair": _kind(
-            "twin", "double", "single", by=_tiger_pair, initial=True, looks="pairs"
+            "Tiger Pair",
+            "a hand's first two cards are of one rank",
+            "source 2, Tiger Pair",
+            {
+                "twin": "a pair in both hands, all four of one rank",
+                "double": "a pair in both hands",
+                "single": "a pair in one hand",
+            },
+            by=_tiger_pair,
+            initial=True,
+            looks="pairs",
         ),
         "perfect_pairs": _kind(
-            "perfect",
-            "coloured",
-            "mixed",
+            "Perfect Pairs",
+            "the first two cards are of one rank",
+            "source 1, 11A.5 to 11A.7",
+            {
+                "perfect": "a perfect pair, one rank and one suit",
+                "coloured": "a coloured pair, two suits of one colour",
+                "mixed": "a mixed pair, one card red and one black",
+            },
             player=lambda o: _perfect_pairs(o.player),
             banker=lambda o: _perfect_pairs(o.banker),
             both=lambda o: _perfect_pairs(o.player, o.banker),
             initial=True,
             looks="pairs",
         ),
-        "lucky8_player": _lucky8_kind(Hand.PLAYER),
-        "lucky8_banker": _lucky8_kind(Hand.BANKER),
-        "dragon_bonus_player": _kind(*_DRAGON_BONUS, by=lambda o: _dragon_bonus(o, Hand.PLAYER)),
-        "dragon_bonus_banker": _kind(*_DRAGON_BONUS, by=lambda o: _dragon_bonus(o, Hand.BANKER)),
-        "big": _kind("win", by=_big),
-        "small": _kind("win", by=_small),
-        "either_pair": _kind("pair", by=_either_pair, initial=True, looks="pairs"),
-        "perfect_pair_either": _kind(
-            "both", "one", by=_perfect_pair_either, initial=True, looks="pairs"
+        "lucky8_player": _lucky8_kind("Lucky 8 Player", Hand.PLAYER),
+        "lucky8_banker": _lucky8_kind("Lucky 8 Banker", Hand.BANKER),
+        "dragon_bonus_player": _dragon_bonus_kind("Dragon Bonus Player", Hand.PLAYER),
+        "dragon_bonus_banker": _dragon_bonus_kind("Dragon Bonus Banker", Hand.BANKER),
+        "big": _kind("Big", "five or six cards are dealt", HOUSE, _WIN, by=_big),
+        "small": _kind("Small", "four cards are dealt", HOUSE, _WIN, by=_small),
+        "either_pair": _kind(
+            "Either Pair",
+            "a hand's first two cards are of one rank",
+            HOUSE,
+            _PAIR,
+            by=_either_pair,
+            initial=True,
+            looks="pairs",
         ),
-        "lucky6": _kind("two_card", "three_card", "banker_six", by=_banker_six),
-        "dragon7": _kind("win", by=_dragon_seven),
-        "panda8": _kind("win", by=_panda_eight),
+        "perfect_pair_either": _kind(
+            "Perfect Pair",
+            "a hand's first two cards are of one rank and suit",
+            HOUSE,
+            {"both": "both hands have a perfect pair", "one": "one hand has a perfect pair"},
+            by=_perfect_pair_either,
+            initial=True,
+            looks="pairs",
+        ),
+        "lucky6": _kind("Lucky 6", "Banker wins with six", HOUSE, _BANKER_SIX, by=_banker_six),
+        "dragon7": _kind(
+            "Dragon 7", "Banker wins with seven on three cards", HOUSE, _WIN, by=_dragon_seven
+        ),
+        "panda8": _kind(
+            "Panda 8", "Player wins with eight on three cards", HOUSE, _WIN, by=_panda_eight
+        ),
     }
 )
 """Bet id to kind: every wager the product knows."""

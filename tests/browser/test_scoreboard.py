@@ -1,4 +1,4 @@
-"""The scoreboard in a browser, on a real table: a coup, three languages, loss, the roads."""
+"""The scoreboard in a browser, on a real table: a coup in every language, loss, the roads."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from displays.http.languages import LANGUAGES, load_words
 from table_core.roads.document import read_results, view_roads
 from tests.support.machine.files import vector
 from tests.support.service.console_table import ConsoleTable, console_table
@@ -22,11 +23,6 @@ ROWS = 6
 COLUMNS = 180  # more than any of these reaches
 LOST_MS = 3_000
 AGAIN_MS = 15_000
-LANGUAGES = {
-    "en": ("Place your bets", "Banker wins", "Banker draws on 0 to 2", "NO CONNECTION"),
-    "zh-Hans": ("请下注", "庄赢", "庄家 0 至 2 点：补牌", "与牌桌失去连接"),  # noqa: RUF001 - the colon of that language
-    "zh-Hant": ("請下注", "莊贏", "莊家 0 至 2 點：補牌", "與牌檯失去連線"),  # noqa: RUF001 - the same
-}
 LAY_OUT = """async text => {
     const { layOut, derivedRoad } = await import("/static/js/roads/grid.js");
     const flat = cells => cells.map(({ column, row }) => [column, row]);
@@ -72,13 +68,13 @@ def test_a_coup_is_played_along_in_every_language(
     with screen(browser, table) as dealer:
         dealer.log_in("dora", "/dealer")
         dealer.shoe_is_loaded()
-        for number, (language, (open_, won, rule, _)) in enumerate(LANGUAGES.items(), start=1):
-            page = board.page
+        for number, language in enumerate(LANGUAGES, start=1):
+            page, word = board.page, load_words(language)
             page.goto(f"{table.address}/?lang={language}")
             dealer.act("open_betting")
             at_phase(board, "betting")
             expect(page.locator("html")).to_have_attribute("lang", language)
-            expect(page.locator("#status")).to_have_text(open_)
+            expect(page.locator("#status")).to_have_text(word["status.open"])
             expect(page.locator("#countdown")).to_have_text(re.compile(r"^1\d$"))
             dealer.act("close_betting")
             at_phase(board, "closed")
@@ -88,9 +84,9 @@ def test_a_coup_is_played_along_in_every_language(
             assert (cards(board, "player"), cards(board, "banker")) == (["2S"], ["KD"])
             table.say("D P2 3H, D B2 2C, D P3 TS, D B3 7D, G banker")
             at_phase(board, "settled")
-            expect(page.locator("#status")).to_have_text(won)
+            expect(page.locator("#status")).to_have_text(word["status.banker"])
             expect(page.locator("#score")).to_have_text("5 : 9")
-            expect(page.locator("#rule")).to_contain_text(rule)
+            expect(page.locator("#rule")).to_contain_text(word["rule.banker_0_2_draws"])
             assert cards(board, "banker") == ["KD", "2C", "7D"]
             expect(page.locator("#bead_plate .mark-B")).to_have_count(number)
             expect(page.locator("[data-count=banker]")).to_have_text(str(number))
@@ -125,7 +121,7 @@ def test_a_lost_table_is_told_within_three_seconds(
     expect(page.locator("#board[data-live=true]")).to_be_visible()
     expect(page.locator("#lost")).to_be_hidden()
     _told_in_time(page, lambda: table.fall_silent(6))
-    expect(page.locator("#lost")).to_contain_text(LANGUAGES[language][-1])
+    expect(page.locator("#lost")).to_contain_text(load_words(language)["lost"])
     expect(page.locator("#board[data-live=true]")).to_be_visible()
     expect(page.locator("#lost")).to_be_hidden()
     board.is_clean()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ KEY = re.compile(
     r"\b(?:alarm|bet|card|code|command|commission|field|health|hint|irregularity|next|outcome|phase"
     r"|pit|preview|record|result|role|rule|side|status|why|winner)\.[a-z_]+\b"
 )
-SUITS = dict(zip(LANGUAGES, "SHD", strict=True))
+SUITS = dict(zip(LANGUAGES, cycle("SHD"), strict=False))
 EVIL = '<img src=x onerror="window.hit=1">\'"&amp;</td><script>window.hit=1</script>'
 SHORT = "<b onclick=window.hit=1>x</b>{seat}"
 

@@ -51,7 +51,7 @@ async def test_a_table_whose_processes_are_killed_for_an_hour(
 ) -> None:
     seed = int(os.environ.get("KILL_SEED") or random.randrange(2**32))
     rng = random.Random(seed)
-    rulebook, (profile, disclosure) = rng.choice(RULEBOOKS), rng.choice(KINDS)
+    rulebook, (profile, disclosure) = rng.choice(tuple(RULEBOOKS)), rng.choice(KINDS)
     print(f"KILL_SEED={seed}: {rulebook}, {profile}, {disclosure}, {tmp_path}")  # noqa: T201 - shown when the test fails
     game = await play_and_kill(
         tmp_path,

@@ -12,6 +12,7 @@ const RESULTS = { P: "player", B: "banker", T: "tie" };
 const ROADS = ["big_eye_boy", "small_road", "cockroach_pig"];
 const TICK_MS = 100;
 const LAST_SECONDS = 5;
+const SMALLEST = 0.2; // of the letters of the wagers; no rulebook that is shipped comes near it
 
 const word = await loadWords();
 const board = document.querySelector("#board");
@@ -120,10 +121,11 @@ function sign(text) {
   return said === key ? text : said;
 }
 
-const named = (kind, id) => {
-  const key = `${kind}.${id}`;
+/** The words of a bet, or of one of its categories; of what this build does not know, the last id. */
+const named = (kind, ...ids) => {
+  const key = [kind, ...ids].join(".");
   const said = word(key);
-  return said === key ? id.replaceAll("_", " ") : said;
+  return said === key ? ids.at(-1).replaceAll("_", " ") : said;
 };
 
 function limitsOf({ minimum, maximum }, currency) {
@@ -137,7 +139,7 @@ function betRow(bet, currency) {
     make(
       "span",
       "odds",
-      ...(scale.length > 1 ? [`${named("category", category)} `] : []),
+      ...(scale.length > 1 ? [`${named("category", bet.id, category)} `] : []),
       make("b", "", pay.endsWith(":1") ? pay.slice(0, -2) : pay),
     ),
   );
@@ -156,6 +158,16 @@ function betRow(bet, currency) {
 function showLimit(id, text) {
   at(id).textContent = text;
   at(id).style.setProperty("--length", text.length);
+}
+
+/** Smaller letters, until what the rulebook offers fits beside the table. */
+function fitBets() {
+  const table = at("bets").closest("table");
+  const side = table.parentElement;
+  for (let share = 1; share >= SMALLEST; share -= 0.05) {
+    table.style.setProperty("--fit", share);
+    if (side.scrollHeight <= side.clientHeight && side.scrollWidth <= side.clientWidth) return;
+  }
 }
 
 let signShown = "";
@@ -183,6 +195,7 @@ function showSign(rulebook) {
   at("lines").replaceChildren(
     ...[...whole, ...rulebook.sign.lines.map(sign)].map((text) => make("span", "", text)),
   );
+  fitBets();
 }
 
 /** What the small marks on the bead plate mean, beside its name. */
@@ -230,6 +243,7 @@ watch("/events", {
   },
 });
 setInterval(showCountdown, TICK_MS);
+addEventListener("resize", fitBets);
 showLegend();
 showRoads(null);
 board.dataset.ready = "true";

@@ -1,8 +1,8 @@
 """The game's rules for the auditor: its own draw chart, its own pay tables, its own fractions.
 
-It is written from the seeds' text alone. It shares nothing with the table's draw table, its coup
-resolution or its settlement, nor with the dealer of the simulated shoe: the three are compared with
-each other. Amounts are minor units.
+It is written from the seeds' text alone, and for `ez` and `extras` from what other houses print. It
+shares nothing with the table's draw table, its coup resolution or its settlement, nor with the
+dealer of the simulated shoe: the three are compared with each other. Amounts are minor units.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +102,7 @@ def _even(side: str) -> _Pays:
     return pays
 
 
-def _when(condition: Callable[[Hands], bool], odds: int) -> _Pays:
+def _when(condition: Callable[[Hands], bool], odds: int | str) -> _Pays:
     return lambda hands: Fraction(odds) if condition(hands) else None
 
 
@@ -124,8 +124,8 @@ def _panda(hands: Hands) -> bool:
     return eight and _winner(hands) == "player"
 
 
-def _tiger(hands: Hands) -> _Odds:
-    return Fraction(12 if len(hands.banker) == 2 else 22) if _six(hands) else None  # noqa: PLR2004 - two card, three card
+def _six_on(two: int, three: int) -> _Pays:
+    return lambda hands: Fraction({2: two, 3: three}[len(hands.banker)]) if _six(hands) else None
 
 
 def _tiger_pair(hands: Hands) -> _Odds:
@@ -166,6 +166,31 @@ def _lucky_8(*, players: bool) -> _Pays:
     return pays
 
 
+def _dragon_bonus(*, players: bool) -> _Pays:
+    margins = {4: 1, 5: 2, 6: 4, 7: 6, 8: 10, 9: 30}
+
+    def pays(hands: Hands) -> _Odds:
+        own, other = hands if players else (hands.banker, hands.player)
+        ahead = points(own) - points(other)
+        naturals = [len(hand) == 2 and points(hand) >= 8 for hand in (own, other)]  # noqa: PLR2004 - a natural
+        if ahead == 0 and all(naturals):
+            return "push"
+        if ahead > 0 and naturals[0]:
+            return Fraction(1)
+        return Fraction(margins[ahead]) if ahead in margins else None
+
+    return pays
+
+
+def _perfect_pair_either(hands: Hands) -> _Odds:
+    perfect = [cards[0] is cards[1] for cards in hands]
+    return Fraction(200 if all(perfect) else 25) if any(perfect) else None
+
+
+def _dealt(hands: Hands) -> int:
+    return len(hands.player) + len(hands.banker)
+
+
 _TIE: Final = _when(lambda hands: _winner(hands) == "tie", 8)
 _STANDARD: Final[Mapping[str, _Pays]] = {
     "player": _even("player"),
@@ -178,7 +203,7 @@ _AUSTRALIAN: Final[Mapping[str, _Pays]] = {
     "player_pair": _when(lambda hands: _pair(hands.player), 11),
     "banker_pair": _when(lambda hands: _pair(hands.banker), 11),
     "super_six": _when(_six, 15),
-    "tiger": _tiger,
+    "tiger": _six_on(two=12, three=22),
     "big_tiger": _when(lambda hands: _six(hands) and len(hands.banker) == 3, 55),  # noqa: PLR2004 - three cards
     "small_tiger": _when(lambda hands: _six(hands) and len(hands.banker) == 2, 22),  # noqa: PLR2004 - two cards
     "tiger_tie": _when(lambda hands: points(hands.player) == points(hands.banker) == 6, 45),  # noqa: PLR2004 - "a total of six"
@@ -194,6 +219,16 @@ _PAYS: Final[Mapping[str, Mapping[str, _Pays]]] = {
         "dragon7": _when(_dragon, 40),
         "panda8": _when(_panda, 25),
     },
+    "extras": {
+        **_STANDARD,
+        "dragon_bonus_player": _dragon_bonus(players=True),
+        "dragon_bonus_banker": _dragon_bonus(players=False),
+        "big": _when(lambda hands: _dealt(hands) > 4, "27/50"),  # noqa: PLR2004 - five or six cards
+        "small": _when(lambda hands: _dealt(hands) == 4, "3/2"),  # noqa: PLR2004 - four cards
+        "either_pair": _when(lambda hands: _pair(hands.player) or _pair(hands.banker), 5),
+        "perfect_pair_either": _perfect_pair_either,
+        "lucky6": _six_on(two=12, three=20),
+    },
     "nz-scale-one": {**_STANDARD, "perfect_pairs": _perfect_pairs(5, 10, 30)},
     "nz-scale-two": {**_STANDARD, "perfect_pairs": _perfect_pairs(6, 12, 25)},
     "mini-lucky8": {
@@ -203,7 +238,7 @@ _PAYS: Final[Mapping[str, Mapping[str, _Pays]]] = {
     },
 }
 _LESS_COMMISSION: Final = frozenset(
-    {"au-commission", "nz-scale-one", "nz-scale-two", "mini-lucky8"}
+    {"au-commission", "extras", "nz-scale-one", "nz-scale-two", "mini-lucky8"}
 )
 _CAPPED: Final = frozenset({"lucky8_player", "lucky8_banker"})
 _MOST: Final = 30_000_00  # seed 3: "$30,000 Maximum payout per round of play"
@@ -211,8 +246,8 @@ _MOST: Final = 30_000_00  # seed 3: "$30,000 Maximum payout per round of play"
 PREPAID: Final = frozenset({"mini-lucky8"})
 """Rulebooks in which commission is laid next to the wager in advance (seed 3)."""
 
-RULEBOOKS: Final = tuple(_PAYS)
-"""Rulebooks that the auditor can judge."""
+RULEBOOKS: Final = {rulebook: tuple(bets) for rulebook, bets in _PAYS.items()}
+"""The rulebooks that the auditor can judge, and their bets."""
 
 
 def phase_of(bet: str) -> int:

@@ -1,18 +1,21 @@
 """`baccarat shoe profiles` as people run it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from baccarat.cli.main import main
-from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.profiles.catalogue import profile_names, profile_text
+from simulators.device.profiles import PROFILES
 
+PAGE = Path("docs/shoe-link.md").read_text("utf-8")
+# The page's own table: a cell says more behind its first word.
 SHIPPED = {
-    "enq-bcc": ("enq", "xor-hex", "weak", "auto", "required"),
-    "ref-crc": ("cobs", "crc-16-ccitt-false", "full", "auto", "required"),
-    "text-line": ("line", "none", "none", "immediate", "none"),
-    "text-line-scan": ("line", "none", "none", "immediate", "none"),
+    name: tuple(re.findall(r"\| `([^`]+)`", rest))
+    for name, rest in re.findall(r"^\| `([a-z-]+)` (\| `.+)$", PAGE, re.MULTILINE)
+    if name in profile_names()
 }
 
 
@@ -27,10 +30,14 @@ def test_what_ships_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert head == ("id", "framer", "check", "loss_detection", "disclosure", "result")
     assert {name: tuple(rest) for name, *rest in rows} == SHIPPED
+    assert SHIPPED.keys() == set(profile_names()) == set(PROFILES)
+    simulators = Path("docs/simulators.md").read_text("utf-8")
+    assert [name for name in SHIPPED if f"`{name}`" not in simulators] == []
     code, out = run(capsys, "--json")
     documents = json.loads(out)
     assert {each["id"]: tuple(each[key] for key in head[1:]) for each in documents} == SHIPPED
-    assert [each["baud"] for each in documents] == [4800, 115200, 9600, 9600]
+    bauds = {each["id"]: each["baud"] for each in documents}
+    assert bauds == {name: simulated.baud for name, simulated in PROFILES.items()}
 
 
 def test_a_sites_own_file_is_checked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -12,20 +12,12 @@ from typing import Final
 import pytest
 
 from events.types.shoe_reports import LinkStalled
-from simulators.device.profiles import PROFILES
+from simulators.device.profiles import GAMES, PROFILES
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import FAULTS
 from tests.support.shoe.fault_games import FaultGame, play_faults
 from tests.support.shoe.shoe_bytes import site_profile
 
-GAMES: Final[tuple[tuple[str, Disclosure], ...]] = (
-    ("enq-bcc", "immediate"),
-    ("enq-bcc", "deferred"),
-    ("ref-crc", "immediate"),
-    ("ref-crc", "deferred"),
-    ("text-line", "immediate"),
-    ("text-line-scan", "immediate"),
-)
 # Half a minute of waiting, in tests/integration/baccarat/test_demo_faults.py; silence has its own
 # below.
 ELSEWHERE: Final = {"no_result", "silence"}

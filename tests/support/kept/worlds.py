@@ -13,13 +13,13 @@ from random import Random
 from typing import Final, NamedTuple
 
 from events.mqtt.topics import Topics
-from simulators.device.profiles import simulated_profile
+from simulators.device.profiles import GAMES, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import FAULTS
 from simulators.world.auditor.rules import RULEBOOKS
 from simulators.world.processes.table import signing_key
 from simulators.world.troubles import WORLD_FAULTS
-from simulators.world.world import _KINDS, World
+from simulators.world.world import World
 from tests.support.kept.stories import LOG
 
 __all__ = ["WORLDS", "KeptWorld", "faults_of", "play_world"]
@@ -56,7 +56,7 @@ class KeptWorld(NamedTuple):
         kind, passed = (self.profile, self.disclosure), 0
         for seed in count(1):
             rng = Random(f"{seed}/world")
-            if (rng.choice(RULEBOOKS), rng.choice(_KINDS)) == (self.rulebook, kind):
+            if (rng.choice(tuple(RULEBOOKS)), rng.choice(GAMES)) == (self.rulebook, kind):
                 if passed == self.skip:
                     return seed
                 passed += 1

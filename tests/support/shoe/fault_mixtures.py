@@ -4,17 +4,10 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from simulators.device.profiles import PROFILES
-from simulators.device.reports import Disclosure
+from simulators.device.profiles import CHECKED_GAMES, PROFILES
 from simulators.faults.catalogue import TOGETHER
 
-KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
-    ("enq-bcc", "immediate"),
-    ("enq-bcc", "deferred"),
-    ("ref-crc", "immediate"),
-    ("ref-crc", "deferred"),
-)
-"""Profiles with a check and a number. A bad line of text may leave no trace, by its own page."""
+KINDS: Final = CHECKED_GAMES
 
 # A coup that is broken off has too few cards for most of the line's.
 _OF_THE_DEVICE: Final = (

@@ -12,15 +12,13 @@ from shoe_driver.decode import Decoder
 from shoe_driver.framing.frames import Frame, Piece
 from shoe_driver.framing.registry import FramerOptions, make_framer
 from shoe_driver.link.resend_window import KEPT
-from shoe_driver.profiles.catalogue import load_profile
+from shoe_driver.profiles.catalogue import load_profile, profile_names
 from shoe_driver.profiles.profile import Profile
 from shoe_driver.records import MAGIC, Record, RecordKind, RecordReader, encode_record
 from tests.support.shoe.ref_bytes import crc, ref_frame, stuff
 from tests.support.shoe.shoe_bytes import cut, frame
 
-PROFILES = tuple(
-    load_profile(name) for name in ("enq-bcc", "text-line", "text-line-scan", "ref-crc")
-)
+PROFILES = tuple(map(load_profile, profile_names()))
 # What a journal tells besides bytes, by the next byte of the input.
 _HAPPENINGS = (
     (RecordKind.OPEN, b"pty:x"),
@@ -36,7 +34,7 @@ def check(data: bytes) -> None:
     """Everything, of one input."""
     if len(data) < 3:
         return
-    profile, places, rest = PROFILES[data[0] % 4], _places(data[1], len(data)), data[3:]
+    profile, places, rest = PROFILES[data[0] % len(PROFILES)], _places(data[1], len(data)), data[3:]
     if data[0] & 0x80:  # no fuzzer guesses a check: the input says what stands in the frames
         rest = framed(profile, rest)
     check_framer(profile, rest, places)

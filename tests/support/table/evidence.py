@@ -18,6 +18,7 @@ from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.table_writer import Table
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
@@ -51,11 +52,11 @@ class SignedTable:
         *,
         key: SigningKey = KEY,
         retiring: SigningKey | None = None,
-        rulebook: str = "au-commission",
+        rulebook: str | Rulebook = "au-commission",
     ) -> None:
         self.clock = HandClock()
         self.log = EventLog.open(path, ORIGIN)
-        book = load_rulebook(rulebook)
+        book = load_rulebook(rulebook) if isinstance(rulebook, str) else rulebook
         self.table = Table(self.log, Topics("site", "t1"), book, self.clock, roles=ROLES)
         keys = CheckpointKeys(key, retiring, 300)
         self.checkpoints = Checkpoints(self.table, self.log, keys, self.clock)
@@ -104,7 +105,7 @@ def signed_table(
     *,
     key: SigningKey = KEY,
     retiring: SigningKey | None = None,
-    rulebook: str = "au-commission",
+    rulebook: str | Rulebook = "au-commission",
 ) -> Iterator[SignedTable]:
     made = SignedTable(path, key=key, retiring=retiring, rulebook=rulebook)
     try:

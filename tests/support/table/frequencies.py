@@ -11,13 +11,13 @@ from events.types.shoe_life import ShoeAudited
 from events.types.table import CoupSettled, SettlementLine
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
+from simulators.world.auditor.rules import Hands, settle_wager
 from table_core.decide.decision import Context
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.composition import full_shoe
 from table_core.rules.rulebook import Requirement, Rulebook
 from tests.support.shoe.whole_shoe import CardTable
-from tests.support.table.payoffs import worth
 
 __all__ = ["STAKE", "Tally", "every_bet", "implausible", "odds_of", "play_shoes"]
 
@@ -74,7 +74,7 @@ def every_bet(rulebook: Rulebook) -> tuple[WagerRequest, ...]:
 def play_shoes(rulebook_id: str, seed: str, coups: int) -> Tally:
     """Play whole shoes of eight decks until at least so many coups are settled.
 
-    Each wager must come to what the printed rules say of it (`tests.support.table.payoffs`).
+    Each wager must come to what the printed rules say of it (the auditor's rules).
     A shoe that is begun is played to its last coup: to stop in the middle of one would favour
     coups of few cards.
 
@@ -93,8 +93,9 @@ def play_shoes(rulebook_id: str, seed: str, coups: int) -> Tally:
         while not table.over:
             for line in _one_of_each(table.coup(wagers)):
                 assert table.called is not None
-                gained = STAKE * worth(rulebook_id, line.bet, table.called)
-                assert line.paid - line.stake == gained, (line, table.called)
+                hands = Hands(table.called.player, table.called.banker)
+                right = settle_wager(rulebook_id, line.bet, STAKE, hands)
+                assert line.paid == right.paid, (line, table.called)
                 key = (line.bet, line.category)
                 found[key] += 1
                 paid.setdefault(key, set()).add(line.paid - line.stake)

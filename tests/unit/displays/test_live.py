@@ -5,13 +5,11 @@ import json
 
 import pytest
 
-from displays.http.languages import LANGUAGES, choose_language, load_words
+from displays.http.languages import choose_language
 from displays.http.stream import StateStream
 from displays.live import SILENCE_SECONDS, Live
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
-from table_core.narrative.draw import DRAW_WORDS
-from table_core.rulebooks.shipped import load_rulebook, shipped
 from tests.support.table.evidence import HandClock
 
 SILENCE_US = round(SILENCE_SECONDS * 1_000_000)
@@ -218,18 +216,6 @@ async def test_a_screen_that_has_the_newest_state_is_not_sent_it_again(told: Tol
     assert b"event: state" not in again
     assert b'event: beat\ndata: {"live":true' in again
     assert again.endswith(b"event: bye\ndata: {}\n\n")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_every_word(language: str) -> None:
-    words = load_words(language)
-    assert set(words) == set(load_words("en"))
-    assert all(words.values())
-    wanted = {f"rule.{rule}" for rule in DRAW_WORDS if rule != "initial"}
-    for rulebook in map(load_rulebook, shipped()):
-        wanted |= {f"sign.{line}" for line in (rulebook.sign.game, *rulebook.sign.lines)}
-        wanted |= {f"bet.{bet}" for bet in rulebook.bets}
-    assert wanted <= set(words)
 
 
 @pytest.mark.parametrize(

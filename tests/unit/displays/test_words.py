@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from displays.http.languages import LANGUAGES
+from displays.http.languages import LANGUAGES, choose_language
 from events.commands.registry import COMMANDS
+from table_core.narrative.draw import DRAW_WORDS
 from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.wagers import KINDS
 from table_core.state.coup import Phase
 from tests.support.table.commands import BESIDE_PLAY
 
@@ -38,17 +39,29 @@ def test_each_language_has_the_same_keys_and_every_text_says_something(language:
     assert all(text.strip() for text in WORDS[language].values())
 
 
+def test_a_language_is_chosen_by_its_tag_and_by_what_a_browser_calls_it() -> None:
+    for tag, own in LANGUAGES.items():
+        assert (WORDS[tag]["language"], choose_language(tag, "")) == (own, tag)
+        for start in WORDS[tag]["language.accepts"].split():
+            assert choose_language(None, f"xx, {start.upper()};q=0.5") == tag
+    page = (ROOM.parent / "docs" / "operators-guide.md").read_text("utf-8")
+    assert [tag for tag in LANGUAGES if f"`?lang={tag}`" not in page] == []
+
+
 def test_whatever_a_page_says_has_its_words() -> None:
     assert len(said()) > 50
     assert sorted(said() - WORDS["en"].keys()) == []
 
 
-def test_every_phase_command_and_wager_has_its_words() -> None:
-    books: list[Rulebook] = [load_rulebook(name) for name in shipped()]
+def test_every_phase_command_wager_category_rule_and_sign_has_its_words() -> None:
     wanted = {f"phase.{phase.value}" for phase in Phase}
     wanted |= {f"next.{phase.value}" for phase in Phase}
     wanted |= {f"command.{name}" for name in COMMANDS.keys() - SILENT}
-    wanted |= {f"bet.{bet}" for book in books for bet in book.bets}
+    wanted |= {f"bet.{bet}" for bet in KINDS}
+    wanted |= {f"category.{bet}.{name}" for bet, kind in KINDS.items() for name in kind.categories}
+    wanted |= {f"rule.{rule}" for rule in DRAW_WORDS if rule != "initial"}
+    for book in map(load_rulebook, shipped()):
+        wanted |= {f"sign.{line}" for line in (book.sign.game, *book.sign.lines)}
     assert sorted(wanted - WORDS["en"].keys()) == []
 
 

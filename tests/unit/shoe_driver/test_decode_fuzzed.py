@@ -5,13 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe_driver.framing.frames import Frame
+from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.profiles.profile import Profile
 from shoe_driver.records import MAGIC, Record, RecordKind, encode_record
 from tests.support.shoe.fuzzing import PROFILES, check, check_records, holds, pieces_of, read
 from tests.support.shoe.ref_bytes import beat, drawn, ref_frame
 from tests.support.shoe.shoe_bytes import frame
 
-ENQ, BRACKET, SCAN, REF = PROFILES
+ENQ, REF, BRACKET, SCAN = map(load_profile, ("enq-bcc", "ref-crc", "text-line", "text-line-scan"))
 GOOD = {
     ENQ.id: frame("1", b"D\x81\xb8"),
     BRACKET.id: b"[Game]<Card:4S>\r\n",

@@ -17,18 +17,11 @@ from events.types.shoe_reports import (
     ReportLost,
     UnknownReport,
 )
+from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
 from tests.support.shoe.late_bytes import SECOND, STAGES, Played, play
 
 SEED: Final = "20261129"
-KINDS: Final[tuple[tuple[str, Disclosure], ...]] = (
-    ("enq-bcc", "immediate"),
-    ("enq-bcc", "deferred"),
-    ("ref-crc", "immediate"),
-    ("ref-crc", "deferred"),
-    ("text-line", "immediate"),
-    ("text-line-scan", "immediate"),
-)
 WAYS: Final[tuple[tuple[str, ...], ...]] = (
     *((stage,) for stage in STAGES),
     ("copies", "piece", "reader"),
@@ -55,7 +48,7 @@ def assert_true(played: Played) -> None:
 
 @pytest.mark.parametrize("speed", [1.0, 6.0])
 @pytest.mark.parametrize("way", WAYS, ids="+".join)
-@pytest.mark.parametrize(("profile", "disclosure"), KINDS)
+@pytest.mark.parametrize(("profile", "disclosure"), GAMES)
 def test_whatever_is_late_no_card_is_lost_and_none_is_doubled(
     profile: str, disclosure: Disclosure, way: Sequence[str], speed: float
 ) -> None:

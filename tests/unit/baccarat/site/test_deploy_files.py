@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.core import Metric
 
 from baccarat.site.identities import identities_of
 from baccarat.site.metrics import Health
@@ -22,14 +23,46 @@ _METRIC = re.compile(r"\bbaccarat_[a-z_]+")
 
 
 @pytest.fixture(scope="module")
-def metrics() -> set[str]:
-    """Every metric that there can be."""
+def families() -> dict[str, Metric]:
+    """Every metric that there can be, by the name that it is collected by."""
     health = Health("b7", {"log": Path()}, SystemClock())
     health.state, health.state_at = dict(STATE), 0.0
     health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
     health.services["table"] = Presence()
-    ends = {"counter": "_total", "histogram": "_bucket"}
-    return {family.name + ends.get(family.type, "") for family in health.metrics()}
+    ends = {"counter": "_total"}
+    return {family.name + ends.get(family.type, ""): family for family in health.metrics()}
+
+
+@pytest.fixture(scope="module")
+def metrics(families: dict[str, Metric]) -> set[str]:
+    """And the names that a rule asks for."""
+    ends = {"histogram": "_bucket"}
+    return {name + ends.get(family.type, "") for name, family in families.items()}
+
+
+def test_every_metric_of_the_source_is_among_them(families: dict[str, Metric]) -> None:
+    texts = [Path(f"baccarat/site/{name}.py").read_text("utf-8") for name in ("metrics", "delays")]
+    named = set(re.findall(r'"(baccarat_[a-z_]+)"', "".join(texts)))
+    assert len(named) > 10
+    assert named <= {family.name for family in families.values()}
+
+
+def test_every_metric_has_its_line_and_an_alert_or_a_reason_for_none(
+    families: dict[str, Metric],
+) -> None:
+    guide = Path("docs/operators-guide.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(baccarat_[a-z_]+)` \| (.+) \| (.+) \|$", guide, re.MULTILINE)
+    assert [(name, text) for name, text, _ in rows] == [
+        (name, family.documentation.rstrip(".")) for name, family in families.items()
+    ]
+    assert all(text for _, text, _ in rows)
+    rules = (_DEPLOY / "prometheus/alerts.yml").read_text("utf-8")
+    alerts = re.findall(r"- alert: (\w+)\n +expr: (.+)\n", rules)
+    assert len(alerts) == rules.count("- alert:")
+    for name, _, cell in rows:
+        about = [alert for alert, rule in alerts if re.search(rf"\b{name}(_bucket)?\b", rule)]
+        assert re.findall(r"`(\w+)`", cell) == about, name
+        assert about or re.match(r"none: .{10,}", cell), name
 
 
 @pytest.mark.parametrize("file", ["prometheus/alerts.yml", "grafana/tables.json"])

@@ -38,7 +38,7 @@ from simulators.world.auditor.rules import (
     settle_together,
     settle_wager,
 )
-from table_core.rulebooks.shipped import load_rulebook
+from table_core.rulebooks.shipped import load_rulebook, shipped
 from table_core.rules.outcome import judge
 from table_core.rules.settlement import settle
 
@@ -56,13 +56,17 @@ def deals(seed: int, count: int) -> list[Hands]:
     return made
 
 
-@pytest.mark.parametrize("name", RULEBOOKS)
+def test_the_auditor_knows_every_rulebook_that_is_shipped_and_every_bet_of_it() -> None:
+    books = {name: set(load_rulebook(name).bets) for name in shipped()}
+    assert {name: set(bets) for name, bets in RULEBOOKS.items()} == books
+
+
+@pytest.mark.parametrize("name", shipped())
 def test_the_auditor_pays_every_bet_as_the_table_does(name: str) -> None:
     rulebook, rng = load_rulebook(name), Random(name)
-    offered = [bet for bet in rulebook.bets.values() if bet.offered]
     for hands in deals(20261127, 1_500):
         outcome = judge(hands.player, hands.banker)
-        for bet in offered:
+        for bet in rulebook.bets.values():
             wager = Wager(id="w", seat=1, bet=bet.id, stake=rng.randint(1, 100_000))
             (line,) = settle(rulebook, outcome, [wager])
             right = settle_wager(name, bet.id, wager.stake, hands)

@@ -21,10 +21,8 @@ from table_core.decide.decision import Context
 from table_core.narrative.coup import Story, tell_coup
 from table_core.narrative.shoe_reports import REPORT_WORDS, report_words
 from table_core.narrative.timeline import StoryLine, tell
-from table_core.narrative.wagers import BET_WORDS, CATEGORY_WORDS, DOCUMENTS
 from table_core.narrative.words import amount, exact_amount, face, who
 from table_core.replay.coup_events import Fact, Moment, moments
-from table_core.rules.wagers import KINDS
 from table_core.state.table import TableState
 from tests.support.cage.books import book
 from tests.support.table.coups import COUP, drawn
@@ -268,14 +266,6 @@ def test_every_report_of_the_shoe_has_a_sentence() -> None:
     assert report_words(ReportLost(expected="line", got="broken_line")) == (
         "A line of the shoe could not be taken (broken line). It may have been a card."
     )
-
-
-def test_every_wager_and_every_category_has_words_and_a_source() -> None:
-    assert set(BET_WORDS) == set(KINDS)
-    for bet, kind in KINDS.items():
-        assert set(kind.categories) <= set(CATEGORY_WORDS), bet
-        source = BET_WORDS[bet].source
-        assert source == "the rulebook file alone" or source[:8] in DOCUMENTS, bet
 
 
 class Unheard(TableEvent, frozen=True, kw_only=True):

@@ -24,12 +24,11 @@ from table_core.rulebooks.shipped import load_rulebook, shipped
 from table_core.rules.composition import full_shoe, read_composition
 from table_core.rules.draw import due
 from table_core.rules.outcome import Outcome, deal, judge
-from table_core.rules.rulebook import Rulebook
-from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.settlement import settle
 from table_core.rules.wagers import KINDS, Looks
 from tests.support.machine.files import vector
 from tests.support.table.deals import cards, trimmed
+from tests.support.table.every_wager import every_wager
 
 SECONDS = 5  # the promise for each rulebook, of processor time
 BOOKS = shipped()
@@ -140,24 +139,7 @@ def test_each_rulebook_takes_less_than_five_seconds(book: str, decks: int) -> No
 # ---- every deal of a small shoe, one by one ----
 
 
-def _every_wager(variant: int) -> Rulebook:
-    """Every wager known, each with its so-manieth variant, paying and pushing as it can."""
-    parts = [
-        'form = 1\nid = "all"\ntitle = "all"\ndecks = 8\ncurrency = "AUD"\nunit = 5\n',
-        '[commission]\nrate = "1/20"\ntiming = "deduct"\nblock = 100\n',
-    ]
-    for number, (bet, kind) in enumerate(KINDS.items(), start=3):
-        pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(kind.categories)]
-        pushes = bet in ("player", "banker") or number % 3 > 0
-        pays += ['push = "push"'] * pushes
-        parts.append(f"[bets.{bet}]\npays = {{ {', '.join(pays)} }}\n")
-        names = [name for name in kind.judges if name]
-        parts += [f'variant = "{names[variant % len(names)]}"\n'] if names else []
-        parts += ["commission = true\n"] if number % 4 == 0 else []
-    return parse_rulebook("all.toml", "".join(parts).encode())
-
-
-EVERY_WAGER = [_every_wager(variant) for variant in range(3)]
+EVERY_WAGER = [every_wager(variant) for variant in range(3)]
 STAKE = 4 * 20 * 100 * 5  # odds, commission, its blocks and the unit all come out even
 
 

@@ -226,7 +226,7 @@ def test_a_kind_says_what_its_judges_look_at() -> None:
     # A hand wins by nine points at most, and the table of payoffs names each of them.
     by_points = {name for name in KINDS["dragon_bonus_player"].categories if "by" in name}
     assert by_points == {f"win_by_{points}" for points in (1, 2, 3, 4, 5, 6, 7, 8, 9)}
-    said = Kind(categories=("win",), judges={})
+    said = Kind(name="", wins="", source="", categories={}, judges={})
     assert (said.initial, said.looks) == (False, "totals")
 
 
@@ -290,7 +290,7 @@ def test_judges_name_only_their_kinds_categories(dealt: tuple[Card, ...]) -> Non
             assert set(found) <= set(kind.categories), (bet, variant)
             assert PUSH not in found
             # "Highest category only" rests on this order.
-            assert sorted(found, key=kind.categories.index) == list(found), (bet, variant)
+            assert sorted(found, key=list(kind.categories).index) == list(found), (bet, variant)
 
 
 @given(coups)

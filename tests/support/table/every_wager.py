@@ -1,0 +1,36 @@
+"""A house's own rulebook that offers every kind of wager: whoever adds a kind has it in here."""
+
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
+from table_core.rules.wagers import KINDS
+
+__all__ = ["every_wager", "every_wager_source"]
+
+
+def every_wager_source(variant: int = 0, *, phases: bool = False) -> bytes:
+    """The rulebook's file: each kind, with all of its categories.
+
+    Args:
+        variant: of wagers that have some, the so-manieth.
+        phases: those that the initial deal decides are settled after it.
+    """
+    parts = [
+        'form = 1\nid = "all"\ntitle = "all"\ndecks = 8\ncurrency = "AUD"\nunit = 5\n',
+        '[commission]\nrate = "1/20"\ntiming = "deduct"\nblock = 100\n',
+    ]
+    for number, (bet, kind) in enumerate(KINDS.items(), start=3):
+        early = phases and kind.initial
+        pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(kind.categories)]
+        pushes = bet in ("player", "banker") or (number % 3 > 0 and not early)
+        pays += ['push = "push"'] * pushes
+        parts.append(f"[bets.{bet}]\npays = {{ {', '.join(pays)} }}\n")
+        names = [name for name in kind.judges if name]
+        parts += [f'variant = "{names[variant % len(names)]}"\n'] if names else []
+        parts += ["commission = true\n"] if number % 4 == 0 else []
+        parts += ["phase = 1\n"] if early else []
+    return "".join(parts).encode()
+
+
+def every_wager(variant: int = 0, *, phases: bool = False) -> Rulebook:
+    """The same, compiled."""
+    return parse_rulebook("all.toml", every_wager_source(variant, phases=phases))
