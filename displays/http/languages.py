@@ -1,4 +1,4 @@
-"""The screens' languages: one JSON file each, the same that the pages read."""
+"""The screens' languages: reads the JSON files of texts that the pages use, and picks one."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -8,7 +8,7 @@ import msgspec
 
 __all__ = ["DEFAULT_LANGUAGE", "LANGUAGES", "choose_language", "load_words"]
 
-# The tag of each, and its own name for itself.
+# Each language's tag, and its name in the language itself.
 LANGUAGES: Final = {"en": "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文"}
 DEFAULT_LANGUAGE: Final = "en"
 
@@ -16,16 +16,16 @@ _TRADITIONAL: Final = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
 
 
 def load_words(language: str) -> Mapping[str, str]:
-    """Key to text in one language."""
+    """Return the texts of one language by key."""
     text = files("displays").joinpath("static", "words", f"{language}.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, str])
 
 
 def choose_language(asked: str | None, accepted: str) -> str:
-    """The language of a page.
+    """Return the tag of a page's language.
 
     Args:
-        asked: `?lang=` or the cookie of it.
+        asked: the value of `?lang=` or of its cookie.
         accepted: the browser's `Accept-Language`.
     """
     if asked in LANGUAGES:
