@@ -1,7 +1,7 @@
 """The ledger's database by URL, SQLite or PostgreSQL: engine, migrations, errors, schema check.
 
-No exception of SQLAlchemy or of a driver leaves this module. `explained` puts its text, on one line
-and without the password, into an error of the project.
+No exception of SQLAlchemy or of a driver leaves this module: its text goes, on one line and without
+the password, into an error of the project.
 """
 
 import re

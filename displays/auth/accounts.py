@@ -1,8 +1,8 @@
 """The accounts of people who may log in: a TOML file of names, roles and argon2 hashes.
 
 `save_accounts` writes a new file next to the old one and renames it over it. The file keeps its
-readers; a first one is its owner's alone. `Accounts` reads it again after a change, so a removed
-person fails at the next request.
+readers; a first one is its owner's alone. `Accounts` reads it again after a change, so that a
+removed person fails at the next request.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The archive's PostgreSQL database by URL: connections, migrations, errors, schema version.
 
-No exception of a driver leaves this module. `explained` puts its text, on one line and without the
-password, into an error of the project.
+No exception of a driver leaves this module: its text goes, on one line and without the password,
+into an error of the project.
 """
 
 from collections.abc import Iterator

@@ -133,7 +133,7 @@ class FeedReader:
 
     @classmethod
     def partition(cls, client: Client, partition: int, start: int, made: str) -> Self:
-        """Read a partition from a sequence on; `begin_at` returns the sequence and `made`."""
+        """Read a partition from a sequence on; `begin_at` returns `start` and `made`."""
         return cls(client, EVENTS, made, start, partition_filter(partition))
 
     @classmethod

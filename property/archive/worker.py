@@ -104,8 +104,8 @@ class _Worker:
     """A worker's session, from its connections to the loss of one of them."""
 
     def __init__(
-        self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event, probe: Probe,
-        pause: Pause,
+        self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event,
+        probe: Probe, pause: Pause,
     ) -> None:  # fmt: skip
         self._client = client
         self._store = store
