@@ -1,3 +1,3 @@
-"""The reference consumer of a table: its settlement feed kept as a double-entry ledger."""
+"""A table's reference consumer: it books the settlement feed in a double-entry ledger."""
 
 __all__: list[str] = []

@@ -1,12 +1,12 @@
-"""The cage as a durable consumer: reads every event once, books it, then acknowledges.
+"""The cage service, a durable consumer: reads every event once, books it, then acknowledges it.
 
-    bus -> inflow (the log's order) -> store (one transaction) -> acknowledgement
+    bus -> reorder buffer (log order) -> store (one transaction) -> acknowledgement
 
-After every connect, and wherever a position is missing, it asks for the events again from its own
-place on; that the last one of all is missing it knows from the retained `state`. Nothing is
-acknowledged that is not on disk, so a cage that was away for a day, killed between any two steps,
-or beside a broker that lost everything, comes back and reads on. While the ledger's database is
-away it waits, and the table raises its alarm.
+After every connect, and at every gap, the service requests a replay from its own position. The
+retained `state` reveals that the newest event is missing. The service acknowledges only events that
+are on disk. It therefore resumes after a day's absence, after a kill between any two steps, and
+after the broker has lost everything. While the ledger's database is unavailable the service waits,
+and the table raises its alarm.
 """
 
 import asyncio
@@ -36,21 +36,21 @@ __all__ = ["SERVICE", "CageService", "Counts", "Probe"]
 SERVICE: Final = "cage"
 
 Probe = Callable[[str], None]
-"""Told `book.before`, `book.after` and `ack.before` of each batch."""
+"""Called with `book.before`, `book.after` and `ack.before` for each batch."""
 
-# One commit for so many events at the most: a long backlog is booked in steps.
+# Most events of one commit: the service books a long backlog in steps.
 _BATCH: Final = 512
-# Events that move no value are booked with the next that does, or after so many seconds.
+# Events that move no value wait this many seconds for one that does.
 _IDLE_S: Final = 1.0
-# A replay that brings nothing for so long is asked for again, and so is a refused one, seconds.
+# After this many seconds without progress, or after a refusal, request the replay again.
 _STALLED_S: Final = 2.0
-# Of a replay whose last event has come, the others are lost unless they come within, seconds.
+# Seconds to wait, after a replay's last event has arrived, for those still missing.
 _SHUFFLED_S: Final = 0.1
-# Between two attempts to reach a database that is away, seconds.
+# Seconds between two attempts to reach an unavailable database.
 _DATABASE_S: Final = 0.5
 _PASSING: Final = frozenset({"too_many_replays", "log_unwritable", "catching_up"})
-# What wagers are laid by is booked at once and acknowledged with the settlement: an acknowledgement
-# is a forced write of the table's, and must not come between its cards.
+# The service books these at once but acknowledges them with the settlement: an acknowledgement
+# makes the table sync its disk, which must not delay its cards.
 _LAYING: Final = (ShoeLoaded, BettingOpened, WagersPlaced, WagersWithdrawn)
 _NS_IN_MS: Final = 1_000_000
 
@@ -60,13 +60,13 @@ _log: Final = structlog.get_logger()
 
 
 class Counts(Struct, kw_only=True):
-    """What came over the bus and was put right, since the start.
+    """Counters since the service's start.
 
     Args:
         junk: messages that were no events.
-        replays: how often events were asked for again.
-        commits: batches that were booked.
-        outages: how often the database went away.
+        replays: requested replays.
+        commits: booked batches.
+        outages: losses of the database.
     """
 
     junk: int = 0
@@ -76,7 +76,7 @@ class Counts(Struct, kw_only=True):
 
 
 class _Shown(Struct, frozen=True):
-    """What of the retained `state` matters here: how far the table is."""
+    """The part of the retained `state` that the cage reads: the table's position."""
 
     position: int
 
@@ -85,16 +85,16 @@ _shown: Final = msgspec.json.Decoder(_Shown)
 
 
 class CageService:
-    """See the module.
+    """Books one table's events; see the module.
 
     Args:
         settings: the broker and the login.
-        topics: the table.
-        open_store: opens the ledger for this table; called again after its database was away.
-        clock: for stamps, and for transactions unlike those of an earlier run.
-        user: the login's name on the bus, which the table knows as a cage.
-        consumer: under which the table remembers what was acknowledged.
-        probe: told of each step.
+        topics: the table's topics.
+        open_store: opens the table's book; called again after a database outage.
+        clock: for timestamps, and to tell this run's transactions from an earlier run's.
+        user: the login's name on the bus, which the table lists as a cage.
+        consumer: the name under which the table stores the acknowledged position.
+        probe: called at each step.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class CageService:
         self._herald = Herald(topics.status(SERVICE), self._session, clock)
         self._asker = Asker(topics, user)
         self._to_acknowledge = self._store.position
-        self._replayed = 0  # how far the newest replay has come
+        self._replayed = 0  # the newest position received in this replay
         self._reread_due = asyncio.Event()
         self._ack_due = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -137,15 +137,15 @@ class CageService:
 
     @property
     def booked(self) -> int:
-        """Everything up to this position is in the ledger."""
+        """The position up to which everything is in the ledger."""
         return self._store.position
 
     async def run(self, stop: asyncio.Event) -> None:
         """Consume until `stop` is set.
 
         Raises:
-            ExceptionGroup: with a TableError in it: the broker refuses the login, the table
-                refuses an acknowledgement, or the ledger and the log contradict one another.
+            ExceptionGroup: holds a TableError: the broker refuses the login, the table refuses an
+                acknowledgement, or the ledger and the log contradict one another.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -228,12 +228,12 @@ class CageService:
             await self._follow(head)
 
     async def _follow(self, head: int) -> None:
-        """Wait until the replay has come to `head`, was too much at once, or has stalled."""
+        """Wait until the replay reaches `head`, overflows the buffer or stalls."""
         self.inflow.ends_at(head)
         async with self._moved:
             while self.inflow.taken < head and not self.inflow.overflowed:
                 before, over = self.inflow.taken, self._replayed >= head
-                # Live events that come before their turn are no progress.
+                # Live events that arrive early are no progress.
                 if not await self._within(
                     _SHUFFLED_S if over else _STALLED_S,
                     lambda: (
@@ -249,7 +249,7 @@ class CageService:
             self._ack_due.set()
 
     async def _mind_silence(self) -> None:
-        """Ask where the table has gone on and nothing of it came: the last event may be lost."""
+        """Request a replay if the table has moved on and no event arrives."""
         read = -1
         while True:
             if self.inflow.behind and self.inflow.taken == read:
@@ -258,7 +258,7 @@ class CageService:
             await asyncio.sleep(_STALLED_S)
 
     async def _within(self, seconds: float, holds: Callable[[], bool]) -> bool:
-        """Whether it came to hold in time; asked with `_moved` held."""
+        """Return whether the condition held in time; call this with `_moved` locked."""
         try:
             async with asyncio.timeout(seconds):
                 await self._moved.wait_for(holds)
@@ -287,7 +287,7 @@ class CageService:
                 self._ack_due.set()
 
     async def _something_to_book(self) -> None:
-        """Wait for a batch; for what moves no value a little longer, in case more comes."""
+        """Wait for events to book; events that move no value wait up to `_IDLE_S`."""
         ready = self.inflow.ready
         async with self._moved:
             await self._moved.wait_for(lambda: ready)
@@ -309,7 +309,7 @@ class CageService:
                 return
 
     async def _reopen(self, error: LedgerUnavailable) -> None:
-        """Wait for the database; what was committed before it went shows in the cursor."""
+        """Wait for the database; its cursor shows what was committed before the outage."""
         self.counts.outages += 1
         _log.error("ledger.away", reason=str(error))
         self._store.close()
@@ -351,7 +351,10 @@ class CageService:
 
 
 async def _in_thread(work: Callable[[], _T]) -> _T:
-    """Run what blocks beside the loop; a cancellation waits for its end, which nothing can undo."""
+    """Run a blocking function in a thread; a cancellation waits for its end.
+
+    Nothing can stop the thread.
+    """
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(running)
@@ -361,10 +364,10 @@ async def _in_thread(work: Callable[[], _T]) -> _T:
 
 
 def _passing_or_raise(answer: Answer, what: str) -> None:
-    """Go on where the refusal passes by itself.
+    """Log a refusal that will pass by itself.
 
     Raises:
-        BusError: it does not.
+        BusError: the refusal is permanent.
     """
     if answer.code not in _PASSING:
         raise BusError(f"the table refuses {what}: {answer.code}: {answer.text}")

@@ -1,3 +1,3 @@
-"""The table's screens: the public scoreboard, and the consoles of dealer and pit."""
+"""The table's screens: public scoreboard, consoles of dealer and pit, property board."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The web application: the public scoreboard, and the consoles where there are logins."""
+"""The web application: the public scoreboard and, if there are logins, the consoles."""
 
 import secrets
 from collections.abc import Collection
@@ -23,9 +23,9 @@ from events.clock import Clock
 
 __all__ = ["IDLE_SECONDS", "SCREENS_MOST", "make_app"]
 
-# Screens of one table that may watch at once. A screen costs some kilobytes; this bounds it.
+# Most scoreboards of one table at once; each costs some kilobytes.
 SCREENS_MOST: Final = 200
-# A dealer at work does something in every coup.
+# A working dealer acts in every coup, far more often than this.
 IDLE_SECONDS: Final = 30 * 60
 
 
@@ -39,16 +39,16 @@ def make_app(
     idle_s: int = IDLE_SECONDS,
     names: Collection[str] = (),
 ) -> Starlette:
-    """The application.
+    """Create the application.
 
     Args:
-        live: what is shown.
-        clock: for sessions and limits.
-        accounts: who may log in; None serves the scoreboard alone.
-        desk: asks the table for people; where there are accounts.
-        secure: it is served over TLS.
-        idle_s: seconds without anything being done that end a session.
-        names: by which it is called, beside its addresses.
+        live: the table's live state.
+        clock: for sessions and rate limits.
+        accounts: the people who may log in; None serves the scoreboard alone.
+        desk: sends commands to the table; None without accounts.
+        secure: whether the server uses TLS.
+        idle_s: seconds of inactivity that end a session.
+        names: host names of the server, in addition to its addresses.
     """
     pages = Pages(secure=secure)
     epoch = secrets.token_hex(4)
@@ -73,7 +73,7 @@ def make_app(
 
 
 class _Scoreboard:
-    """What is public."""
+    """The public routes: the scoreboard, its stream, and the health check."""
 
     def __init__(self, live: Live, pages: Pages, epoch: str) -> None:
         self._live = live
@@ -104,7 +104,7 @@ class _Scoreboard:
         )
 
     async def _health(self, _: Request) -> Response:
-        """For whoever watches the screens: 200 while what they show is live."""
+        """Answer a health check: 200 while the screens are live, else 503."""
         health = self._live.health()
         return JSONResponse(
             {"live": health.live, "reason": health.reason, "screens": self._live.screens},
@@ -118,7 +118,7 @@ async def _bad_body(_: Request, error: Exception) -> Response:
 
 
 async def _http_error(_: Request, error: Exception) -> Response:
-    """Not found, wrong method: one line."""
+    """Answer an HTTP error, such as a missing page or a wrong method, with one line."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     answer = line(error.detail, error.status_code)
     answer.headers.update(error.headers or {})

@@ -1,13 +1,12 @@
-"""The newest state of the table, and whether it may be shown as live. No I/O; told by the bus.
+"""The newest state of the table, and whether screens may show it as live. No I/O.
 
-**Truth when broken.** What a screen shows is the table's state only while three things hold: the
-broker is connected, the table's heartbeat came in time (`events.mqtt.presence` says how that is
-told), and a state came over this connection, of this run of the table. Where two tables speak in
-turn, neither is the table.
+**Liveness.** A state is live only while three conditions hold. The broker is connected. The table's
+heartbeat arrived in time (see `events.mqtt.presence`). A state of the table's present run arrived
+over this connection. If two tables publish in turn, neither is live.
 
-**Order.** nats-server may deliver a kept message after a live and newer one. A kept state that came
-behind a live one is dropped, and so is a lower position from the same run of the table: one that
-goes offline, or speaks with another session number, may come back with another log.
+**Order.** nats-server may deliver a retained message after a newer live one. A retained state that
+arrives after a live one is dropped. So is a lower position from the same run of the table. A table
+that goes offline, or that publishes with another session number, may return with another log.
 """
 
 import asyncio
@@ -31,27 +30,27 @@ __all__ = [
     "encode_health",
 ]
 
-# How long the table may be silent. Its heart beats every second, so one beat may be lost; with the
-# look every quarter of a second a screen is told within 3 s.
+# Longest silence of the table. It sends a heartbeat every second, so one may be lost. With a check
+# every quarter of a second, a screen learns of a loss within 3 s.
 SILENCE_SECONDS: Final = 2.5
-# How often a screen hears from us when nothing happens.
+# Seconds between two beats to a screen when nothing happens.
 BEAT_SECONDS: Final = 1.0
 
 Reason = Literal["", "bus", "table", "state"]
-"""Why the state is not live: the broker, the table, or no state came yet."""
+"""Why the state is not live: the broker, the table, or no state has arrived yet."""
 
 _US: Final = 1_000_000
 _BETTING: Final = "betting"
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """One state of the table, in the two forms that screens get.
+    """One state of the table, in its two forms for screens.
 
     Args:
-        serial: rises with every document of this process.
-        position: of the log, folded in.
-        public: what anybody may see.
-        full: the document as the table sent it, for people who are logged in.
+        serial: the document's number in this process; rises.
+        position: the log's position that the state includes.
+        public: the public projection.
+        full: the table's document, for people who are logged in.
     """
 
     serial: int
@@ -61,12 +60,12 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """What a beat says.
+    """The content of a beat.
 
     Args:
-        live: the newest document is the table as it is now.
-        reason: why not.
-        betting_ms: how long betting stays open by the house's custom; None where unknown.
+        live: whether the newest document is the table's present state.
+        reason: why it is not; empty if it is.
+        betting_ms: milliseconds until betting closes by the house's custom; None if unknown.
     """
 
     live: bool
@@ -75,15 +74,15 @@ class Health(Struct, frozen=True, kw_only=True):
 
 
 class Live:
-    """Keeps the newest document; wakes whoever waits for a change.
+    """Keeps the newest document, and wakes its subscribers after a change.
 
     Args:
         clock: for ages.
-        betting_s: how long the house keeps betting open; None shows no countdown.
+        betting_s: seconds for which the house keeps betting open; None shows no countdown.
 
     Attributes:
         document: the newest; None before the first.
-        closed: nothing more will come.
+        closed: whether the server has ended.
     """
 
     def __init__(self, clock: Clock, *, betting_s: int | None = None) -> None:
@@ -91,9 +90,9 @@ class Live:
         self._betting_s = betting_s
         self._presence = Presence()
         self._connected = False
-        self._state_came = False  # over this connection, from this run of the table
+        self._state_came = False  # over this connection, from the table's present run
         self._live_state_came = False
-        self._betting: tuple[str, int] | None = None  # coup, and when its betting opened
+        self._betting: tuple[str, int] | None = None  # the coup, and when its betting opened
         self._newest: PublicState | None = None
         self._changed: set[Callable[[], None]] = set()
         self._said: tuple[bool, Reason] | None = None
@@ -101,24 +100,24 @@ class Live:
         self.closed = False
 
     def close(self) -> None:
-        """The server ends: its screens are let go, and come back to the next."""
+        """End the screens' streams; the screens reconnect to the next server."""
         self.closed = True
         self._wake()
 
     def connected(self) -> None:
-        """The broker is there; nothing it had kept is known to be true yet."""
+        """Record the broker's connection; its retained messages may be out of date."""
         self._connected = True
         self._state_came = self._live_state_came = False
         self._presence = Presence()
         self.look()
 
     def disconnected(self) -> None:
-        """The broker is gone."""
+        """Record the loss of the broker."""
         self._connected = False
         self.look()
 
     def hear_status(self, payload: bytes, *, retain: bool) -> None:
-        """What the table said of itself, or its Will for it."""
+        """Process the table's status, published by itself or by its Will."""
         status = read_status(payload)
         if status is None:
             return
@@ -131,7 +130,7 @@ class Live:
         self.look()
 
     def hear_state(self, payload: bytes, *, retain: bool) -> None:
-        """A `state` document: kept when it is newer."""
+        """Process a `state` document, and keep it if it is newer."""
         state = read_public(payload)
         if state is None or (retain and self._live_state_came):
             return
@@ -149,7 +148,7 @@ class Live:
         self._wake()
 
     def _mind_betting(self, state: PublicState, *, retain: bool) -> None:
-        """The countdown starts with what was seen to open; nothing is made up for what was not."""
+        """Start the countdown when betting is seen to open; without that there is no countdown."""
         coup = state.coup
         if coup is None or coup.phase != _BETTING:
             self._betting = None
@@ -159,7 +158,7 @@ class Live:
             self._betting = (coup.id, self._clock.mono_us()) if opened_now else None
 
     def health(self) -> Health:
-        """Whether the newest document is live, and how much betting is left."""
+        """Return whether the newest document is live, and the betting time left."""
         reason = self._reason()
         left = None
         if self._betting is not None and self._betting_s is not None:
@@ -176,7 +175,7 @@ class Live:
         return "" if self._state_came else "state"
 
     def look(self) -> None:
-        """Wake the screens when what a beat says has changed; called a few times a second."""
+        """Wake the screens if liveness has changed; call this a few times a second."""
         health = self.health()
         said = (health.live, health.reason)
         if said != self._said:
@@ -184,16 +183,16 @@ class Live:
             self._wake()
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have `wake` called at every change, until what this returns is called.
+        """Call `wake` at every change, until the caller calls the returned function.
 
-        A screen keeps no queue: it is woken, and takes the newest there is when it can.
+        A screen has no queue: once awake, it takes the newest document when it can.
         """
         self._changed.add(wake)
         return lambda: self._changed.discard(wake)
 
     @property
     def screens(self) -> int:
-        """How many watch."""
+        """The number of connected screens."""
         return len(self._changed)
 
     def _wake(self) -> None:
@@ -201,17 +200,17 @@ class Live:
             wake()
 
     async def run(self, every: float = 0.25) -> None:
-        """Look for ever."""
+        """Check liveness for ever, every `every` seconds."""
         while True:
             self.look()
             await asyncio.sleep(every)
 
 
 def _another_run(before: Status, now: Status) -> bool:
-    """Whether the run of the table that a state may have come from is over."""
+    """Return whether the table's run has ended between two statuses."""
     return before.session != now.session or "offline" in {before.state, now.state}
 
 
 def encode_health(health: Health) -> bytes:
-    """The data of a beat."""
+    """Encode the data of a beat."""
     return msgspec.json.encode(health)

@@ -1,7 +1,7 @@
-"""The displays as a service: on the bus on one side, HTTP on the other.
+"""The display service: connects to the bus, and serves the table's screens over HTTP.
 
-A process has one identity on the bus: `console` where people may log in, and `display` where it
-serves the scoreboard alone. The two may run side by side.
+A process has one identity on the bus: `console` if people may log in, or `display` if it serves the
+scoreboard alone. Both may run at the same time.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ DISPLAY: Final = "display"
 _TABLE: Final = "table"
 
 _FAREWELL_S: Final = 1.0
-# A renewed certificate is noticed so soon.
+# Seconds between two checks for a renewed certificate.
 _RENEW_S: Final = 60.0
 
 _log: Final = structlog.get_logger()
 
 
 class DisplaySettings(Struct, frozen=True, kw_only=True):
-    """What the service must know.
+    """The settings of the service.
 
     Args:
-        section: of the configuration, for what is said.
-        host: to listen at.
-        port: the same; 0 takes a free one.
-        names: by which browsers call it, beside its addresses.
+        section: of the configuration, for messages.
+        host: the address to listen at.
+        port: the port to listen at; 0 takes a free one.
+        names: the server's host names, in addition to its addresses.
         cert: PEM file of the certificate chain; None serves plain HTTP.
         key: PEM file of its key.
         users: the users file; None serves the scoreboard alone.
-        betting_s: how long the house keeps betting open, for the countdown; None shows none.
-        idle_s: seconds without anything being done that end a session.
+        betting_s: seconds for which the house keeps betting open; None shows no countdown.
+        idle_s: seconds of inactivity that end a session.
     """
 
     section: str = "displays"
@@ -63,20 +63,20 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
 
 
 class DisplayService:
-    """Serves the screens of one table until it is told to stop.
+    """Serves the screens of one table.
 
     Args:
-        settings: what it must know.
-        topics: the table.
-        bus: how to reach the broker.
+        settings: see `DisplaySettings`.
+        topics: the table's topics.
+        bus: the broker and the login.
         clock: for ages.
-        session: of our status, larger than at the last start.
+        session: the session number of the service's status, larger than at the last start.
 
     Raises:
         InputError: the users file or the certificate cannot be used, or the address is taken.
 
     Attributes:
-        address: the page's URL.
+        address: the server's URL.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class DisplayService:
         self.address = self._server.address
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Serve until `stop` is set. Whatever fails ends the service."""
+        """Serve until `stop` is set; a failure of any part ends the service."""
         _log.info("displays.listening", address=self.address)
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(self._server.serve())

@@ -1,3 +1,3 @@
-"""Many tables: each log's uplink to a JetStream hub, the archive in PostgreSQL, the witness."""
+"""Many tables on one property: uplinks to a JetStream hub, a PostgreSQL archive, the witness."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Tasks that go on for ever: how long one pauses behind a fault, and how it ends."""
+"""Helpers for long-running tasks: back-off after faults, and cancellation."""
 
 import asyncio
 from collections.abc import Iterable
@@ -13,31 +13,31 @@ _LONGEST_PAUSE_S: Final = 5.0
 
 
 class Pause:
-    """A pause that grows as long as nothing goes well."""
+    """An exponential back-off, from 0.2 to 5 seconds."""
 
     def __init__(self) -> None:
         self._s = _FIRST_PAUSE_S
 
     def well(self) -> None:
-        """Something went well: the next pause is short again."""
+        """Reset after a success: the next pause is short again."""
         self._s = _FIRST_PAUSE_S
 
     def next_s(self) -> float:
-        """How long to pause this time, in seconds."""
+        """Return the next pause in seconds, and double the one after it."""
         now, self._s = self._s, min(self._s * 2, _LONGEST_PAUSE_S)
         return now
 
     async def wait(self, stop: asyncio.Event) -> None:
-        """Pause, or until `stop` is set."""
+        """Pause, but no longer than until `stop` is set."""
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), self.next_s())
 
 
 async def end_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:
-    """Cancel until each has ended; how it ended is the caller's to ask.
+    """Cancel tasks until each has ended; the caller checks how each ended.
 
-    A task that waits for an answer with a time-out, and is cancelled in the turn in which the
-    answer comes, goes on as if nothing had been said (`asyncio.wait_for` before Python 3.12).
+    Before Python 3.12 `asyncio.wait_for` loses a cancellation that arrives together with the
+    awaited answer, so one `cancel` may not be enough.
     """
     pending = set(tasks)
     while pending:

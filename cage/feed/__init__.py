@@ -1,6 +1,6 @@
-"""What the ledger receives and asks: events put into order, requests until answered.
+"""The cage's side of the bus: a reorder buffer for events, and a client for requests.
 
-Imported by the cage's service.
+Only the cage's service imports it.
 """
 
 __all__: list[str] = []

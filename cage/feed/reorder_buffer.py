@@ -1,8 +1,8 @@
-"""Events as they come, put into the log's order: what is next, what came early, what is missing.
+"""A reorder buffer: puts received events into log order, drops duplicates and reports gaps.
 
-Delivery is at least once, and live events come between those of a replay. Whatever comes, in
-whatever order and however often: `ready` holds the log's own row, each event once. Both bounds are
-there so that a database that is away costs no memory; what they drop is read from the log again.
+The broker delivers at least once, and live events arrive between those of a replay. `ready` holds
+each event once, in log order, however they arrived. Both bounds limit the memory used during a
+database outage; the service requests dropped events from the log again.
 """
 
 from collections import deque
@@ -13,17 +13,17 @@ from cage.ledger.facts import Fact
 __all__ = ["AHEAD_MOST", "READY_MOST", "Inflow"]
 
 READY_MOST: Final = 4_096
-"""In order and not yet booked: more than a shoe has."""
+"""Most events in order and not yet booked: more than a shoe has."""
 
 AHEAD_MOST: Final = 4_096
-"""Came before their turn: what a table says live while a long replay runs."""
+"""Most events held early: live events that arrive during a long replay."""
 
 
 class Inflow:
-    """The row of events from one position on.
+    """Orders the events that follow one position of a log.
 
     Args:
-        taken: everything up to here has been read already.
+        taken: the position up to which events have been read already.
     """
 
     def __init__(self, taken: int) -> None:
@@ -37,19 +37,19 @@ class Inflow:
 
     @property
     def behind(self) -> bool:
-        """There are events that were not taken: on their way, or to be asked for."""
+        """Whether events are missing: still on their way, or to be requested."""
         return self.highest > self.taken
 
     def known_to(self, position: int) -> None:
-        """The log is said to reach so far, at least."""
+        """Record that the log reaches at least this position."""
         self.highest = max(self.highest, position)
 
     def ends_at(self, position: int) -> None:
-        """The log itself says where it ends; what was said of it before counts no more."""
+        """Record the log's end as the log reports it; this replaces earlier reports."""
         self.highest = max(position, self.taken, *self._ahead)
 
     def offer(self, fact: Fact) -> bool:
-        """Take an event that came; True when it shows that some were missed."""
+        """Add a received event; return True if its position reveals a gap."""
         position = fact.position
         if position <= self.taken or position in self._ahead:
             self.repeated += 1

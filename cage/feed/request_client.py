@@ -1,4 +1,7 @@
-"""Requests to the table, asked again until they are answered: a broker may lose either."""
+"""A request client of the table: repeats each request until the table answers.
+
+The broker may lose the request or the answer.
+"""
 
 import asyncio
 from typing import Final
@@ -13,7 +16,7 @@ from events.mqtt.topics import Topics
 
 __all__ = ["Asker"]
 
-# Well over the few milliseconds of a healthy table, and short enough to bridge a broker's restart.
+# Far longer than a healthy table's few milliseconds, short enough to bridge a broker's restart.
 _ANSWER_S: Final = 1.0
 
 _encoder: Final = msgspec.json.Encoder()
@@ -22,11 +25,11 @@ _log: Final = structlog.get_logger()
 
 
 class Asker:
-    """Asks as one user.
+    """Sends requests to one table as one user.
 
     Args:
-        topics: the table.
-        user: the login.
+        topics: the table's topics.
+        user: the login's name.
     """
 
     def __init__(self, topics: Topics, user: str) -> None:
@@ -35,7 +38,7 @@ class Asker:
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
 
     async def ask(self, bus: Bus, command: Command) -> Answer:
-        """Send `command` as often as it takes, and return the table's answer."""
+        """Send `command` once a second until the table answers, and return the answer."""
         topic = self._topics.request(self._user, COMMAND_NAMES[type(command)])
         body = _encoder.encode(command)
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -50,7 +53,7 @@ class Asker:
             del self._waiting[command.transaction]
 
     async def on_answer(self, message: Message) -> None:
-        """The handler of `response/<user>`."""
+        """Handle a message on `response/<user>`."""
         try:
             answer = _answers.decode(message.payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

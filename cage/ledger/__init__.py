@@ -1,6 +1,6 @@
 """The double-entry ledger: accounts, postings from events, and the store on SQLite or PostgreSQL.
 
-Imported by the rest of the cage; imports nothing of it.
+The rest of the cage imports it; it imports nothing of the cage.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""The chart of accounts: what the ledger's sums are the sums of. Pure, and data.
+"""The chart of accounts, as data. Pure.
 
-The books are the house's, a debit is positive, and every entry sums to zero. Amounts are minor
-units. `seat` is at once the house's side of what a patron has: what it holds of a seat's chips is
-what that seat has lost by them.
+The house keeps the books: a debit is positive, and every entry sums to zero. Amounts are minor
+units. The balance of `seat` is what the house holds of a seat's chips, and so what that seat has
+lost.
 """
 
 from typing import Final, Literal
@@ -18,8 +18,8 @@ class Account(Struct, frozen=True):
     """One account.
 
     Args:
-        nature: of which side of the books it is; `token` is no money.
-        holds: what its balance is, in words; a credit balance is negative.
+        nature: the account's side of the books; `token` accounts hold no money.
+        holds: what the balance means, in words; a credit balance is negative.
     """
 
     nature: Nature
@@ -50,4 +50,4 @@ LAID: Final[dict[str, tuple[str, str]]] = {
     "toke": ("tokes", "pool"),
     "promo": ("promo", "promo_laid"),
 }
-"""Kind of wager to (who gives it, where it lies)."""
+"""Kind of wager to (account that gives the stake, account that holds it)."""

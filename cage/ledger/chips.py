@@ -1,4 +1,4 @@
-"""The table's chips in the books: what the cage gave the table, and what its boxes held. Pure.
+"""Books fills, credits, counts and drop boxes: from an event about chips to an entry. Pure.
 
     float opened, filled     float +a    cage -a
     credited, closed         cage +a     float -a
@@ -6,11 +6,12 @@
     a tray counted           nothing moves; the count is kept
     corrected, counted again the difference, the same way
 
-What wagers move in the tray is booked with the wagers. So between two counts `float` is what the
-tray must have lost to whoever bought chips or won: with a closing and the drop booked, the credit
-that is left on it is the win by the count, to be held against the win by the wagers.
+Chips that wagers move in the tray are booked with the wagers. Between two counts, `float` shows
+the chips that the tray must have lost to patrons who bought chips or won. After a closing and the
+drop are booked, the credit left on `float` is the win by the count. A report compares it with the
+win by the wagers.
 
-Each entry keeps its fact whole, as JSON, for the slips and pieces that a report prints.
+Each entry keeps its whole event as JSON, for the slips and pieces that a report prints.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,15 +41,15 @@ _DAY: Final = len("YYYYMMDD")
 
 
 def chip_entry(event: ChipFact, *, ref: str, shoe: str) -> Entry:
-    """What is booked for a fact about chips.
+    """Return the entry that books an event about chips.
 
     Args:
-        event: the fact.
+        event: what happened to the chips.
         ref: the event's id.
-        shoe: the one on the table, or empty.
+        shoe: the id of the shoe on the table, or empty.
 
     Raises:
-        LedgerError: its amount is not what its pieces come to.
+        LedgerError: the event's amount is not the sum of its pieces.
     """
     if amount_of(_pieces(event)) != event.amount:
         raise LedgerError(
@@ -69,16 +70,16 @@ def chip_entry(event: ChipFact, *, ref: str, shoe: str) -> Entry:
 
 
 def day_of(name: str) -> str:
-    """The business day that a float's or a shoe's id begins with, YYYY-MM-DD."""
+    """Return the business day that a float's or a shoe's id begins with, as YYYY-MM-DD."""
     digits = name[:_DAY]
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
 
 
 def fact_of(kind: str, detail: str) -> ChipFact:
-    """The fact that an entry keeps.
+    """Decode the event about chips that an entry keeps.
 
     Raises:
-        LedgerError: it was edited.
+        LedgerError: somebody has edited the entry.
     """
     try:
         return _decoders[kind].decode(detail)
@@ -109,5 +110,5 @@ _RULES: Final[dict[type[ChipFact], Callable[[Any], _Sides]]] = {
     ChipsCorrected: _corrected,
 }
 CHIP_FACTS: Final = tuple(_RULES)
-"""The types of facts about chips."""
+"""The types of events about chips."""
 _decoders: Final = {kind.TYPE: msgspec.json.Decoder(kind) for kind in CHIP_FACTS}

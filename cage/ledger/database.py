@@ -1,7 +1,7 @@
-"""Where a ledger lives: a SQLite file or PostgreSQL, by URL, at this build's version of the schema.
+"""The ledger's database by URL, SQLite or PostgreSQL: engine, migrations, errors, schema check.
 
-Nothing of SQLAlchemy's or a driver's own exceptions leaves this room: what they say is one line in
-an error of ours, without a password in it.
+No exception of SQLAlchemy or of a driver leaves this module: its text goes, on one line and without
+the password, into an error of the project.
 """
 
 import re
@@ -40,11 +40,11 @@ __all__ = [
 ]
 
 _MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
-# Migrations of two services that start at once follow one another. "bacledgr" in ASCII.
+# The lock that makes two services that start at once migrate in turn. "bacledgr" in ASCII.
 _MIGRATING: Final = 0x6261636C65646772
 _TO_READ_BY: Final = re.compile(r"create (table|view|index|unique index) ", re.IGNORECASE)
 _BUSY_MS: Final = 10_000
-# A server that is gone must be noticed before its consumers are: seconds, and milliseconds.
+# The cage must notice a lost server before the table misses the cage. Seconds, and milliseconds.
 _POSTGRES: Final = {
     "connect_timeout": 5,
     "options": "-c lock_timeout=10s -c statement_timeout=60s",
@@ -57,10 +57,10 @@ _POSTGRES: Final = {
 
 
 def parse_ledger_url(given: str) -> URL:
-    """The database that `given` names: a path, `sqlite:///path` or `postgresql://...`.
+    """Parse a database's name: a path, `sqlite:///path` or `postgresql://...`.
 
     Raises:
-        InputError: it names none.
+        InputError: it names no such database.
     """
     if "://" not in given:
         return URL.create("sqlite", database=given)
@@ -80,28 +80,28 @@ def parse_ledger_url(given: str) -> URL:
 
 
 def shown(url: URL) -> str:
-    """The same for a person, without the password."""
+    """Return the URL for a person to read, without the password."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
 def engine_of(url: URL, *, create: bool) -> Engine:
-    """An engine whose connections are closed when they are given back.
+    """Return an engine that closes each connection after use.
 
     Args:
-        url: as `parse_ledger_url` gives it.
-        create: a SQLite file that is not there is made.
+        url: as returned by `parse_ledger_url`.
+        create: whether to create a missing SQLite file.
 
     Raises:
-        InputError: there is no such file.
+        InputError: the file does not exist, and `create` is false.
     """
     if url.get_backend_name() != "sqlite":
         return create_engine(url, poolclass=NullPool, connect_args=dict(_POSTGRES))
     path = Path(str(url.database))
     if not create and not path.is_file():
         raise InputError(f"{path}: there is no such ledger; `baccarat cage run` makes one")
-    # One writer at a time holds it, in whatever thread it runs.
+    # One writer at a time uses the connection, from any thread.
     engine = create_engine(
         url,
         poolclass=NullPool,
@@ -128,17 +128,17 @@ def _begin(connection: Connection) -> None:
 
 @contextmanager
 def explained(url: URL) -> Iterator[None]:
-    """Say what the database says in one line.
+    """Turn the database's errors into errors of the project, each with one line of text.
 
     Raises:
-        LedgerUnavailable: it does not answer, or takes nothing now.
-        LedgerError: it refuses.
+        LedgerUnavailable: the database does not answer, or accepts no writes now.
+        LedgerError: the database refuses.
     """
     try:
         yield
     except (OperationalError, InterfaceError) as error:
         raise LedgerUnavailable(f"{shown(url)}: {_cause(error)}") from error
-    except psycopg.Error as error:  # where the driver was used directly
+    except psycopg.Error as error:  # from direct use of the driver
         away = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
         kind = LedgerUnavailable if away else LedgerError
         raise kind(f"{shown(url)}: {' '.join(str(error).split())}") from error
@@ -154,10 +154,10 @@ def _cause(error: SQLAlchemyError) -> str:
 
 
 def migrate(connection: Connection, url: URL) -> None:
-    """Bring the schema up to this build's, in the connection's transaction.
+    """Migrate the schema to this build's version, in the connection's transaction.
 
     Raises:
-        LedgerError: a newer build has been here, or somebody has changed the schema.
+        LedgerError: a newer build has migrated it, or somebody has changed the schema.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
@@ -176,7 +176,7 @@ def migrate(connection: Connection, url: URL) -> None:
 
 
 def require_current(connection: Connection, url: URL) -> None:
-    """Refuse to read what is not of this build's version.
+    """Check that the database holds a ledger of this build's schema version.
 
     Raises:
         LedgerError: it holds no ledger, an older or a newer one.
@@ -193,10 +193,10 @@ def require_current(connection: Connection, url: URL) -> None:
 
 
 def schema_fault(connection: Connection) -> str | None:
-    """What of a SQLite file's schema is not as this build's steps make it, every row of it.
+    """Return how a SQLite file's schema differs from what this build's migrations create, or None.
 
-    What a site puts beside them to read by (tables, views, indexes) is its own affair: none of it
-    changes what is booked. Anything else would be run at a write.
+    The check compares every row of the schema. A site may add tables, views and indexes for its own
+    reading, since none of them changes what is booked. SQLite would run a trigger at a write.
     """
     revision = MigrationContext.configure(connection).get_current_revision()
     if connection.dialect.name != "sqlite" or revision is None:
@@ -218,7 +218,7 @@ def _rows_at(revision: str) -> tuple[SchemaRow, ...]:
 
 
 def _rows_of(connection: Connection) -> tuple[SchemaRow, ...]:
-    """The schema's rows, without the white space that a newer SQLAlchemy may set differently."""
+    """Return the schema's rows, less the white space in which SQLAlchemy versions differ."""
     return tuple(
         row if row.sql is None else row._replace(sql=" ".join(str(row.sql).split()))
         for row in rows_of(connection.exec_driver_sql)

@@ -1,4 +1,4 @@
-"""What the ledger is made of: postings, entries, and what is known between two events. Pure."""
+"""The ledger's data types: postings, entries, and the state between two events. Pure."""
 
 from msgspec import Struct
 
@@ -8,15 +8,15 @@ __all__ = ["Books", "Entry", "Owing", "Posting"]
 
 
 class Posting(Struct, frozen=True, order=True):
-    """So much on one account, minor units; a debit is positive.
+    """An amount on one account, in minor units; a debit is positive.
 
     Args:
-        account: of `cage.accounts`.
-        seat: 1 to 99; 0 where it is nobody's.
+        account: a key of `cage.ledger.accounts.ACCOUNTS`.
+        seat: 1 to 99; 0 for no seat.
         bet: the bet's id, or empty.
-        result: what became of the wager, where it was settled; else empty.
-        amount: never nothing.
-        patron: the wager's opaque reference, where there was one; else empty.
+        result: the result of a settled wager; else empty.
+        amount: never zero.
+        patron: the wager's opaque reference, or empty.
     """
 
     account: str
@@ -28,20 +28,19 @@ class Posting(Struct, frozen=True, order=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What is booked for one fact, whole or not at all.
+    """A ledger entry: the balanced postings of one event, booked together or not at all.
 
     Args:
         ref: unique in the book: the settlement's id, or the event's.
         kind: the event's type, or `reversal`.
         coup: the coup's id, or empty.
-        shoe: the coup's shoe, or the one on the table; empty before the first.
-        phase: of a settlement, else 0.
-        rulebook: of a settlement, else empty.
-        reverses: the settlement that it takes back, or empty.
-        day: the business day, where the fact itself says it; empty for that of the shoe.
-        detail: the fact about chips itself, as JSON; else empty.
-        postings: sum to zero; none where nothing lay that could move, as when a coup without
-            wagers is void.
+        shoe: the coup's shoe, or the shoe on the table; empty before the first.
+        phase: the settlement's phase; else 0.
+        rulebook: the settlement's rulebook; else empty.
+        reverses: the id of the settlement that the entry reverses, or empty.
+        day: the business day that the event names; empty to use the shoe's.
+        detail: the event about chips, as JSON; else empty.
+        postings: sum to zero; none where no value moves, such as for a void coup without wagers.
     """
 
     ref: str
@@ -57,7 +56,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Owing(Struct, frozen=True):
-    """How one seat's commission stands, minor units."""
+    """One seat's commission balances, in minor units."""
 
     seat: int
     outstanding: int = 0
@@ -67,11 +66,11 @@ class Owing(Struct, frozen=True):
 
 
 class Books(Struct, frozen=True, kw_only=True):
-    """What the next event needs to know of those before it.
+    """The state that posting keeps between two events.
 
     Args:
-        shoe: on the table, or empty.
-        layout: the wagers of the coup that was opened last, settled ones included.
+        shoe: the id of the shoe on the table, or empty.
+        layout: the wagers of the coup opened last, settled ones included.
         owing: the seats with commission, in seat order.
     """
 

@@ -1,8 +1,9 @@
-"""What the table publishes, as the ledger reads it: one event, and whether it follows. Pure.
+"""Decodes a published or stored event for the ledger, and checks that it continues the chain. Pure.
 
-The chain's hash travels with every event. The ledger keeps the newest, so that a log that was cut,
-restored from an older copy or rewritten is noticed at its next event, before anything is booked.
-Sealed events hide what is hashed: their hash is believed, and the next event proves it.
+Every event carries the hash of the chain, and the ledger keeps the newest. A log that somebody cut,
+rewrote or restored from an older copy therefore fails at its next event, before anything is booked.
+Sealed events hide the bytes that are hashed: the ledger accepts their hash, and the next event
+proves it.
 """
 
 from typing import Final
@@ -24,17 +25,17 @@ _KNOWN: Final = frozenset(name for name, _ in TABLE_EVENTS)
 
 
 class Fact(Struct, frozen=True):
-    """One event of a log.
+    """One event of a log, as the ledger reads it.
 
     Args:
         stream: `<site>/<table>`.
-        position: in it.
-        event_id: its id.
-        at: when it was appended.
-        data: the event, where it can move value; else None.
-        stored: the bytes that were hashed; None where they were sealed.
-        hash: the chain up to and with it.
-        problem: why this build cannot read it; empty where it can.
+        position: the event's position in the log.
+        event_id: the event's id.
+        at: when the table appended it.
+        data: the event if it can move value; else None.
+        stored: the hashed bytes; None if they were sealed.
+        hash: the chain's hash up to and including this event.
+        problem: why this build cannot read the event; empty if it can.
     """
 
     stream: str
@@ -48,7 +49,7 @@ class Fact(Struct, frozen=True):
 
 
 class _Published(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An event as it travels: the stored envelope and its hash."""
+    """A published event: the stored envelope and its hash."""
 
     hash: str
 
@@ -57,10 +58,10 @@ _published: Final = msgspec.json.Decoder(_Published)
 
 
 def fact_of_message(payload: bytes) -> Fact:
-    """An event as the bus brings it.
+    """Decode an event from the bus.
 
     Raises:
-        UnreadableEvent: it is none.
+        UnreadableEvent: the payload is no event.
     """
     try:
         event = _published.decode(payload)
@@ -74,16 +75,16 @@ def fact_of_message(payload: bytes) -> Fact:
 
 
 def fact_of_stored(stored: bytes, digest: bytes) -> Fact:
-    """An event as the log holds it.
+    """Decode an event from the log.
 
     Raises:
-        UnreadableEvent: the bytes are none.
+        UnreadableEvent: the bytes are no event.
     """
     return _fact(decode_envelope(stored), stored, digest)
 
 
 def _fact(event: Envelope, stored: bytes | None, digest: bytes) -> Fact:
-    """What cannot be read stops whoever comes to its place, and nobody before."""
+    """Keep the problem of an unreadable event, so that booking stops at its position only."""
     data, problem = None, ""
     if event.type not in _KNOWN:
         problem = f"its type {event.type!r} is unknown"
@@ -98,16 +99,16 @@ def _fact(event: Envelope, stored: bytes | None, digest: bytes) -> Fact:
 
 
 def check_follows(stream: str, head: bytes, fact: Fact) -> None:
-    """Whether the event is this table's and follows what was read before it.
+    """Check that the event is this table's and continues the chain.
 
     Args:
-        stream: whose book it is.
-        head: the chain up to the event before.
+        stream: the `<site>/<table>` of the book.
+        head: the chain's hash at the event before.
         fact: the event.
 
     Raises:
-        LedgerError: it is another table's, the past that it stands on is not the one booked, or
-            this build cannot read it.
+        LedgerError: it is another table's, it does not follow from what is booked, or this build
+            cannot read it.
     """
     if fact.stream != stream:
         raise LedgerError(f"event {fact.position} is of {fact.stream}, and the book is {stream}'s")

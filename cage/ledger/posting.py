@@ -1,4 +1,4 @@
-"""From an event to balanced entries. Pure: a fold with nothing but sums in it.
+"""Posts events: folds each event into balanced ledger entries and the next state. Pure.
 
     wagers placed         seat +stake     pool -stake
     a wager that loses    pool +stake     win -stake
@@ -7,10 +7,10 @@
     commission accrued    outstanding +c  commission -c
         collected         collected +c    outstanding -c
 
-A settlement is booked before commission, whatever its timing; the commission's own events book
-that. A settlement that is taken back is booked again with every sign turned round, by an entry of
-its own: nothing is ever edited. What an entry does not say in itself (a wager that is taken back
-is named by its id alone) the state holds: the layout of one coup, and what seats owe.
+A settlement is booked before commission, whatever the commission's timing; commission has events
+of its own. A reversed settlement gets an entry of its own with every sign inverted: nothing is ever
+edited. The state holds what an event does not carry, since a refund names its wager by id alone:
+the layout of one coup, and the commission that seats owe.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -59,29 +59,29 @@ __all__ = [
 ]
 
 REVERSAL: Final = "reversal"
-"""The kind of an entry that takes a settlement back; that of any other is its event's type."""
+"""The kind of an entry that reverses a settlement; any other kind is the event's type."""
 
-# Commission that is taken with the settlement itself: nobody ever owes it.
+# The table takes this commission with the settlement: nobody ever owes it.
 _AT_ONCE: Final = frozenset({"deduct", "prepaid"})
 
 
 Recall = Callable[[str], Sequence[Posting] | None]
-"""Settlement id to its postings; None where it was never booked."""
+"""Returns the postings of a settlement by its id; None if it was never booked."""
 
 
 def post(
     books: Books, event: TableEvent, *, event_id: str, recall: Recall
 ) -> tuple[Books, tuple[Entry, ...]]:
-    """Book an event: the books after it, and its entries, none where no value moves.
+    """Return the state after an event, and the event's entries; none if no value moves.
 
     Args:
-        books: as the events before it left them.
+        books: the state before the event.
         event: what happened.
-        event_id: its envelope's.
-        recall: the settlements that were booked.
+        event_id: the id in the event's envelope.
+        recall: finds the postings of earlier settlements.
 
     Raises:
-        LedgerError: it contradicts itself or what was booked; nothing is booked.
+        LedgerError: the event contradicts itself or what was booked; nothing is booked.
     """
     rule = _RULES.get(type(event))
     if rule is None:
@@ -105,12 +105,12 @@ def post(
 
 
 def reversed_postings(postings: Iterable[Posting]) -> tuple[Posting, ...]:
-    """The same with every sign turned round."""
+    """Return the postings with every sign inverted."""
     return tuple(replace(each, amount=-each.amount) for each in postings)
 
 
 def reversal_ref(settlement_id: str) -> str:
-    """The reference of the entry that takes a settlement back: there can only be one."""
+    """Return the reference of the one entry that can reverse a settlement."""
     return f"{settlement_id}/{REVERSAL}"
 
 
@@ -177,14 +177,14 @@ def _of_line(settlement: Settlement, line: SettlementLine) -> Iterable[Posting]:
         yield Posting(
             "promo" if line.result == "void" else "promo_used", *where, -line.stake, whose
         )
-        giver = "seat"  # what a token wins is paid in chips
+        giver = "seat"  # the house pays a token's winnings in chips
     yield Posting(giver, *where, -handed, whose)
     yield Posting("win", *where, line.winnings - lost, whose)
 
 
 # ---- wagers ----
 
-# No postings are an entry too; None is nothing that the ledger speaks of.
+# The state, and the entry's postings: empty for an entry without any, None for no entry.
 _Booked = tuple[Books, Iterable[Posting] | None]
 
 
@@ -230,7 +230,7 @@ def _on_layout(books: Books, name: str) -> Wager:
 
 
 def _corrected(books: Books, event: WagerCorrected) -> _Booked:
-    """The chips follow at once; a settlement that had taken the wager is taken back behind it."""
+    """Move the chips at once; the settlement's own reversal follows in a later event."""
     layout = books.layout
     was, now = ((each,) if each else () for each in (event.was, event.wager))
     if any(wager.id == each.id for wager in layout for each in was):
@@ -271,7 +271,7 @@ def _collected(books: Books, event: CommissionCollected) -> _Booked:
 
 
 def _reversed(books: Books, event: CommissionReversed) -> _Booked:
-    """What is still owed or given up falls away; what was taken goes back."""
+    """Cancel what is still owed or uncollected, and give back what was collected."""
     postings: list[Posting] = []
     for amount in event.amounts:
         owing = next((each for each in books.owing if each.seat == amount.seat), Owing(0))
@@ -300,7 +300,7 @@ def _moved(books: Books, amounts: Iterable[SeatAmount], sides: _Sides) -> _Booke
 
 
 def _owed(books: Books, postings: Iterable[Posting]) -> Books:
-    """The books with what the postings do to what seats owe."""
+    """Return the state with the postings applied to the seats' commission."""
     seats = {each.seat: each for each in books.owing}
     for posting in postings:
         if posting.account in _OWING:
@@ -314,7 +314,7 @@ def _owed(books: Books, postings: Iterable[Posting]) -> Books:
 
 
 def _merged(postings: Iterable[Posting]) -> tuple[Posting, ...]:
-    """One posting for each account, seat, bet, result and patron; none that is nothing."""
+    """Merge postings of one account, seat, bet, result and patron; drop zero amounts."""
     sums: dict[tuple[str, int, str, str, str], int] = {}
     for each in postings:
         key = (each.account, each.seat, each.bet, each.result, each.patron)
@@ -348,4 +348,4 @@ _RULES: Final[dict[type[TableEvent], Callable[[Books, Any], _Booked]]] = {
 }
 
 BOOKED: Final = frozenset(kind.TYPE for kind in _RULES)
-"""The types of events that `post` looks at."""
+"""The types of the events that `post` reads."""

@@ -1,4 +1,4 @@
-"""A ledger as its readers see it: balances, statements, rows. One snapshot; nothing is written."""
+"""Reads a ledger within one snapshot: balances, entries, cursors and checks. Never writes."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -20,20 +20,20 @@ BY: Final[dict[str, ColumnElement[Any]]] = {
     "seat": POSTING.c.seat,
     "bet": POSTING.c.bet,
 }
-"""What sums can be taken by."""
+"""The columns by which `Ledger.balances` can group."""
 
 _FETCH: Final = 1_000
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which postings are meant; None means all.
+    """Selects postings; a field that is None selects all.
 
     Args:
         table: `<site>/<table>`.
         shoe: the shoe's id.
         day: the business day, YYYY-MM-DD.
         coup: the coup's id.
-        seat: 1 to 99; 0 is nobody's.
+        seat: 1 to 99; 0 for no seat.
         bet: the bet's id.
     """
 
@@ -45,7 +45,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     bet: str | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        """The same for the database."""
+        """Return the filter as SQL conditions."""
         columns: dict[str, ColumnElement[Any]] = {
             "table": BOOK.c.stream,
             "coup": ENTRY.c.coup,
@@ -56,11 +56,11 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 class Balance(Struct, frozen=True, kw_only=True):
-    """The accounts of one table, of one shoe, day, seat or bet of it.
+    """The account balances of one table, or of one of its shoes, days, seats or bets.
 
     Args:
         table: `<site>/<table>`.
-        key: which shoe, day, seat or bet; empty where all are meant.
+        key: the shoe, day, seat or bet; empty for all.
         accounts: account to balance, minor units; a debit is positive.
     """
 
@@ -70,7 +70,7 @@ class Balance(Struct, frozen=True, kw_only=True):
 
 
 class Booked(Struct, frozen=True, kw_only=True):
-    """One entry as it stands in the ledger."""
+    """One entry of the ledger, with its postings."""
 
     table: str
     position: int
@@ -89,28 +89,28 @@ class Booked(Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """One snapshot of a ledger. Use `reading`."""
+    """One snapshot of a ledger; `reading` opens it."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
     def tables(self) -> list[str]:
-        """Whose books there are."""
+        """Return the tables that have a book, as `<site>/<table>`."""
         return list(self.connection.scalars(select(BOOK.c.stream).order_by(BOOK.c.stream)))
 
     def rulebooks(self, chosen: Filter) -> list[str]:
-        """By which rulebooks the chosen settlements were made."""
+        """Return the rulebooks of the chosen settlements."""
         asked = _joined(ENTRY.c.rulebook).where(ENTRY.c.rulebook != "", *chosen.conditions())
         return sorted(self.connection.scalars(asked.distinct()))
 
     def cursor(self, table: str) -> tuple[int, bytes] | None:
-        """How far a table's log has been read, and the chain up to there; None without a book."""
+        """Return the position and chain hash up to which a table's log was read, or None."""
         asked = select(BOOK.c.position, BOOK.c.hash).where(BOOK.c.stream == table)
         row = self.connection.execute(asked).one_or_none()
         return None if row is None else (row.position, bytes.fromhex(row.hash))
 
     def balances(self, chosen: Filter, by: str | None = None) -> list[Balance]:
-        """The accounts' balances, table by table, key by key."""
+        """Return account balances by table and key."""
         key = [BY[by]] if by else []
         asked = (
             _joined(BOOK.c.stream, *key, POSTING.c.account, func.sum(POSTING.c.amount))
@@ -127,7 +127,7 @@ class Ledger:
         ]
 
     def posted(self, table: str, ref: str) -> tuple[int, tuple[Posting, ...]] | None:
-        """Position and postings of one entry; None where there is none of that reference."""
+        """Return the position and postings of the entry with this reference, or None."""
         here = (BOOK.c.stream == table, ENTRY.c.ref == ref)
         found = select(ENTRY.c.position).join(BOOK, BOOK.c.id == ENTRY.c.book)
         position = self.connection.scalars(found.where(*here)).one_or_none()
@@ -138,18 +138,18 @@ class Ledger:
         return position, tuple(Posting(*row) for row in self.connection.execute(rows))
 
     def schema_fault(self) -> str | None:
-        """What somebody has changed in the schema of the ledger's file; None where nothing is."""
+        """Return what somebody has changed in the schema of the ledger's file, or None."""
         return schema_fault(self.connection)
 
     def unbalanced(self) -> list[tuple[str, int, int]]:
-        """(table, position, sum) of entries that do not sum to zero: none, ever."""
+        """Return (table, position, sum) of entries that do not sum to zero; there must be none."""
         total = func.sum(POSTING.c.amount)
         place = (BOOK.c.stream, POSTING.c.position)
         asked = _joined(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
         return [(row[0], row[1], int(row[2])) for row in self.connection.execute(asked)]
 
     def entries(self, chosen: Filter) -> Generator[Booked, None, None]:
-        """Entries in the order in which they were booked, with the postings that are meant."""
+        """Yield entries in booking order, each with the postings that the filter selects."""
         there = ENTRY.outerjoin(POSTING, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
         asked = (
             select(
@@ -185,10 +185,10 @@ def _booked(rows: list[Row[Any]]) -> Booked:
 
 @contextmanager
 def reading(url: URL) -> Iterator[Ledger]:
-    """Open a ledger for reading, as of one moment; whoever writes goes on.
+    """Open a ledger for reading in one snapshot; its writer continues meanwhile.
 
     Raises:
-        InputError: there is no such file.
+        InputError: the file does not exist.
         LedgerUnavailable: the database does not answer.
         LedgerError: it holds no ledger of this build's version.
     """

@@ -1,11 +1,11 @@
-"""The ledger's tables, one definition for SQLite and PostgreSQL.
+"""The ledger's SQL tables, defined once for SQLite and PostgreSQL.
 
-`book` is one table's book and how far its log has been read; entry and cursor are always one
-transaction. Keys are the log's own positions, so that nothing has to be asked back on the way in:
-(book, position, part), where part 0 takes back and part 1 books.
+A row of `book` is one gaming table's book and the cursor in its log. Each transaction writes the
+entries and the cursor together. Keys come from the log, so a write needs no query first: (book,
+position, part), where part 0 reverses and part 1 books.
 
-A posting has no foreign key to its entry: both are written by one statement each in one transaction
-by one writer, and never touched again; the check of every row would cost more than all the rest.
+A posting has no foreign key to its entry. One writer inserts both in one transaction and never
+changes them, and a check of every row would cost more than all the rest.
 """
 
 from typing import Final
@@ -32,17 +32,17 @@ __all__ = ["BOOK", "ENTRY", "METADATA", "OF_ENTRY", "POSTING"]
 
 
 class _FreeText(TypeDecorator[str]):
-    """A text that people wrote, as the log has it; PostgreSQL keeps it in its visible form."""
+    """Free text as the log has it; PostgreSQL stores its visible form."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """The text as the database keeps it."""
+        """Return the text in the database's form."""
         return value if value is None or dialect.name != "postgresql" else visible(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
-        """The text as the log has it."""
+        """Return the text in the log's form."""
         return value if value is None or dialect.name != "postgresql" else original(value)
 
 
@@ -106,4 +106,4 @@ OF_ENTRY: Final = and_(
     POSTING.c.position == ENTRY.c.position,
     POSTING.c.part == ENTRY.c.part,
 )
-"""A posting is of this entry."""
+"""Joins a posting to its entry."""

@@ -1,8 +1,8 @@
-"""The ledger on disk: entries and the place in the log that they come from, in one transaction.
+"""Writes the ledger: stores entries and the log's cursor together, in one transaction.
 
-**One writer a book.** A second one would book what the first has booked; the cursor's own row
-tells them apart even where a lock was lost with its connection: it is moved from the place where
-this writer left it, or not at all. Whatever is refused, nothing of the batch is booked.
+**One writer a book.** A second writer would book the same events twice. The cursor's row prevents
+this even if a lock was lost with its connection: a writer moves the cursor only from the position
+where it left it. If anything is refused, nothing of the batch is booked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,18 +32,18 @@ from events.types.table import TableEvent
 __all__ = ["Booked", "Store"]
 
 _state: Final = msgspec.json.Decoder(Books)
-# The high half of the advisory locks' keys, "bacc" in ASCII; the low half is the stream's hash.
+# The high half of an advisory lock's key, "bacc" in ASCII; the low half is the stream's hash.
 _LOCKS: Final = 0x62616363
 _COPY: Final = f"COPY posting ({', '.join(POSTING.c.keys())}) FROM STDIN"
 
 
 class Booked(Struct, frozen=True):
-    """What became of a batch.
+    """The result of booking a batch.
 
     Args:
-        position: everything up to here is booked and on disk.
-        entries: how many there were to book.
-        repeated: events that had been read before.
+        position: the position up to which everything is booked and on disk.
+        entries: number of entries booked.
+        repeated: number of events that had been read before.
     """
 
     position: int
@@ -52,7 +52,7 @@ class Booked(Struct, frozen=True):
 
 
 class Store:
-    """One table's book in a ledger, for its one writer. Use `open`."""
+    """One table's book in a ledger, for its only writer; `open` creates it."""
 
     def __init__(self, url: URL, stream: str, engine: Engine, connection: Connection) -> None:
         self.url = url
@@ -64,15 +64,15 @@ class Store:
 
     @classmethod
     def open(cls, url: URL, stream: str) -> Self:
-        """Open the ledger, bring its schema up, and take the book of `stream`.
+        """Open the ledger, migrate its schema, and lock the book of `stream`.
 
         Args:
-            url: as `cage.database.parse_ledger_url` gives it.
+            url: as returned by `cage.ledger.database.parse_ledger_url`.
             stream: `<site>/<table>`.
 
         Raises:
             LedgerUnavailable: the database does not answer.
-            LedgerError: another writer has the book, or a newer build was here.
+            LedgerError: another writer has the book, or a newer build has migrated it.
         """
         with ExitStack() as stack, explained(url):
             engine = engine_of(url, create=True)
@@ -91,19 +91,20 @@ class Store:
 
     @property
     def position(self) -> int:
-        """Everything up to here is booked and on disk."""
+        """The position up to which everything is booked and on disk."""
         return self._position
 
     def close(self) -> None:
-        """Let the book go."""
+        """Release the book."""
         self._held.close()
 
     def book(self, facts: Iterable[Fact]) -> Booked:
-        """Book events in the order of the log, all or none; those read before are dropped.
+        """Book events in log order, all or none, and drop those that were read before.
 
         Raises:
-            LedgerUnavailable: the database did not take them: open the ledger again.
-            LedgerError: they do not follow, contradict what is booked, or there is another writer.
+            LedgerUnavailable: the database did not store them; open the ledger again.
+            LedgerError: they do not continue the chain, contradict what is booked, or another
+                writer has moved the cursor.
         """
         batch = _Batch(self._position, self._head, self._books)
         with explained(self.url), self._connection.begin():
@@ -136,7 +137,7 @@ class Store:
         self._head, self._books = bytes.fromhex(row.hash), _state.decode(row.state)
 
     def _recalled(self, settlement_id: str) -> Sequence[Posting] | None:
-        """The postings of a settlement of an earlier batch."""
+        """Return the postings of a settlement from an earlier batch, or None."""
         found = select(ENTRY.c.position, ENTRY.c.part).where(
             ENTRY.c.book == self._book, ENTRY.c.ref == settlement_id
         )
@@ -175,7 +176,7 @@ class Store:
             raise _second_writer(self.url, self.stream)
 
     def _write_postings(self, rows: list[tuple[Any, ...]]) -> None:
-        """The many rows; PostgreSQL takes them by COPY in a third of the time."""
+        """Insert the postings; on PostgreSQL by COPY, in a third of the time."""
         if not rows:
             return
         if self._connection.dialect.name != "postgresql":
@@ -192,7 +193,7 @@ class Store:
 
 
 class _Batch:
-    """Events as they are folded, before anything of them is written."""
+    """Folds the events of one batch in memory, before anything is written."""
 
     def __init__(self, position: int, head: bytes, books: Books) -> None:
         self.position, self.head, self.books = position, head, books
@@ -226,7 +227,7 @@ class _Batch:
 
 
 def _day(books: Books, fact: Fact) -> str:
-    """The business day on which something is booked: that of the shoe on the table."""
+    """Return the business day to book on: the day of the shoe on the table."""
     return day_of(books.shoe) if books.shoe else fact.at[: len("YYYY-MM-DD")]
 
 
@@ -275,7 +276,7 @@ def _second_writer(url: URL, stream: str) -> LedgerError:
 
 
 def _prefer_durable(connection: Connection) -> None:
-    """A commit that was acknowledged must be on disk, whatever the server's default is."""
+    """Require that the server syncs each commit to disk, whatever its default is."""
     if connection.dialect.name == "postgresql":
         asked = "SELECT set_config('synchronous_commit', 'on', false)"
         off = " WHERE current_setting('synchronous_commit') = 'off'"

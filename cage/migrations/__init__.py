@@ -1,3 +1,3 @@
-"""The ledger's schema, step by step: alembic's scripts, which travel with the package."""
+"""Alembic's scripts that migrate the ledger's schema. They ship with the package."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What alembic runs: the steps, on the connection that the store opened, in its transaction."""
+"""Alembic's environment: runs migrations on the store's connection, in its transaction."""
 
 from alembic import context
 

@@ -1,6 +1,6 @@
 """Reports over a ledger, and its reconciliation with the log.
 
-Imported by commands; reads, and never books.
+Commands import it; it reads the ledger and never books.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""A table's floats read out of a ledger: each count, slip and box as it stands now."""
+"""Reads a table's floats from a ledger: every count, slip and drop box, corrections applied."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -29,17 +29,17 @@ _KINDS: Final = tuple(kind.TYPE for kind in CHIP_FACTS)
 
 
 class MoveLine(Struct, frozen=True, kw_only=True):
-    """A count or a slip as it stands.
+    """A count or a slip, with its corrections applied.
 
     Args:
         move: `opening`, `fill`, `credit`, `count` or `closing`.
-        slip: its number; of a count, the occasion.
-        reference: the cage's own, or empty.
-        at: when, RFC 3339.
+        slip: the slip's number; for a count, its occasion.
+        reference: the cage's own reference, or empty.
+        at: RFC 3339.
         amount: minor units.
-        signed: who signed.
-        was: what had been recorded before it was corrected; None where it was not.
-        reason: why it was corrected.
+        signed: the people who signed.
+        was: the amount before the correction; None if there was none.
+        reason: why somebody corrected it.
     """
 
     move: str
@@ -53,7 +53,7 @@ class MoveLine(Struct, frozen=True, kw_only=True):
 
 
 class BoxLine(Struct, frozen=True, kw_only=True):
-    """A drop box as it was counted last; `was` where it was counted before."""
+    """The last count of a drop box; `was` is the count before it, if any."""
 
     box: str
     at: str
@@ -64,7 +64,7 @@ class BoxLine(Struct, frozen=True, kw_only=True):
 
 
 class MoveRow(Struct, frozen=True, kw_only=True):
-    """A count or a slip with its pieces, and the place of its event in the log."""
+    """A count or a slip, its pieces, and its event's position in the log."""
 
     line: MoveLine
     chips: tuple[Pieces, ...]
@@ -72,14 +72,14 @@ class MoveRow(Struct, frozen=True, kw_only=True):
 
 
 class FloatFacts:
-    """One float, as its facts are taken in order.
+    """One float, folded from its events in order.
 
     Attributes:
-        book: the key of its table's book.
-        float_id: its id.
+        book: the key of the table's book.
+        float_id: `YYYYMMDD-NN`.
         currency: ISO 4217.
-        rows: (move, slip's number or count's place) to what stands.
-        boxes: by number.
+        rows: (move, slip's number or count's position) to the current row.
+        boxes: drop boxes by number.
     """
 
     def __init__(self, book: int, opened: FloatOpened) -> None:
@@ -89,10 +89,10 @@ class FloatFacts:
         self.boxes: dict[str, BoxLine] = {}
 
     def take(self, event: ChipFact, position: int, at: str) -> None:
-        """The next fact.
+        """Apply the next event.
 
         Raises:
-            KeyError: it corrects what is not there.
+            KeyError: it corrects a row that does not exist.
         """
         said: dict[str, Any] = {"at": at, "amount": event.amount, "signed": event.signed}
         match event:
@@ -120,39 +120,39 @@ class FloatFacts:
 
     @property
     def opening(self) -> MoveRow:
-        """The count it began with."""
+        """The count at the opening."""
         return self.rows["opening", ""]
 
     @property
     def closing(self) -> MoveRow | None:
-        """The count it was closed with; None while it is open."""
+        """The count at the closing; None while the float is open."""
         return self.rows.get(("closing", ""))
 
     @property
     def last(self) -> MoveRow | None:
-        """The closing, else the last count behind the opening."""
+        """The closing, else the last count after the opening, else None."""
         counts = [row for (move, _), row in self.rows.items() if move == "count"]
         return self.closing or (counts[-1] if counts else None)
 
     @property
     def slips(self) -> list[tuple[str, str]]:
-        """(move, number) of each fill and credit."""
+        """Return (move, number) of each fill and credit."""
         return [key for key in self.rows if key[0] in {"fill", "credit"}]
 
     def moved(self, move: str, end: int) -> list[MoveRow]:
-        """The rows of a move up to a place of the log."""
+        """Return the rows of a move up to a position of the log."""
         return [row for row in self.rows.values() if row.line.move == move and row.position <= end]
 
 
 def floats_of(ledger: Ledger, table: str | None) -> dict[str, list[FloatFacts]]:
-    """The floats of each table, in the order in which they were opened.
+    """Return the floats of each table, in the order in which they were opened.
 
     Args:
-        ledger: one snapshot.
-        table: of this one only; None for all.
+        ledger: the snapshot to read.
+        table: `<site>/<table>`; None for all.
 
     Raises:
-        LedgerError: an entry does not hold its fact, or one is of a float that was not opened.
+        LedgerError: an entry does not hold its event, or names a float that was never opened.
     """
     asked = (
         select(BOOK.c.stream, BOOK.c.id, ENTRY.c.position, ENTRY.c.at, ENTRY.c.kind, ENTRY.c.detail)
@@ -175,5 +175,5 @@ def floats_of(ledger: Ledger, table: str | None) -> dict[str, list[FloatFacts]]:
 
 
 def sum_of(rows: Iterable[MoveRow]) -> int:
-    """What they come to, minor units."""
+    """Return the sum of the rows, in minor units."""
     return sum(row.line.amount for row in rows)

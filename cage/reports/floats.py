@@ -1,17 +1,17 @@
-"""The table's chip inventory as a report: each float, its drop and hold, held against the wagers.
+"""The float report: a table's chip inventory, drop and hold, compared with the wagers.
 
-Between two counts of the tray chips come and go in three ways only: with the cage, by slips; with
-the wagers, won and lost; and to those who bought chips, whose money lies in the drop box. So
+Between two counts of the tray, chips move in three ways only: to and from the cage, by slips; with
+wagers won and lost; and to patrons who bought chips and whose money is in the drop box. So
 
-    movement = closing + credits - opening - fills     what the tray gained beside the cage's slips
+    movement = closing + credits - opening - fills     what the tray gained apart from cage slips
     won      = stakes lost - winnings + commission taken, while the float was open
     drop due = won - movement                          what the boxes must hold, by the wagers
     win      = movement + drop                         by the count
-    difference = win - won = drop - drop due           nothing, or somebody must say why
+    difference = win - won = drop - drop due           zero, or somebody must explain it
     hold     = win / drop                              by the count, else won / drop due
 
-The arithmetic of the casinos' own books, in which win is closing + credits + drop - opening - fills
-(docs/cage.md works an example). A float that is still open is taken as of its last count.
+Casinos compute their win the same way, as closing + credits + drop - opening - fills (docs/cage.md
+works an example). An open float is reported as of its last count.
 """
 
 from collections import Counter
@@ -29,12 +29,12 @@ from cage.reports.float_facts import BoxLine, FloatFacts, MoveLine, MoveRow, flo
 __all__ = ["DenominationLine", "FloatReport", "float_reports"]
 
 _WON: Final = {"win": -1, "collected": 1, "recovered": 1}
-"""The accounts whose chips come to the tray with wagers, and with which sign they stand there."""
-_EVER: Final = 2**63  # behind every position
+"""The accounts whose chips reach the tray with wagers, and the sign of each."""
+_EVER: Final = 2**63  # after every position
 
 
 class DenominationLine(Struct, frozen=True, kw_only=True):
-    """Pieces of one denomination; `closing` is None before the first count behind the opening."""
+    """Pieces of one denomination; `closing` is None before the first count after the opening."""
 
     denomination: int
     opening: int
@@ -44,32 +44,32 @@ class DenominationLine(Struct, frozen=True, kw_only=True):
 
 
 class FloatReport(Struct, frozen=True, kw_only=True):
-    """One float. Amounts in minor units; None where a count is wanting.
+    """The report of one float. Amounts are minor units; None if a count is missing.
 
     Args:
         table: `<site>/<table>`.
         float_id: `YYYYMMDD-NN`.
-        day: its business day.
+        day: business day.
         currency: ISO 4217.
-        opened: when, RFC 3339.
-        counted: when the count behind `closing` was made; empty before the first.
-        closed: whether that count was the last.
-        opening: counted at the opening.
-        fills: what the cage brought.
-        credits: what it took.
-        closing: counted at the end, or last; None before the first count.
+        opened: time of the opening, RFC 3339.
+        counted: time of the count in `closing`; empty before the first.
+        closed: whether that count closed the float.
+        opening: the count at the opening.
+        fills: what the cage delivered.
+        credits: what the cage took back.
+        closing: the closing count, or the last one; None before the first count.
         movement: closing and credits less opening and fills.
-        won: by the wagers, up to `counted`, commission taken among it.
+        won: the win by the wagers up to `counted`, including commission taken.
         drop_due: what the boxes must hold by the wagers.
-        drop: what they held; None until one is counted.
+        drop: what the boxes held; None until one is counted.
         win: by the count of the boxes; None while the float is open.
         difference: win less won.
-        hold: win by drop, as a ratio to four places; None where nothing was dropped.
+        hold: win divided by drop, to four places; None if nothing was dropped.
         opening_difference: opening less the closing of the float before; None for the first.
-        repeated: slips whose number another float of this table has as well.
+        repeated: slips whose number another float of this table also has.
         denominations: pieces, by size.
         moves: every count and slip, in order.
-        boxes: every box.
+        boxes: every drop box.
     """
 
     table: str
@@ -98,14 +98,14 @@ class FloatReport(Struct, frozen=True, kw_only=True):
 
 
 def float_reports(ledger: Ledger, chosen: Filter) -> list[FloatReport]:
-    """A report for each float, in order, table by table.
+    """Return a report for each float, in order, table by table.
 
     Args:
-        ledger: one snapshot.
-        chosen: of it, the table and the day count; a tray knows no shoes, seats or bets.
+        ledger: the snapshot to read.
+        chosen: only its table and day count; a float has no shoes, seats or bets.
 
     Raises:
-        LedgerError: an entry does not hold its fact, or one is of a float that was not opened.
+        LedgerError: an entry does not hold its event, or names a float that was never opened.
     """
     found: list[FloatReport] = []
     for table, floats in floats_of(ledger, chosen.table).items():
@@ -166,7 +166,7 @@ def _ratio(win: int | None, drop: int | None) -> float | None:
 
 
 def _won(ledger: Ledger, each: FloatFacts, last: MoveRow) -> int:
-    """What the wagers brought to the tray between the opening and a count."""
+    """Return what wagers brought to the tray between the opening and a count."""
     asked = (
         select(POSTING.c.account, func.sum(POSTING.c.amount))
         .where(

@@ -1,7 +1,7 @@
-"""What each patron wagered in a shoe or on a day: turnover, average wager, time, theoretical win.
+"""The patron report of a shoe or a day: turnover, average wager, time, theoretical win.
 
-A patron is the opaque reference of the wagers, or the seat of those that have none. What was taken
-back with a settlement does not count, void wagers do not, and tokens are no money.
+A patron is the opaque reference of the wagers, or the seat of wagers without one. Reversed
+settlements, void wagers and tokens do not count.
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from events.types.table import CoupSettled, WagersPlaced
 __all__ = ["Edges", "PatronReport", "patron_reports", "theoretical_of"]
 
 Edges = Mapping[tuple[str, str], Fraction]
-"""(rulebook, bet) to what the house keeps of a stake on average, commission included."""
+"""(rulebook, bet) to the house's average share of a stake, commission included."""
 
 _SETTLED: Final = ENTRY.c.kind.in_((CoupSettled.TYPE, REVERSAL))
-_FIRST: Final = "/1"  # how the id of a settlement ends that takes nothing back
+_FIRST: Final = "/1"  # ends the id of a settlement that reverses none
 _SEAT: Final = case((POSTING.c.patron != "", 0), else_=POSTING.c.seat)
 _WHO: Final[tuple[ColumnElement[Any], ...]] = (POSTING.c.patron, _SEAT)
 _MINUTE_S: Final = 60
@@ -34,17 +34,17 @@ _Who = tuple[str, int]
 
 
 class PatronReport(Struct, frozen=True, kw_only=True):
-    """One patron in one shoe or on one day. Amounts in minor units.
+    """One patron in one shoe or on one day. Amounts are minor units.
 
     Args:
-        patron: the opaque reference; empty where the wagers had none.
-        seat: their seat, where they had none; else 0.
-        coups: in which money was wagered.
-        turnover: the stakes, those that were pushed among them.
-        average: turnover by coups, to the nearest unit.
-        minutes: from the first wager to the last settlement, shoe by shoe.
-        win: the house's, before commission.
-        theoretical: what the house keeps of that turnover on average; None where odds are unknown.
+        patron: the opaque reference; empty if the wagers had none.
+        seat: the seat of wagers without a reference; else 0.
+        coups: number of coups in which the patron wagered money.
+        turnover: sum of the stakes, pushes included.
+        average: turnover divided by coups, to the nearest unit.
+        minutes: from the first wager to the last settlement, added up over shoes.
+        win: the house's win before commission.
+        theoretical: the house's average share of that turnover; None if the odds are unknown.
     """
 
     patron: str
@@ -60,13 +60,13 @@ class PatronReport(Struct, frozen=True, kw_only=True):
 def patron_reports(
     ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None
 ) -> dict[_Where, tuple[PatronReport, ...]]:
-    """For each shoe or day of each table its patrons, those with references first.
+    """Return the patrons of each shoe or day of each table, those with references first.
 
     Args:
-        ledger: one snapshot.
-        by: as of `cage.reports.report`.
-        chosen: which entries are meant.
-        edges: for the theoretical win.
+        ledger: the snapshot to read.
+        by: as in `cage.reports.summary.report`.
+        chosen: selects the entries.
+        edges: the house's share of each bet, for the theoretical win.
     """
     key = (BOOK.c.stream, BY[by])
     handles, wins = _wagered(ledger, key, chosen)
@@ -92,11 +92,11 @@ def patron_reports(
 
 
 def theoretical_of(handles: Mapping[tuple[str, str], int], edges: Edges | None) -> int | None:
-    """What the house keeps of such stakes on average, to the nearest unit.
+    """Return the house's average share of the stakes, to the nearest unit.
 
     Args:
-        handles: (rulebook, bet) to minor units.
-        edges: None, or one is missing that is needed: it is unknown.
+        handles: (rulebook, bet) to stakes in minor units.
+        edges: the house's share of each bet. The result is None if it is None or lacks a bet.
     """
     if edges is None or any(amount and key not in edges for key, amount in handles.items()):
         return None
@@ -128,7 +128,7 @@ def _wagered(
 def _coups(
     ledger: Ledger, key: tuple[ColumnElement[Any], ...], chosen: Filter
 ) -> dict[tuple[_Where, _Who], int]:
-    """In how many coups something of a patron's stands."""
+    """Return the number of coups in which each patron has a wager."""
     columns = (*key, *_WHO, ENTRY.c.coup)
     names = ("stream", "name", "patron", "seat", "coup")
     labelled = tuple(each.label(name) for each, name in zip(columns, names, strict=True))
@@ -146,7 +146,7 @@ def _coups(
 def _times(
     ledger: Ledger, key: tuple[ColumnElement[Any], ...], chosen: Filter
 ) -> dict[tuple[_Where, _Who], float]:
-    """Seconds at the table. A settlement that takes another back is no time at the table."""
+    """Return each patron's seconds at the table. A reversing settlement adds no time."""
     columns = (*key, *_WHO, ENTRY.c.shoe)
     settled = (ENTRY.c.kind == CoupSettled.TYPE) & ENTRY.c.ref.endswith(_FIRST, autoescape=True)
     asked = (

@@ -1,12 +1,14 @@
-"""The ledger against the log, event by event: the same to the unit, or the first difference.
+"""Reconciles the ledger with the log, event by event: they agree to the unit, or where they differ.
 
-Three ways, so that one error cannot hide in another: each entry against what the event posts; each
-settlement against the sums of its own lines or its `difference`, seat by seat, which know nothing
-of postings; and the ledger's place against the log's chain. What agrees in a file whose schema
-somebody has changed agrees for now.
+Three comparisons, so that one error cannot hide another:
 
-Both are read as streams, so that a ledger of any length takes the same memory. What a settlement
-that is taken back had posted is asked of the ledger again: there it was found right before.
+- each entry with the postings that its event yields;
+- each settlement, seat by seat, with the sums of its own lines or its `difference`;
+- the ledger's cursor with the log's chain.
+
+A ledger that agrees still fails if somebody has changed the schema of its file: a trigger could
+falsify the next write. Both are read as streams, so memory does not grow with the ledger. The
+postings of a reversed settlement come from the ledger, where they were checked before.
 """
 
 from collections import Counter
@@ -29,12 +31,12 @@ __all__ = ["Difference", "Reconciled", "reconcile"]
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """Where ledger and log part.
+    """The first difference between ledger and log.
 
     Args:
-        position: in the log; 0 where no single event is meant.
+        position: in the log; 0 if no single event is at fault.
         coup: the coup's id, or empty.
-        text: what the one says and what the other, for a person.
+        text: the ledger's version and the log's, for a person.
     """
 
     position: int
@@ -43,17 +45,17 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Reconciled(Struct, frozen=True, kw_only=True):
-    """What a comparison found.
+    """The result of a reconciliation.
 
     Args:
         table: `<site>/<table>`.
-        read: events of the log that the ledger has read, and that were compared.
-        log_end: where the log ends.
-        entries: compared.
-        settlements: compared, revisions included.
-        coups: whose settlements were compared.
-        unbooked: settlements in the log behind the ledger's place.
-        difference: the first, or None.
+        read: number of compared events: those that the ledger has read.
+        log_end: the log's last position.
+        entries: number of compared entries.
+        settlements: number of compared settlements, revisions included.
+        coups: number of coups whose settlements were compared.
+        unbooked: settlements in the log after the ledger's position.
+        difference: the first difference, or None.
     """
 
     table: str
@@ -67,16 +69,16 @@ class Reconciled(Struct, frozen=True, kw_only=True):
 
     @property
     def agrees(self) -> bool:
-        """The ledger is the log, whole and to the unit."""
+        """Whether the ledger equals the whole log, to the unit."""
         return self.difference is None and not self.unbooked
 
 
 def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
-    """Compare; the ledger is to be opened before the log, which may go on meanwhile.
+    """Compare a ledger with a log. Open the ledger before the log, which may grow meanwhile.
 
     Raises:
         LogRefused: the log is damaged.
-        LedgerError: there is no book of this table.
+        LedgerError: the ledger has no book of this table.
     """
     place = ledger.cursor(log.origin)
     if place is None:
@@ -124,7 +126,7 @@ class _Run:
             try:
                 check_follows(self.table, head, fact)
                 found = self._event(fact)
-            except LedgerError as error:  # the log itself is what no ledger can book
+            except LedgerError as error:  # no ledger could book this log
                 return Difference(position=fact.position, coup="", text=str(error))
             if found is not None:
                 return found
@@ -151,7 +153,7 @@ class _Run:
 
     def _count(self, settlement: Settlement) -> None:
         self.settlements += 1
-        # Of a coup the first settlements follow one another, phase by phase.
+        # The first settlements of a coup come one after another, phase by phase.
         if settlement.reverses is None and settlement.coup != self._coup:
             self.coups += 1
             self._coup = settlement.coup
@@ -168,7 +170,7 @@ class _Run:
     def _settlement(
         self, position: int, settlement: Settlement, booked: list[Booked]
     ) -> Difference | None:
-        """By the settlement's own figures: what seats staked, and what they were handed."""
+        """Compare with the settlement's own figures: each seat's stakes and payments."""
         said: Counter[tuple[int, str]] = Counter()
         if settlement.reverses is None:
             for line in settlement.lines:
@@ -202,7 +204,7 @@ class _Run:
                     self._owe(entry.coup, posting.seat, posting.amount)
 
     def _owe(self, coup: str, seat: int, amount: int) -> None:
-        """Commission that settlements speak of, less that of the ledger: kept while they differ."""
+        """Track the settlements' commission less the ledger's, while the two differ."""
         self._commission[coup, seat] += amount
         if not self._commission[coup, seat]:
             del self._commission[coup, seat]
@@ -247,7 +249,7 @@ def _entries_differ(
 
 
 def _postings_differ(expected: Iterable[Posting], booked: Sequence[Posting]) -> str | None:
-    # Before its second version a ledger did not keep whose wager a posting is of.
+    # The ledger's first schema version did not store the patron of a posting.
     named = any(posting.patron for posting in booked)
     sums: dict[tuple[str, int, str, str, str], list[int]] = {}
     for side, postings in enumerate((booked, expected)):

@@ -1,7 +1,7 @@
-"""What a shoe or a day came to: handle, win, theoretical win, commission, patrons, chips.
+"""The summary report of a shoe or a day: handle, win, theoretical win, commission, patrons, chips.
 
-The exact odds come from outside, as ratios: the cage knows no rules of the game. Wagers for the
-dealers count like any other; tokens count for what their winnings cost and have no handle.
+The caller supplies the exact odds as ratios: the cage has no rules of the game. Wagers for the
+dealers count like any other. Tokens have no handle; the winnings that they cost the house count.
 """
 
 from datetime import datetime
@@ -24,36 +24,36 @@ __all__ = ["Report", "report"]
 
 _SETTLED: Final = ENTRY.c.kind.in_((CoupSettled.TYPE, REVERSAL))
 _LAST_PHASE: Final = 2
-_FIRST: Final = "/2/1"  # how the id of a coup's first settlement of its last phase ends
+_FIRST: Final = "/2/1"  # ends the id of the first settlement of a coup's last phase
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """One shoe or one day of one table. Amounts in minor units.
+    """One shoe or one day of one table. Amounts are minor units.
 
     Args:
         table: `<site>/<table>`.
         key: the shoe, or the business day.
-        coups: settled to their end, and not void since.
-        voids: coups that were void.
-        first: when the first settlement was booked, RFC 3339; empty where there is none.
-        last: when the last was.
-        hands_per_hour: between the two; None below two coups.
-        handle: stakes of settled wagers, pushes among them.
+        coups: completely settled coups, without those found void later.
+        voids: void coups.
+        first: time of the first settlement, RFC 3339; empty if there is none.
+        last: time of the last settlement.
+        hands_per_hour: coups an hour between the two; None below two coups.
+        handle: stakes of settled wagers, pushes included.
         win: stakes lost less winnings, before commission.
         commission: accrued less reversed.
-        house: win and commission together.
-        theoretical: what the house would keep of that handle on average, to the nearest unit;
-            None where the odds of a rulebook were not given.
-        accrued: commission owed by settlements.
-        reversed_: of it, taken back with them.
-        collected: taken, in any way, less what went back.
-        outstanding: owed and not yet taken.
-        uncollected: given up and still unpaid.
-        recovered: paid after it had been given up, less what went back.
-        corrections: settlements that were taken back.
-        rulebooks: by which its settlements were made.
-        patrons: what each patron wagered.
-        floats: the chip inventory, of a day; a tray is not counted by shoe.
+        house: win plus commission.
+        theoretical: the house's average share of that handle, to the nearest unit; None if the
+            odds of a rulebook are missing.
+        accrued: commission that settlements created.
+        reversed_: commission reversed with its settlement.
+        collected: commission taken in any way, less what was returned.
+        outstanding: commission owed and not yet taken.
+        uncollected: commission given up and still unpaid.
+        recovered: commission paid after it had been given up, less what was returned.
+        corrections: number of reversed settlements.
+        rulebooks: the rulebooks of the settlements.
+        patrons: each patron's wagers.
+        floats: a day's chip inventory; empty by shoe, since trays are counted by day.
     """
 
     table: str
@@ -83,13 +83,13 @@ class Report(Struct, frozen=True, kw_only=True):
 def report(
     ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None = None
 ) -> list[Report]:
-    """A report for each shoe or day, in order, table by table.
+    """Return a report for each shoe or day, in order, table by table.
 
     Args:
-        ledger: one snapshot.
-        by: a correction belongs to the shoe of the coup, and to the day it was made on.
-        chosen: which entries are meant.
-        edges: for the theoretical win.
+        ledger: the snapshot to read.
+        by: a correction belongs to the shoe of its coup, and to the day of the correction.
+        chosen: selects the entries.
+        edges: the house's share of each bet, for the theoretical win.
     """
     balances = {
         (each.table, each.key): each.accounts for each in ledger.balances(chosen, by) if each.key
@@ -161,7 +161,7 @@ def _report(
 
 
 def _floats(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, list[FloatReport]]:
-    """By day; nothing where only a part of what went over the table is meant."""
+    """Return the floats by day; none if the filter selects only part of a table's play."""
     whole = (chosen.shoe, chosen.coup, chosen.seat, chosen.bet) == (None,) * 4
     found: dict[_Where, list[FloatReport]] = {}
     for each in float_reports(ledger, chosen) if by == "day" and whole else ():
@@ -206,7 +206,7 @@ def _commission(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, tuple[i
 
 
 def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
-    """Counted over entries and not over postings: a coup without wagers has none."""
+    """Count entries, not postings: a coup without wagers has no postings."""
     settled = ENTRY.c.kind == CoupSettled.TYPE
     ended = and_(
         settled, ENTRY.c.phase == _LAST_PHASE, ENTRY.c.ref.endswith(_FIRST, autoescape=True)
@@ -237,7 +237,7 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
 
 
 def _void_coups() -> Select[Any]:
-    """The coups that are void now: not those that were found to count after all."""
+    """Select the coups that are void now, without those that count again."""
 
     def newest(kind: str) -> ColumnElement[Any]:
         return func.coalesce(func.max(case((ENTRY.c.kind == kind, ENTRY.c.position))), 0)

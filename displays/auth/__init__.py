@@ -1,6 +1,6 @@
-"""Who may log in: accounts, passwords, sessions, and how often a login may be tried.
+"""Authentication: accounts, passwords, sessions, and rate limits of logins.
 
-Imported by the consoles and the web application.
+The consoles and the web application import it.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,8 @@
-"""People who may log in: one TOML file of names, roles and argon2 hashes.
+"""The accounts of people who may log in: a TOML file of names, roles and argon2 hashes.
 
-The file is written whole, beside the old one and over it, and readable by its owner alone. It is
-read again when it has changed, so that somebody who was removed is out at the next request.
+`save_accounts` writes a new file next to the old one and renames it over it. The file keeps its
+readers; a first one is its owner's alone. `Accounts` reads it again after a change, so that a
+removed person fails at the next request.
 """
 
 import os
@@ -26,15 +27,15 @@ __all__ = [
     "save_accounts",
 ]
 
-# The roles of `events.commands.registry` that a person at a screen can have.
+# The roles in `events.commands.registry` that a person can have.
 CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
 
 
 class Account(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A person.
+    """A person who may log in.
 
     Args:
-        password: argon2 hash.
+        password: the argon2 hash.
         roles: some of `CONSOLE_ROLES`.
     """
 
@@ -49,13 +50,13 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Accounts:
-    """The users file as it stands now.
+    """The accounts in the users file, read again after each change.
 
     Args:
         path: the file.
 
     Raises:
-        InputError: it cannot be used.
+        InputError: the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,10 +65,9 @@ class Accounts:
         self._accounts = load_accounts(path)
 
     def get(self, name: str) -> Account | None:
-        """The person of that name.
+        """Return the account of that name, or None.
 
-        A file that was changed into something that is none locks everybody out: who may log in is
-        then not known.
+        If a change has made the file invalid, nobody can log in, since the accounts are unknown.
         """
         stamp = _stamp(self._path)
         if stamp != self._seen:
@@ -88,10 +88,10 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def load_accounts(path: Path) -> Mapping[str, Account]:
-    """Name to account.
+    """Read the users file, and return its accounts by name.
 
     Raises:
-        InputError: the file is missing or wrong; names it and the reason.
+        InputError: the file is missing or invalid; the text names it and the reason.
     """
     try:
         read = msgspec.convert(read_tree(path.read_bytes()), _File)
@@ -99,7 +99,7 @@ def load_accounts(path: Path) -> Mapping[str, Account]:
         raise InputError(
             f"{path}: {error.strerror}; make it with `baccarat user add {path} NAME --role dealer`"
         ) from error
-    except ValueError as error:  # which a ValidationError is
+    except ValueError as error:  # includes ValidationError
         raise InputError(f"{path}: no users file: {error}") from error
     for name, account in read.users.items():
         check_account(name, account.roles, where=f"{path}: ")
@@ -107,10 +107,10 @@ def load_accounts(path: Path) -> Mapping[str, Account]:
 
 
 def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
-    """Refuse a name that a log or a topic could misread, and roles that no person has.
+    """Check that a name is safe in logs and topics, and that a person can have the roles.
 
     Raises:
-        InputError: which, and what would be right.
+        InputError: one is invalid; the text names valid ones.
     """
     if not SEGMENT.match(name):
         raise InputError(f"{where}user {name!r}: use lower-case letters, digits, - and _")
@@ -123,16 +123,16 @@ def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
 
 
 def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
-    """Write the file, whole or not at all; it stays whose it was, and readable to whom it was.
+    """Write the users file atomically, and keep its owner, group and mode.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     lines = ["# Written by `baccarat user`: who may log in at this table's consoles.\n"]
     for name, account in sorted(accounts.items()):
         roles = ", ".join(f'"{role}"' for role in account.roles)
         lines += [f'\n[users.{name}]\nroles = [{roles}]\npassword = "{account.password}"\n']
-    with NamedTemporaryFile(  # made readable by its owner alone
+    with NamedTemporaryFile(  # created with mode 0600
         "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}-", delete=False
     ) as file:
         file.writelines(lines)
@@ -144,9 +144,9 @@ def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
 
 
 def _keep_readers(new: int, before: os.stat_result) -> None:
-    """The services that read the file are its group, and root who changes it is not."""
+    """Copy owner, group and mode: the services read the file by its group, and root writes it."""
     try:
         os.fchown(new, before.st_uid, before.st_gid)
     except PermissionError:
-        return  # whose it is now is another group's, which was never let in
+        return  # it stays readable by the writer alone: the old group is not the writer's
     os.fchmod(new, before.st_mode & 0o777)

@@ -1,13 +1,15 @@
-"""Who gets in: judges a name and a password, and how often that may be tried.
+"""The login policy: checks a name and a password, limits attempts, and locks after failures.
 
-**Guessing** is made slow by locking. **Locking** must not become a way to keep a supervisor out, so
-it never bars everybody from a name. A browser in which this person has logged in before holds a
-cookie that says so; failures from it count for it alone, it has a share of attempts and of hashing
-of its own, and nothing that happens elsewhere locks it. Strangers are locked for each address they
-come from, and, when a name is tried from very many, all together.
+**Guessing.** Locks make it slow.
 
-The cookie is an HMAC under the account's own hash, so that it outlives a restart, ends with the
-password, and needs no further secret. It lets nobody in: it only says whose mistakes are whose.
+**Locking.** It must not become a way to keep a supervisor out, so it never bars everybody from a
+name. A browser in which a person has logged in before is known by a cookie. Such a browser has its
+own failure count, its own rate of attempts and a separate queue for hashing, and no failure
+elsewhere locks it. Unknown browsers are locked by address, and all together if very many addresses
+try a name.
+
+The cookie is an HMAC with the account's hash as key. It outlives a restart, becomes invalid with
+the password, and needs no other secret. It grants no access: it only assigns failures to a browser.
 """
 
 import asyncio
@@ -25,22 +27,22 @@ from events.clock import Clock
 __all__ = ["STRANGERS_MOST", "Gate", "Verdict"]
 
 Verdict = Literal["ok", "wrong", "locked", "often"]
-"""What became of an attempt."""
+"""The result of an attempt to log in."""
 
-# A table has a handful of screens.
+# Enough for the handful of screens of a table.
 _LOGINS_BURST: Final = 10
 _LOGINS_PER_S: Final = 0.2
-# In a row, from all addresses together, of one name. A guesser with a network has so many an hour.
+# Failures of one name in a row, from all addresses: what a guesser with many gets in an hour.
 STRANGERS_MOST: Final = 50
 _DEVICE: Final = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})\Z")
 
 
 class Gate:
-    """Judges attempts to log in.
+    """Decides on attempts to log in.
 
     Args:
-        accounts: who may.
-        clock: for how often.
+        accounts: the people who may log in.
+        clock: for rates and locks.
     """
 
     def __init__(self, accounts: Accounts, clock: Clock) -> None:
@@ -48,18 +50,18 @@ class Gate:
         self._rate = Rate(clock, burst=_LOGINS_BURST, per_s=_LOGINS_PER_S)
         self._each = Lockout(clock)
         self._strangers = Lockout(clock, most=STRANGERS_MOST)
-        # A hash takes 64 MiB and some processors for tens of milliseconds: one at a time, and
-        # whoever is known does not queue behind strangers.
+        # A hash takes 64 MiB and several processors for tens of milliseconds: one runs at a time.
+        # Known browsers have a queue of their own and never wait for unknown ones.
         self._hashing = {known: asyncio.Semaphore(1) for known in (False, True)}
 
     async def judge(self, name: str, password: str, *, place: str, cookie: str | None) -> Verdict:
-        """Judge one attempt.
+        """Decide on one attempt.
 
         Args:
-            name: as it was typed.
-            password: as it was typed.
-            place: where it comes from, by `neighbourhood`.
-            cookie: of the device, as the browser brought it.
+            name: as typed.
+            password: as typed.
+            place: the browser's network, as returned by `neighbourhood`.
+            cookie: the browser's device cookie, or None.
         """
         device = self._device(name, cookie)
         if not self._rate.allows(f"{name}#{device}" if device else place):
@@ -68,7 +70,7 @@ class Gate:
         if self._locked(name, key, device):
             return "locked"
         async with self._hashing[device is not None]:
-            # Asked for again: while this one waited, others may have been counted.
+            # Check again: other attempts may have failed while this one waited.
             if self._locked(name, key, device):
                 return "locked"
             account = self._accounts.get(name)
@@ -79,14 +81,14 @@ class Gate:
         return bool(self._each.locked_s(key) or (device is None and self._strangers.locked_s(name)))
 
     def _counted(self, name: str, key: str, device: str | None, *, matches: bool) -> bool:
-        # A success from a known browser says nothing of what strangers tried.
+        # A success from a known browser does not clear the failures of unknown ones.
         counted = [(self._each, key)] if device else [(self._each, key), (self._strangers, name)]
         for lockout, tried in counted:
             (lockout.succeeded if matches else lockout.failed)(tried)
         return matches
 
     def _device(self, name: str, cookie: str | None) -> str | None:
-        """The browser's own number, where this person has logged in with it before."""
+        """Return the browser's number if this person has logged in with it before, else None."""
         found = _DEVICE.match(cookie or "")
         account = self._accounts.get(name) if found else None
         if found is None or account is None:
@@ -95,11 +97,11 @@ class Gate:
         return number if hmac.compare_digest(said, _sign(name, account, number)) else None
 
     def device_cookie(self, name: str, cookie: str | None) -> str:
-        """What a browser is to hold after `name` has logged in with it.
+        """Return the device cookie of a browser in which `name` has just logged in.
 
         Args:
-            name: of a person whose password was right a moment ago.
-            cookie: what it held before; kept where it is theirs.
+            name: a person who has just given the right password.
+            cookie: the browser's present cookie; its number stays if it is this person's.
         """
         account = self._accounts.get(name)
         if account is None:

@@ -1,4 +1,4 @@
-"""Passwords of people at screens: argon2 hashes, made and held against what was typed."""
+"""Passwords: creates argon2 hashes and verifies passwords against them."""
 
 from typing import Final
 
@@ -11,11 +11,11 @@ from events.errors import InputError
 __all__ = ["PASSWORD_LEAST", "PASSWORD_MOST", "hash_password", "password_matches"]
 
 PASSWORD_LEAST: Final = 8
-# Argon2 hashes whatever it is given, so a limit keeps a login from being a way to burn processors.
+# A limit, since argon2 hashes input of any length and a login must not waste processor time.
 PASSWORD_MOST: Final = 256
 
 _hasher: Final = PasswordHasher()  # argon2id with RFC 9106's low-memory profile
-# Verified for a name that does not exist, so that the answer takes as long.
+# Verified for an unknown name, so that its answer takes as long.
 _NOBODY: Final = (
     "$argon2id$v=19$m=65536,t=3,p=4$PbE0u2c8I4EDPAXY8SQE6Q"
     "$tggg4hEn6sGS1iNKjfDOBeAd+c4j+R+XwhPkphNwQlU"
@@ -23,10 +23,10 @@ _NOBODY: Final = (
 
 
 def hash_password(password: str) -> str:
-    """The hash of a new password.
+    """Return the hash of a new password.
 
     Raises:
-        InputError: it is too short or too long.
+        InputError: the password is too short or too long.
     """
     if not PASSWORD_LEAST <= len(password) <= PASSWORD_MOST:
         raise InputError(f"the password: {PASSWORD_LEAST} to {PASSWORD_MOST} characters")
@@ -34,7 +34,7 @@ def hash_password(password: str) -> str:
 
 
 def password_matches(account: Account | None, password: str) -> bool:
-    """Whether it is this person's; takes as long where there is no such person."""
+    """Return whether the password is this account's; takes as long without an account."""
     if len(password) > PASSWORD_MOST:
         return False
     try:

@@ -1,8 +1,8 @@
-"""Who is logged in. Kept in memory: a restart logs everybody out, which is safe.
+"""The sessions of logged-in people, in memory: a restart logs everybody out, which is safe.
 
-A session's token is made by us at login and never taken from a browser, so nobody can fix one
-beforehand; we keep only its hash. It ends by logging out, by time without anything being done, by
-age, or when the account is gone or has another password.
+The server creates a session's token at login and never takes one from a browser, which prevents
+session fixation. It keeps only the token's hash. A session ends by logout, inactivity or age, or
+when its account is removed or gets another password.
 """
 
 import hashlib
@@ -16,24 +16,24 @@ from events.clock import Clock
 
 __all__ = ["SESSIONS_EACH", "SESSIONS_MOST", "SHIFT_SECONDS", "Session", "Sessions"]
 
-# A working day and its overtime: whoever comes after has to log in.
+# A shift with overtime: the next person has to log in.
 SHIFT_SECONDS: Final = 12 * 3600
-# Far above the people at one table; when it is full, the one who did nothing for longest goes.
+# Far more than the people at one table; a further login ends the most inactive session.
 SESSIONS_MOST: Final = 256
-# Of one person: some screens and what was left open. Nobody can log others out by logging in.
+# Most sessions of one person, so that nobody can end others' sessions by logging in.
 SESSIONS_EACH: Final = 8
 _US: Final = 1_000_000
 
 
 class Session(Struct, kw_only=True):
-    """A person at a screen.
+    """A person's session.
 
     Args:
-        user: their name.
-        password: the hash that they logged in by; another one in the account ends it.
-        csrf: the secret that every action of this session repeats.
-        began_us: monotonic.
-        seen_us: when the person last did something, monotonic.
+        user: the account's name.
+        password: the hash at login; another hash in the account ends the session.
+        csrf: the secret that every action of this session must repeat.
+        began_us: monotonic microseconds.
+        seen_us: time of the person's last action, monotonic microseconds.
     """
 
     user: str
@@ -44,11 +44,11 @@ class Session(Struct, kw_only=True):
 
 
 class Sessions:
-    """All of them.
+    """All sessions of the server.
 
     Args:
         clock: for ages.
-        idle_s: seconds without anything being done after which a session is over.
+        idle_s: seconds of inactivity that end a session.
     """
 
     def __init__(self, clock: Clock, idle_s: int) -> None:
@@ -58,12 +58,12 @@ class Sessions:
         self._secret = secrets.token_bytes(32)
 
     def begin(self, user: str, *, password: str, instead_of: str | None = None) -> str:
-        """Log in: the token of a new session. The one that the browser had before is over.
+        """Begin a session, end the browser's earlier one, and return the new token.
 
         Args:
-            user: their name.
+            user: the account's name.
             password: the account's hash.
-            instead_of: the token that the browser brought.
+            instead_of: the token of the browser's earlier session, or None.
         """
         if instead_of is not None:
             self.end(instead_of)
@@ -84,11 +84,11 @@ class Sessions:
         return token
 
     def find(self, token: str, *, touch: bool) -> Session | None:
-        """The session of this token, if it is one and lasts.
+        """Return the session of this token, or None if there is none or it has expired.
 
         Args:
             token: from the cookie.
-            touch: the person did something; a stream that merely goes on is nothing done.
+            touch: whether the request is an action of the person; a running stream is not.
         """
         session = self._open.get(_key(token))
         now = self._clock.mono_us()
@@ -102,7 +102,7 @@ class Sessions:
         return session
 
     def end(self, token: str) -> None:
-        """Log out."""
+        """End a session."""
         self._open.pop(_key(token), None)
 
     def _lasts(self, session: Session, now: int) -> bool:
@@ -111,7 +111,7 @@ class Sessions:
         )
 
     def login_token(self, nonce: str) -> str:
-        """What a login form must bring beside its cookie `nonce`: nothing is kept for it."""
+        """Return the token that a login form must send with its cookie `nonce`; stores nothing."""
         return hmac.new(self._secret, nonce.encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""How often something may be tried, and by whom. Bounded in memory, by an injected clock."""
+"""Rate limits and lock-outs by key, with bounded memory and an injected clock."""
 
 import ipaddress
 from collections import OrderedDict
@@ -18,30 +18,30 @@ __all__ = [
     "neighbourhood",
 ]
 
-# A person mistypes twice; a guesser needs thousands.
+# A person mistypes twice; a guesser needs thousands of attempts.
 FAILURES_MOST: Final = 5
 LOCKED_SECONDS: Final = 300
-# Failures are in a row while no more than this lies between two.
+# Longest time between two failures that count as in a row.
 FORGOTTEN_SECONDS: Final = 3600
-# Names or addresses that are remembered; the oldest is forgotten first.
+# Most keys remembered; the oldest is dropped first.
 _KNOWN_MOST: Final = 4096
 _US: Final = 1_000_000
 
 
 class _Bucket(Struct):
-    """What is left, and when that was counted."""
+    """The tokens left, and the time of that count."""
 
     left: float
     at_us: int
 
 
 class Rate:
-    """A bucket of tokens for each key.
+    """A rate limit: one token bucket for each key.
 
     Args:
-        clock: refills them.
-        burst: how many at once.
-        per_s: how many come back each second.
+        clock: for refilling.
+        burst: a bucket's capacity.
+        per_s: tokens refilled each second.
     """
 
     def __init__(self, clock: Clock, *, burst: int, per_s: float) -> None:
@@ -51,7 +51,7 @@ class Rate:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def allows(self, key: str) -> bool:
-        """Take one; False when there is none."""
+        """Take a token; return False if there is none."""
         now = self._clock.mono_us()
         bucket = self._buckets.pop(key, None) or _Bucket(self._burst, now)
         self._buckets[key] = bucket
@@ -66,7 +66,7 @@ class Rate:
 
 
 class _Failures(Struct):
-    """In a row, the last one, and until when it is locked (monotonic; 0 is not)."""
+    """Failures in a row, the time of the last, and the end of the lock (monotonic; 0 for none)."""
 
     count: int = 0
     last_us: int = 0
@@ -74,11 +74,11 @@ class _Failures(Struct):
 
 
 class Lockout:
-    """Locks a key for a while after failures in a row; each further failure locks it anew.
+    """Locks a key for a while after failures in a row; each further failure locks it again.
 
     Args:
-        clock: for how long.
-        most: failures in a row.
+        clock: for the lock's duration.
+        most: failures in a row that lock a key.
     """
 
     def __init__(self, clock: Clock, *, most: int = FAILURES_MOST) -> None:
@@ -87,13 +87,13 @@ class Lockout:
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
     def locked_s(self, key: str) -> int:
-        """For how many seconds more it is locked; 0 when it is not."""
+        """Return the seconds until a key's lock ends; 0 if it is not locked."""
         found = self._failures.get(key)
         left = found.until_us - self._clock.mono_us() if found else 0
         return max(0, -(-left // _US))
 
     def failed(self, key: str) -> None:
-        """It was tried in vain."""
+        """Record a failure."""
         now = self._clock.mono_us()
         found = self._failures.pop(key, None) or _Failures()
         if now - found.last_us > FORGOTTEN_SECONDS * _US:
@@ -106,15 +106,15 @@ class Lockout:
             found.until_us = now + LOCKED_SECONDS * _US
 
     def succeeded(self, key: str) -> None:
-        """It went well: forgiven."""
+        """Record a success, which clears the failures."""
         self._failures.pop(key, None)
 
 
 def neighbourhood(host: str) -> str:
-    """Who counts as one: an address, of IPv6 the network of 2^64 that one machine may use.
+    """Return the network that counts as one client: an IPv4 address, or an IPv6 /64.
 
     Args:
-        host: the address that a connection comes from; whatever is none counts as itself.
+        host: the connection's peer address; any other text is returned as it is.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -128,7 +128,7 @@ def neighbourhood(host: str) -> str:
 
 
 def is_here(host: str) -> bool:
-    """Whether a connection comes from this machine."""
+    """Return whether the address is this machine's."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,6 +1,6 @@
-"""The pages of dealer and supervisor, and the commands they send to the table.
+"""The consoles of dealer and supervisor: pages, and a client that sends commands to the table.
 
-Imported by the web application.
+Only the web application imports it.
 """
 
 __all__: list[str] = []

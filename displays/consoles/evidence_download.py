@@ -1,4 +1,4 @@
-"""What the replay viewer needs beside commands: a coup's evidence as a file to be saved."""
+"""Serves a coup's evidence as a file, for the replay viewer."""
 
 import re
 import secrets
@@ -24,12 +24,12 @@ class _Proved(Struct):
 
 
 async def evidence_file(desk: Desk, person: str, coup: str) -> Response:
-    """The file; or the table's refusal, as any command's is answered; or that nobody knows.
+    """Return the file, the table's refusal, or the error that the table did not answer.
 
     Args:
-        desk: asks the table.
-        person: who wants it; whether that person may is the table's to say.
-        coup: the coup's id, by whoever asks.
+        desk: sends the request to the table.
+        person: the user who requests it; the table decides whether that user may.
+        coup: the coup's id, as requested.
     """
     fields = {"transaction": secrets.token_hex(16), "coup": coup}
     try:

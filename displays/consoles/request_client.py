@@ -1,10 +1,10 @@
-"""Sends what a person asks for to the table, as the delegate `console`, and brings the answer.
+"""The consoles' request client: sends people's commands to the table as the delegate `console`.
 
-Every command goes out as `request/console/<command>` with the person as `actor`; whether that
-person may is the table's to decide. No answer in time is not a refusal: the page sends the same
-transaction again and gets the first answer. A page that gives up asks for the command's fate: by
-asking it closes the transaction, so that what is still on its way in the browser or in its network
-is not carried out when it arrives (docs/adr/0058).
+The client publishes each command as `request/console/<command>` with the person as `actor`; the
+table decides whether that person may. A missing answer is no refusal: the page sends the same
+transaction again and gets the first answer. A page that gives up asks for the command's fate. This
+closes the transaction: the client does not send a copy of the command that arrives later from the
+browser or its network (docs/adr/0058).
 """
 
 import asyncio
@@ -28,46 +28,46 @@ ANSWER_SECONDS: Final = 3.0
 _PROGRAMS_OWN: Final = frozenset(
     {ShowRequest, *(row.type for row in ROWS if row.decider is Decider.CONSUMERS)}
 )
-# Of all people at all screens of a table.
+# Most requests in flight of all people at a table's screens.
 _WAITING_MOST: Final = 64
-# Of which a late command could still come: a connection that is this far behind is cut off before.
+# Transactions remembered as given up: the server cuts a connection long before it is this late.
 _GIVEN_UP_MOST: Final = 4096
 _TRANSACTION: Final = re.compile(r"[A-Za-z0-9-]{8,64}\Z")
 
 
 class MalformedCommand(ValueError):  # noqa: N818 - named for what it is
-    """The body is no such command; `str()` of it is one line."""
+    """The request's body is not a valid command; `str()` of it is one line."""
 
 
 class NoAnswer(Exception):  # noqa: N818 - named for what happened
-    """The table is not there, or did not answer in time: nobody knows whether it was done."""
+    """The table is unreachable or did not answer in time: the outcome is unknown."""
 
 
 class Desk:
-    """Asks the table on behalf of people.
+    """Sends commands to the table on behalf of people.
 
     Args:
-        topics: the table.
-        post: sends; False when the broker is not there.
+        topics: the table's topics.
+        post: publishes a payload to a topic; returns False without a connection to the broker.
     """
 
     def __init__(self, topics: Topics, post: Callable[[str, bytes], bool]) -> None:
         self._topics = topics
         self._post = post
         self._waiting: dict[str, set[asyncio.Future[Answer]]] = {}
-        self._given_up: dict[str, None] = {}  # in the order in which they were
+        self._given_up: dict[str, None] = {}  # in order of giving up
 
     async def ask(self, actor: str, name: str, fields: Mapping[str, object]) -> Answer:
-        """What the table answers.
+        """Send a command, and return the table's answer.
 
         Args:
-            actor: the person.
-            name: of the command.
+            actor: the person's name.
+            name: the command's name.
             fields: its body, with the page's own `transaction`.
 
         Raises:
-            MalformedCommand: no such command, or no such body.
-            NoAnswer: nobody knows.
+            MalformedCommand: the command does not exist, or its body is invalid.
+            NoAnswer: the outcome is unknown.
         """
         kind = COMMANDS.get(name)
         if kind is None or kind in _PROGRAMS_OWN:
@@ -86,20 +86,20 @@ class Desk:
         return msgspec.structs.replace(answer, transaction=str(own))
 
     async def fate(self, actor: str, own: str) -> Answer:
-        """What became of a command whose page has given it up: from here on it is not sent.
+        """Find out the outcome of a command that its page has given up, and never send it again.
 
-        What was sent before is decided before the question, since both go the same way.
+        The table decides on an earlier copy before this question, since both use the same path.
 
         Args:
-            actor: the person.
+            actor: the person's name.
             own: the page's own `transaction` of that command.
 
         Returns:
-            `accepted` where it was carried out; else `refused` with the code `not_done`.
+            `accepted` if it was carried out; else `refused` with the code `not_done`.
 
         Raises:
-            MalformedCommand: no such transaction.
-            NoAnswer: nobody knows yet.
+            MalformedCommand: the transaction is invalid.
+            NoAnswer: the outcome is still unknown.
         """
         transaction = _of(actor, own)
         self._given_up[transaction] = None
@@ -137,7 +137,7 @@ class Desk:
                 self._waiting.pop(transaction, None)
 
     def heard(self, payload: bytes) -> None:
-        """An answer came on `response/console`."""
+        """Handle an answer on `response/console`."""
         try:
             answer = msgspec.json.decode(payload, type=Answer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -148,10 +148,10 @@ class Desk:
 
 
 def _of(actor: str, own: object) -> str:
-    """The delegate's transaction: two people may choose the same, and the delegate is one user.
+    """Return the delegate's transaction, unique although two people may choose the same.
 
     Raises:
-        MalformedCommand: the page's own is none.
+        MalformedCommand: the page's own transaction is invalid.
     """
     if not isinstance(own, str) or not _TRANSACTION.match(own):
         raise MalformedCommand("transaction: 8 to 64 letters, digits and -")

@@ -1,8 +1,8 @@
-"""The console half: logging in and out, the pages of people, their state stream, their commands.
+"""The consoles' routes: login and logout, pages, state stream, commands, evidence.
 
-Who is logged in is a session in our memory and a cookie that holds its token. An action needs the
-session, its secret in `X-CSRF-Token`, and our own origin; whether this person may do it is the
-table's to say. Pages are listed in `CONSOLE_PAGES`, each with the roles that may see it.
+A session in memory and a cookie with its token identify a person. An action needs the session, its
+secret in `X-CSRF-Token`, and the server's own origin; the table decides whether the person may do
+it. `CONSOLE_PAGES` lists the pages, each with the roles that may see it.
 """
 
 import secrets
@@ -31,19 +31,19 @@ from events.commands.base import Answer
 
 __all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
 
-# A person at a screen types no faster.
+# A person types no faster.
 _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
 _NONCE_S: Final = 3600
 _NAME_MOST: Final = 64
-# For how long a browser may stay away and still be known to be a person's.
+# Seconds after which the server forgets that a browser is a person's.
 _DEVICE_S: Final = 180 * 24 * 3600
-# Streams of people, beside those that watch the scoreboard.
+# Most streams of consoles, in addition to the scoreboards.
 _STREAMS_MOST: Final = 256
 
 _log: Final = structlog.get_logger()
 
-# What is told of an attempt; `ok` where the account went away meanwhile.
+# The reply to an attempt; `ok` is for an account that was removed meanwhile.
 _SAID: Final[Mapping[Verdict, tuple[str, int]]] = {
     "ok": ("login.wrong", 403),
     "wrong": ("login.wrong", 403),
@@ -53,11 +53,11 @@ _SAID: Final[Mapping[Verdict, tuple[str, int]]] = {
 
 
 class ConsolePage(Struct, frozen=True):
-    """A page of people.
+    """A page of the consoles.
 
     Args:
         template: in `templates/`; extends `console.html`.
-        roles: one of them is needed.
+        roles: a person needs one of them.
     """
 
     template: str
@@ -72,7 +72,7 @@ CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
 
 
 class Person(Struct, frozen=True):
-    """Who sent a request."""
+    """The logged-in person who sent a request."""
 
     name: str
     roles: frozenset[str]
@@ -80,17 +80,17 @@ class Person(Struct, frozen=True):
 
 
 class Consoles:
-    """Everything behind the login.
+    """All routes that need a login.
 
     Args:
-        accounts: who may log in.
-        sessions: who is.
-        desk: asks the table.
-        live: what is shown.
-        pages: renders.
-        clock: for limits.
-        secure: it is served over TLS, so cookies never travel without.
-        epoch: of this process's state ids.
+        accounts: the people who may log in.
+        sessions: the people who are logged in.
+        desk: sends commands to the table.
+        live: the table's live state.
+        pages: renders templates.
+        clock: for rate limits.
+        secure: whether the server uses TLS; then cookies are sent over TLS only.
+        epoch: marks this process's state ids.
     """
 
     def __init__(
@@ -114,14 +114,14 @@ class Consoles:
         self._epoch = epoch
         self._gate = Gate(accounts, clock)
         self._commands = Rate(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
-        # With this prefix a browser takes the cookie from us alone, over TLS alone.
+        # By this prefix a browser accepts the cookie only from this host, and only over TLS.
         prefix = "__Host-" if secure else ""
         self._cookie, self._nonce_cookie = f"{prefix}session", f"{prefix}login"
-        # One for each person of a shared screen, so it goes where it is asked for alone.
+        # One cookie for each person of a shared screen, so its path is the login's only.
         self._device_cookie = f"{'__Secure-' if secure else ''}device-"
 
     def routes(self) -> list[Route]:
-        """Where it all is."""
+        """Return the routes."""
         return [
             Route("/login", self._login_page, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
@@ -141,7 +141,7 @@ class Consoles:
         if token is None or session is None:
             return None
         if account is None or account.password != session.password:
-            self._sessions.end(token)  # removed since, or has another password
+            self._sessions.end(token)  # the account was removed, or has another password
             return None
         return Person(session.user, frozenset(account.roles), session.csrf)
 
@@ -155,7 +155,7 @@ class Consoles:
         return self._pages.render(request, page.template, person=person)
 
     async def _home(self, request: Request) -> Response:
-        """To the first page that this person may see."""
+        """Redirect to the first page that this person may see."""
         person = self._person(request)
         if person is None:
             return RedirectResponse("/login", 303)
@@ -210,7 +210,7 @@ class Consoles:
         verdict = await self._gate.judge(name, form.get("password", ""), place=place, cookie=device)
         account = self._accounts.get(name) if verdict == "ok" else None
         if account is None:
-            if verdict == "wrong":  # of which there are not many; of the others there may be
+            if verdict == "wrong":  # logged only here: the other results can come in floods
                 _log.warning("login.failed", user=name, place=place)
             said, status = _SAID[verdict]
             return self._form(request, said=words[said], status=status)
@@ -239,7 +239,7 @@ class Consoles:
 
     @staticmethod
     def _meant(request: Request, person: Person, token: str) -> bool:
-        """Whether our own page sent it."""
+        """Return whether a page of this server sent the request."""
         return same_origin(request) and secrets.compare_digest(token.encode(), person.csrf.encode())
 
     async def _events(self, request: Request) -> Response | StateStream:
@@ -260,7 +260,7 @@ class Consoles:
         )
 
     async def _evidence(self, request: Request) -> Response:
-        """A coup's evidence, to be saved. It changes nothing, so a plain GET may ask for it."""
+        """Serve a coup's evidence as a file. It changes nothing, so a plain GET is enough."""
         person = self._person(request)
         if person is None:
             return line("log in", 401)
@@ -279,7 +279,7 @@ class Consoles:
         return await self._answered(request, ask)
 
     async def _fate(self, request: Request) -> Response:
-        """What became of a command that its page has given up."""
+        """Answer with the outcome of a command that its page has given up."""
 
         async def ask(person: Person) -> Answer:
             return await self._desk.fate(person.name, str(request.path_params["transaction"]))
@@ -289,7 +289,7 @@ class Consoles:
     async def _answered(
         self, request: Request, ask: Callable[[Person], Awaitable[Answer]]
     ) -> Response:
-        """What the table answers, where our own page asks and a person is logged in."""
+        """Pass on the table's answer, if a page of this server asks for a logged-in person."""
         person = self._person(request)
         if person is None:
             return line("log in", 401)
@@ -303,5 +303,5 @@ class Consoles:
             return line(str(error), 400)
         except NoAnswer as error:
             return line(str(error), 503)
-        # A refusal is an answer like any other; a browser would call another status an error.
+        # A refusal is a normal answer; a browser would report another status as an error.
         return JSONResponse(msgspec.to_builtins(answer))

@@ -1,6 +1,6 @@
-"""The web server below every page: certificate, limits, security headers, streams, templates.
+"""The web server under every page: certificate, limits, security headers, streams, templates.
 
-Imported by all pages; imports none.
+All pages import it; it imports none of them.
 """
 
 __all__: list[str] = []

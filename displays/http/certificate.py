@@ -1,4 +1,4 @@
-"""The server's certificate: loaded with words that help, and again when it was renewed."""
+"""The server's TLS certificate: loads it with helpful errors, and again after a renewal."""
 
 import ssl
 from collections.abc import Callable
@@ -16,19 +16,19 @@ _log: Final = structlog.get_logger()
 
 
 class Certificate:
-    """What TLS is served with.
+    """The server's certificate, key and TLS context.
 
     Args:
         cert: PEM file of the certificate chain, the server's own first.
         key: PEM file of its private key, without a passphrase.
-        section: of the configuration, for what is said.
+        section: of the configuration, for messages.
 
     Raises:
-        ConfigError: one of them cannot be used; names the key of the configuration, why, and what
-            would be right.
+        ConfigError: a file cannot be used; the text names its configuration key, the reason, and
+            the remedy.
 
     Attributes:
-        context: for the server; TLS 1.2 or newer.
+        context: the server's TLS context, for TLS 1.2 or newer.
     """
 
     def __init__(self, cert: Path, key: Path, section: str) -> None:
@@ -42,9 +42,9 @@ class Certificate:
         self._pair.load_into(self.context)
 
     def renew(self) -> None:
-        """Take the files again where they have changed; the old ones serve while the new do not.
+        """Load the files again after a change; keep the old ones while the new are unusable.
 
-        That they do not is said once.
+        Unusable files are logged once.
         """
         try:
             pair = self._found(read_pair)

@@ -1,8 +1,8 @@
-"""One connection to the web server, within limits that uvicorn does not set.
+"""An HTTP connection with the limits that uvicorn lacks: time, unsent data, number of connections.
 
-uvicorn waits for ever for the head of a request, keeps what a browser does not take for as long as
-the system keeps it, and accepts without end. Each is enough for one machine on the network to take
-the screens from everybody, with no login and hardly any traffic.
+uvicorn waits for ever for a request's head, keeps unsent data as long as the system does, and
+accepts any number of connections. Through each of these, one machine on the network could block all
+screens, without a login and with hardly any traffic.
 """
 
 import asyncio
@@ -15,23 +15,23 @@ from displays.auth.throttle import is_here, neighbourhood
 
 __all__ = ["ADDRESS_MOST", "CONNECTIONS_MOST", "HEAD_SECONDS", "UNTAKEN_SECONDS", "Connection"]
 
-# From the connection, or from the answer before, to the end of a request's head. A browser sends it
-# in one go; a connection that it merely keeps for later is opened anew for nothing.
+# From the connection, or the answer before, to the end of a request's head. A browser sends a head
+# in one go, and opens an idle connection again at no cost.
 HEAD_SECONDS: Final = 10.0
-# What a browser may take to swallow what waits for it. One that is merely slow takes milliseconds.
+# Longest time for a browser to read the data that waits for it. A slow one takes milliseconds.
 UNTAKEN_SECONDS: Final = 10.0
-# Of all machines together: well below the 1,024 files that a process may have open.
+# Most connections from all machines: well below the 1,024 open files of a process.
 CONNECTIONS_MOST: Final = 512
-# Of one machine that is not this one. A browser opens six.
+# Most connections from one other machine. A browser opens six.
 ADDRESS_MOST: Final = 32
-# What may wait for one browser here, beside what the system holds for it: some states.
+# Most data that may wait here for one browser, in addition to the system's: a few states.
 _WAITING_BYTES: Final = 64 * 1024
 
 _log: Final = structlog.get_logger()
 
 
 class Connection(H11Protocol):
-    """A connection that is cut when it does not get on, or when there are too many."""
+    """A connection that the server cuts if it stalls, or if there are too many."""
 
     _head: asyncio.TimerHandle | None = None
     _untaken: asyncio.TimerHandle | None = None
@@ -41,7 +41,7 @@ class Connection(H11Protocol):
         self,
         transport: asyncio.Transport,  # type: ignore[override] # as in uvicorn
     ) -> None:
-        """Somebody is there."""
+        """Start the limits, or abort the connection if there are too many."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=_WAITING_BYTES)
         host = self.client[0] if self.client else ""
@@ -59,20 +59,20 @@ class Connection(H11Protocol):
         )
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They are gone."""
+        """Stop the timers."""
         self._head, self._untaken = self._disarm(self._head), self._disarm(self._untaken)
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Something came, or an answer is out."""
+        """Handle received data or the end of an answer, and update the timer."""
         super().handle_events()
         self._mind_head()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP: it is answered so, but never in the middle of another answer."""
-        cycle: RequestResponseCycle | None = self.cycle  # which uvicorn types as always there
+        """Answer data that is no HTTP, but never in the middle of another answer."""
+        cycle: RequestResponseCycle | None = self.cycle  # uvicorn's type lacks the None
         if cycle is not None:
-            cycle.disconnected = True  # what would still be said is not
+            cycle.disconnected = True  # the rest of the answer is not sent
             cycle.message_event.set()
         if cycle is not None and cycle.response_started:
             self.transport.close()
@@ -80,20 +80,20 @@ class Connection(H11Protocol):
             super().send_400_response(msg)
 
     def _mind_head(self) -> None:
-        """The clock runs from the moment when the next request may begin until its head is here."""
+        """Run the timer from when the next request may begin until its head is complete."""
         if self._is_answering():
             self._head = self._disarm(self._head)
         elif self._head is None and not self.transport.is_closing():
             self._head = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 
     def pause_writing(self) -> None:
-        """They do not take what we send."""
+        """Start the timer for a browser that reads no data."""
         super().pause_writing()
         if self._untaken is None:
             self._untaken = self.loop.call_later(UNTAKEN_SECONDS, self._stuck)
 
     def resume_writing(self) -> None:
-        """They do again."""
+        """Stop the timer: the browser reads again."""
         super().resume_writing()
         self._untaken = self._disarm(self._untaken)
 

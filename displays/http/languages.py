@@ -1,4 +1,4 @@
-"""The screens' languages: one JSON file each, the same that the pages read."""
+"""The screens' languages: reads the JSON files of texts that the pages use, and picks one."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -15,7 +15,7 @@ _WORDS: Final = files("displays").joinpath("static", "words")
 
 
 def load_words(language: str) -> Mapping[str, str]:
-    """Key to text in one language."""
+    """Return the texts of one language by key."""
     text = _WORDS.joinpath(f"{language}{_SUFFIX}").read_bytes()
     return msgspec.json.decode(text, type=dict[str, str])
 
@@ -40,10 +40,10 @@ _ACCEPTED: Final = sorted(
 
 
 def choose_language(asked: str | None, accepted: str) -> str:
-    """The language of a page.
+    """Return the tag of a page's language.
 
     Args:
-        asked: `?lang=` or the cookie of it.
+        asked: the value of `?lang=` or of its cookie.
         accepted: the browser's `Accept-Language`.
     """
     if asked is not None and asked in LANGUAGES:

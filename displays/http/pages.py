@@ -1,4 +1,4 @@
-"""Templates, static files, languages: what every page has."""
+"""Renders templates and serves static files, for every page."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ class Pages:
     """Renders pages.
 
     Args:
-        secure: they are served over TLS.
+        secure: whether the server uses TLS.
 
     Attributes:
-        build: changes with the files; a screen that has older ones loads itself anew.
+        build: a hash of the files; a screen with another build reloads itself.
     """
 
     def __init__(self, *, secure: bool) -> None:
@@ -43,18 +43,18 @@ class Pages:
         self.build = _build()
 
     def words(self, request: Request) -> Mapping[str, str]:
-        """The texts in the language of this request."""
+        """Return the texts in the request's language."""
         return self._words[self.language(request)]
 
     def language(self, request: Request) -> str:
-        """The tag: `?lang=`, else as it was chosen before, else as the browser likes it."""
+        """Return the language's tag: from `?lang=`, the cookie, or the browser, in this order."""
         asked = request.query_params.get("lang") or request.cookies.get(_LANGUAGE_COOKIE)
         return choose_language(asked, request.headers.get("accept-language", ""))
 
     def render(
         self, request: Request, template: str, *, status: int = 200, **values: object
     ) -> HTMLResponse:
-        """A page. It knows `words`, `language`, `languages`, `build`, and `values`."""
+        """Render a template, with `words`, `language`, `languages`, `build` and `values`."""
         language = self.language(request)
         text = self._environment.get_template(template).render(
             words=self._words[language],
@@ -76,12 +76,12 @@ class Pages:
         return response
 
     def static(self) -> Mount:
-        """The route of the files."""
+        """Return the route of the static files."""
         return Mount("/static", StaticFiles(packages=[("displays", "static")]), name="static")
 
 
 def line(text: str, status: int) -> PlainTextResponse:
-    """An answer of one line."""
+    """Return a plain-text response of one line."""
     return PlainTextResponse(" ".join(text.split()) + "\n", status)
 
 

@@ -1,8 +1,8 @@
-"""What stands before every page: our own names, strict headers, bodies that stay small and come.
+"""HTTP security for every page: host names, strict headers, limited request bodies, same origin.
 
-**Names.** A page elsewhere can have its own name point at this machine and then reads, by the
-browser's rules, its own site (DNS rebinding). An address is nobody's name, so addresses and
-`localhost` are answered to, and names that the configuration gives; any other is not ours.
+**Host names.** Another site can let its own name point at this machine. The browser then treats
+this server as that site (DNS rebinding). The server therefore answers only to addresses,
+`localhost` and the configured names.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ __all__ = [
     "same_origin",
 ]
 
-# The largest command, all spots of a layout in one `place_wager`, is a tenth of it.
+# The largest command, a `place_wager` with all spots of a layout, is a tenth of this.
 BODY_MOST: Final = 64 * 1024
-# ... and fills a few packets. One that drips is no browser's.
+# A body fills a few packets. No browser sends one slowly.
 BODY_SECONDS: Final = 10.0
 
-# Nothing but what this server sends is loaded, run or framed; no script or style stands in a page.
+# A page may load, run or frame only files of this server, and has no inline script or style.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -41,7 +41,7 @@ _POLICY: Final = (
 _ALWAYS: Final = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
-    # Not `no-referrer`: with it a browser says `Origin: null` of our own forms.
+    # Not `no-referrer`: with it a browser sends `Origin: null` for this server's own forms.
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",
@@ -52,10 +52,10 @@ _YEAR: Final = "max-age=31536000"
 
 
 class BadBody(ValueError):  # noqa: N818 - named for what it is
-    """A body that is not taken.
+    """A refused request body.
 
     Args:
-        status: the answer's status.
+        status: the response's HTTP status.
         text: one line.
     """
 
@@ -65,11 +65,11 @@ class BadBody(ValueError):  # noqa: N818 - named for what it is
 
 
 class Headers:
-    """Middleware that puts the strict headers on every answer.
+    """Middleware that adds the strict headers to every response.
 
     Args:
-        app: what answers.
-        secure: it is served over TLS.
+        app: the application.
+        secure: whether the server uses TLS.
     """
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
@@ -77,7 +77,7 @@ class Headers:
         self._headers = _ALWAYS | ({"strict-transport-security": _YEAR} if secure else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and add."""
+        """Call the application, and add the headers to its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -87,7 +87,7 @@ class Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
                     headers[name] = value
-                # A page is asked for anew each time; a file only if it has changed.
+                # The browser revalidates every time, and loads a file only if it has changed.
                 headers.setdefault("cache-control", "no-cache")
             await send(message)
 
@@ -95,11 +95,11 @@ class Headers:
 
 
 class Names:
-    """Middleware that answers only where the browser calls us by a name of ours.
+    """Middleware that refuses requests for other host names.
 
     Args:
-        app: what answers.
-        names: ours, beside every address and `localhost`.
+        app: the application.
+        names: the server's host names, in addition to every address and `localhost`.
     """
 
     def __init__(self, app: ASGIApp, *, names: Collection[str]) -> None:
@@ -107,7 +107,7 @@ class Names:
         self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or say that it is not for us."""
+        """Call the application, or answer that the host name is wrong."""
         if scope["type"] == "http" and not self._is_ours(scope):
             text = "not a name of this server: give it as `names` in its configuration\n"
             await PlainTextResponse(text, 421)(scope, receive, send)
@@ -134,7 +134,7 @@ def _is_address(name: str) -> bool:
 
 
 async def _read(request: Request) -> bytes:
-    """The body, never more of it than may be."""
+    """Read the body, within the limits."""
     declared = request.headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit() or int(declared[:12]) > BODY_MOST:
         raise BadBody(413, f"a body has at most {BODY_MOST} bytes")
@@ -157,7 +157,7 @@ def _kind(request: Request) -> str:
 
 
 async def read_json(request: Request) -> dict[str, object]:
-    """The body as a JSON object.
+    """Read the body as a JSON object.
 
     Raises:
         BadBody: it is none, or too large.
@@ -171,7 +171,7 @@ async def read_json(request: Request) -> dict[str, object]:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of an HTML form.
+    """Read the fields of an HTML form.
 
     Raises:
         BadBody: it is none, or too large.
@@ -189,7 +189,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def same_origin(request: Request) -> bool:
-    """Whether a page of ours sent it, as far as the browser says."""
+    """Return whether a page of this server sent the request, as the browser reports it."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return False
     origin = request.headers.get("origin")

@@ -1,6 +1,6 @@
-"""The web server beneath the screens: uvicorn on our own socket, within limits.
+"""The screens' web server: uvicorn on a socket of its own, with limits.
 
-Signals are the composition root's, and so is the end: `WebServer.serve` runs until it is told.
+The composition root handles signals and ends the server: `WebServer.serve` runs until `stop`.
 """
 
 import asyncio
@@ -18,32 +18,32 @@ from events.errors import ConfigError
 
 __all__ = ["WebServer"]
 
-# A screen that does not take what we sent for so long is gone, whatever its network says.
+# Milliseconds after which TCP drops a screen that acknowledges no data.
 _UNTAKEN_MS: Final = 10_000
-# What the system may hold for one screen: some states, not megabytes.
+# The system's send buffer for one screen: a few states, not megabytes.
 _SEND_BUFFER: Final = 64 * 1024
 _BACKLOG: Final = 128
-# Between TCP's handshake and the end of that of TLS.
+# Longest time from the TCP handshake to the end of the TLS handshake.
 _HANDSHAKE_S: Final = 5.0
-# Streams are cut when the service ends; what is left then are answers of milliseconds.
+# Time for answers at the end of the service; they take milliseconds, and streams are cut.
 _GRACE_S: Final = 1
 
 
 class WebServer:
-    """A server that listens, and serves when it is told to.
+    """A web server that listens at once, and serves while `serve` runs.
 
     Args:
         app: the application.
-        section: of the configuration, for what is said.
-        host: to listen at.
-        port: the same; 0 takes a free one.
-        certificate: to serve TLS with; None serves plain HTTP.
+        section: of the configuration, for messages.
+        host: the address to listen at.
+        port: the port to listen at; 0 takes a free one.
+        certificate: for TLS; None serves plain HTTP.
 
     Raises:
-        ConfigError: the address cannot be had.
+        ConfigError: the address is not available.
 
     Attributes:
-        address: its URL.
+        address: the server's URL.
     """
 
     def __init__(
@@ -62,28 +62,27 @@ class WebServer:
         self.address = f"{scheme}://{named}:{self._socket.getsockname()[1]}/"
 
     async def serve(self) -> None:
-        """Serve until `stop` was called."""
+        """Serve until `stop` is called."""
         await self._server.serve(sockets=[self._socket])
 
     def stop(self) -> None:
-        """Let `serve` return."""
+        """Make `serve` return."""
         self._server.should_exit = True
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, on our socket and without a hold on the process.
+    """uvicorn's server on an existing socket, without signal handlers.
 
-    Signals are the composition root's, and a handshake of TLS has a bound, which uvicorn does not
-    set.
+    It also limits the time of a TLS handshake, which uvicorn does not.
     """
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """None."""
+        """Capture no signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
+        """Accept connections on the socket."""
         await self.lifespan.startup()
         loop, config = asyncio.get_running_loop(), self.config
 
@@ -111,7 +110,7 @@ def _config(app: Callable[..., object], certificate: Certificate | None) -> uvic
         lifespan="off",
         loop="none",
         log_config=None,
-        # What a browser sends in error is no matter of ours, and may come by the thousand.
+        # Errors of browsers are not the server's, and can come by the thousand.
         log_level=logging.ERROR,
         access_log=False,
         server_header=False,
@@ -126,10 +125,10 @@ def _config(app: Callable[..., object], certificate: Certificate | None) -> uvic
 
 
 def _listen(section: str, host: str, port: int) -> socket.socket:
-    """The listening socket; what it accepts inherits its bounds.
+    """Return the listening socket; accepted connections inherit its limits.
 
     Raises:
-        ConfigError: the address cannot be had.
+        ConfigError: the address is not available.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)

@@ -1,7 +1,8 @@
 """Server-sent events: one screen's stream of states and beats.
 
-A screen costs a task and a flag. It has a queue of one, the newest document, and takes it when its
-socket can: a stuck screen slows nobody, and its connection is cut by `displays.http.connection`.
+A screen costs a task and a flag. Its queue holds one document, the newest, and the stream sends it
+when the socket is ready. A stuck screen therefore delays nobody, and `displays.http.connection`
+cuts its connection.
 """
 
 import asyncio
@@ -20,19 +21,19 @@ HEADERS: Final = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
-"""Of every stream."""
+"""The response headers of every stream."""
 
 
 class StateStream:
-    """An ASGI response that lasts as long as its screen.
+    """An ASGI response that streams until its screen disconnects.
 
     Args:
-        live: what is shown.
+        live: the table's live state.
         form: `public`, or `full` for people who are logged in.
-        known: the `id` of the newest document that the screen has; it is not sent that one again.
-        epoch: tells this process's ids from those of another.
-        build: of the pages; a screen with an older one loads itself anew.
-        still_welcome: asked at each beat; the stream ends when it says no.
+        known: the `id` of the screen's newest document, which the stream does not send again.
+        epoch: tells this process's ids from another's.
+        build: of the pages; a screen with another build reloads itself.
+        still_welcome: called at each beat; the stream ends when it returns False.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class StateStream:
         self._wake = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve until the screen goes, is cut, or is not welcome any more."""
+        """Stream until the screen disconnects, is cut, or is no longer welcome."""
         if scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b""})
@@ -89,7 +90,7 @@ class StateStream:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _news(self) -> bytes:
-        """The newest document if the screen does not have it, and a beat."""
+        """Return the newest document, if the screen lacks it, and a beat."""
         beat = b"event: beat\ndata: %b\n\n" % encode_health(self._live.health())
         document = self._live.document
         if document is None or (mark := self._mark(document)) == self._sent:
@@ -106,16 +107,16 @@ class StateStream:
 
 
 async def until_gone(receive: Receive) -> None:
-    """Until the screen has hung up."""
+    """Wait until the screen disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def known_id(request: Request) -> str:
-    """The `id` of the newest document that a screen has; empty where it has none.
+    """Return the `id` of the newest document that a screen has; empty if it has none.
 
-    A browser that reconnects by itself says it in a header; a page that opens a connection of its
-    own cannot, and says it in the address.
+    A browser that reconnects by itself sends it in a header. A page that opens a connection cannot
+    set headers, and sends it in the URL.
     """
     header = request.headers.get("last-event-id", "")
     return header or request.query_params.get("known", "")

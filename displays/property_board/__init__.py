@@ -1,3 +1,3 @@
-"""The page of a property's tables. Imported by the composition root."""
+"""The web page of a property's tables. Only the composition root imports it."""
 
 __all__: list[str] = []

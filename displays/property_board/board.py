@@ -1,7 +1,7 @@
-"""The page of a property's tables: all of them live, and questions to the archive. Read-only.
+"""The property board's web application: all tables live, and queries of the archive. Read-only.
 
-It asks for no login: whoever reaches it sees everything, and can change nothing. What it shows
-comes from outside, by the two protocols here.
+The page needs no login: anybody who reaches it sees everything and can change nothing. The two
+protocols in this module supply its data.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ from events.errors import InputError, TableError
 
 __all__ = ["Asked", "BoardSource", "make_board_app"]
 
-# Screens that may watch at once, and questions that may be under way.
+# Most screens at once, and most queries at once.
 _SCREENS_MOST: Final = 50
 _QUESTIONS_MOST: Final = 2
 
 
 class BoardSource(Protocol):
-    """What is shown."""
+    """The source of the tables' state."""
 
     @property
     def live(self) -> bool:
-        """Whether it is up to date."""
+        """Whether the state is up to date."""
         ...
 
     @property
@@ -44,28 +44,28 @@ class BoardSource(Protocol):
         ...
 
     def news(self, since: int) -> bytes:
-        """What has changed since, as JSON: `{"tables": {name: fields}}`."""
+        """Return the changes after change `since`, as JSON: `{"tables": {name: fields}}`."""
         ...
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have `wake` called at every change; what is returned ends that."""
+        """Call `wake` at every change, until the caller calls the returned function."""
         ...
 
 
 class Asked(Protocol):
-    """Who answers questions."""
+    """Runs the archive's named queries."""
 
     @property
     def questions(self) -> Sequence[Mapping[str, object]]:
-        """Each with `name`, `says` and `options`, of which each has `name`, `kind` and `says`."""
+        """The queries: `name`, `says` and `options`, each option with `name`, `kind` and `says`."""
         ...
 
     async def ask(self, name: str, given: Mapping[str, str]) -> bytes:
-        """The answer as JSON: `{"columns": [...], "rows": [[...], ...]}`.
+        """Return the result of a query as JSON: `{"columns": [...], "rows": [[...], ...]}`.
 
         Raises:
-            InputError: there is no such question, or it is not asked so.
-            TableError: it cannot be answered.
+            InputError: the query or an option does not exist, or a value is invalid.
+            TableError: the archive cannot answer.
         """
         ...
 
@@ -73,13 +73,13 @@ class Asked(Protocol):
 def make_board_app(
     source: BoardSource, asked: Asked, stop: asyncio.Event, names: Collection[str] = ()
 ) -> Starlette:
-    """The application.
+    """Create the application.
 
     Args:
-        source: what is shown.
-        asked: who answers.
+        source: the tables' state.
+        asked: runs the queries.
         stop: ends the screens' streams.
-        names: by which it is called, beside its addresses.
+        names: host names of the server, in addition to its addresses.
     """
     pages = Pages(secure=False)
     board = _Board(source, asked, stop, pages)
@@ -142,7 +142,7 @@ class _Board:
         return Response(answer, media_type="application/json")
 
     async def stream(self, send: Send, known: int) -> None:
-        """Say what is new, and beat, until the end."""
+        """Send changes and beats until `stop` is set."""
         wake = asyncio.Event()
         unsubscribe = self._source.subscribe(wake.set)
         stopping = asyncio.ensure_future(self._stop.wait())
@@ -175,7 +175,7 @@ class _Board:
 
 
 class _BoardStream:
-    """An ASGI response that lasts as long as its screen."""
+    """An ASGI response that streams until its screen disconnects."""
 
     def __init__(self, board: _Board, known: int) -> None:
         self._board = board

@@ -1,3 +1,3 @@
-"""What the public may see of the table's state. Imported by the web application."""
+"""The public projection of the table's state. The web application and the live state import it."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""What of the `state` document the public may see: read tolerantly, written anew. Pure.
+"""The public projection of the `state` document: decodes and encodes only public fields. Pure.
 
-A display is older or newer than the table that it shows, so fields that it does not know are
-passed over. What is not named here leaves the building for nobody: wagers and who placed them, the
-house's takings, reasons that people typed.
+A display may be older or newer than its table, so it ignores fields that it does not know. It
+publishes no field that is not named here: no wagers and their owners, no takings of the house, no
+reasons that people typed.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class PublicCard(Struct, frozen=True, kw_only=True):
-    """A card at its place; no face while the table has not seen it."""
+    """A card at its place in a hand; no face before the table has seen it."""
 
     hand: str
     number: int
@@ -39,7 +39,7 @@ class PublicCard(Struct, frozen=True, kw_only=True):
 
 
 class PublicRule(Struct, frozen=True, kw_only=True):
-    """A row of the draw table as it was applied."""
+    """A row of the draw table that was applied."""
 
     hand: str
     rule: str
@@ -68,7 +68,7 @@ class PublicCell(Struct, frozen=True, kw_only=True):
 
 
 class PublicMarks(Struct, frozen=True, kw_only=True):
-    """What one more win would add to each derived road; empty where nothing."""
+    """The mark that one more win would add to each derived road; empty for none."""
 
     big_eye_boy: str = ""
     small_road: str = ""
@@ -76,14 +76,14 @@ class PublicMarks(Struct, frozen=True, kw_only=True):
 
 
 class PublicNext(Struct, frozen=True, kw_only=True):
-    """What a win of either side now would add."""
+    """The marks that a win of either side would add now."""
 
     banker: PublicMarks = PublicMarks()
     player: PublicMarks = PublicMarks()
 
 
 class PublicRoads(Struct, frozen=True, kw_only=True):
-    """All roads as logical columns: the grid is the page's."""
+    """All roads as logical columns; the page lays out the grid."""
 
     big_road: tuple[tuple[PublicCell, ...], ...] = ()
     big_eye_boy: str = ""
@@ -106,7 +106,7 @@ class PublicShoe(Struct, frozen=True, kw_only=True):
 
 
 class PublicLink(Struct, frozen=True, kw_only=True):
-    """Whether the shoe can be heard."""
+    """The state of the link to the shoe."""
 
     state: str = ""
     locked: bool = False
@@ -121,7 +121,7 @@ class PublicSign(Struct, frozen=True, kw_only=True):
 
 
 class PublicBet(Struct, frozen=True, kw_only=True):
-    """A bet: what it pays to one, and its limits in minor units."""
+    """A bet: its odds to one, and its limits in minor units."""
 
     id: str
     pays: dict[str, str]
@@ -131,7 +131,7 @@ class PublicBet(Struct, frozen=True, kw_only=True):
 
 
 class PublicRulebook(Struct, frozen=True, kw_only=True):
-    """The rules in force, and what limits all stakes of a coup, minor units."""
+    """The rules in force, and the limits of all stakes of a coup, in minor units."""
 
     id: str
     title: str = ""
@@ -143,7 +143,7 @@ class PublicRulebook(Struct, frozen=True, kw_only=True):
 
 
 class PublicState(Struct, frozen=True, kw_only=True):
-    """The table at `position` as anybody in the room may see it."""
+    """The table's public state at `position`."""
 
     position: int
     table: str
@@ -159,7 +159,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 def read_public(payload: bytes) -> PublicState | None:
-    """The public part of a `state` message, or None when it holds none (junk, or cleared)."""
+    """Return the public part of a `state` message, or None if it is invalid or empty."""
     try:
         return _decoder.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -167,5 +167,5 @@ def read_public(payload: bytes) -> PublicState | None:
 
 
 def encode_public(state: PublicState) -> bytes:
-    """The document for the page."""
+    """Encode the document for the page."""
     return _encoder.encode(state)

@@ -1,6 +1,6 @@
-"""The archive in PostgreSQL: the workers that fill it from the hub, and the questions it answers.
+"""The archive in PostgreSQL: workers that replicate from the hub into it, and queries that read it.
 
-Imported by the composition root and the board.
+The composition root and the board import it.
 """
 
 __all__: list[str] = []

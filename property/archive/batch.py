@@ -1,7 +1,7 @@
-"""What a batch from the hub is to the archive: rows to store, heads that move, faults. Pure.
+"""Plans a batch of replicated events: rows to store, heads to move, faults to record. Pure.
 
-Tables stand beside one another: what is wrong with one of them ends its part of the batch, and
-nothing of another's. Of a table whose feed is stopped nothing is taken.
+Tables are independent: a fault of one table ends its part of the batch and no other's. The plan
+skips the events of a table whose feed is stopped.
 """
 
 import json
@@ -18,11 +18,11 @@ from property.hub.subjects import split_origin
 __all__ = ["Fault", "FaultKind", "Intake", "Move", "Row", "take"]
 
 FaultKind = Literal["gap", "fork", "forged", "foreign", "unreadable", "nonsense"]
-"""A gap is waited for, nonsense is dropped; each other stops the table's feed until it is released.
+"""The kinds of a feed's fault. `gap` waits and `nonsense` is dropped; any other stops the feed.
 
-`fork`: the same position with another hash; `forged`: a hash that does not follow from the bytes;
-`foreign`: bytes that say that they are another table's, or another position's; `unreadable`: bytes
-that are no event, or that the database refuses; `nonsense`: a message that is not one of ours.
+A person must release a stopped feed. `fork`: the same position with another hash; `forged`: a hash
+that does not follow from the bytes; `foreign`: an event of another table or position; `unreadable`:
+bytes that are no event, or that the database refuses; `nonsense`: a message without our headers.
 """
 
 _OF_VERDICT: Final[dict[Verdict, FaultKind]] = {
@@ -31,17 +31,17 @@ _OF_VERDICT: Final[dict[Verdict, FaultKind]] = {
     Verdict.FORGED: "forged",
 }
 _TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
-# A clock may be wrong by any amount, and the archive makes a part for each month that it sees: what
-# is not of this century's years goes to one part of its own.
+# A clock may be wrong by any amount, and the archive creates a partition for each month. Times
+# outside 2020 to 2099 share one partition.
 _MONTH: Final = re.compile(r"20[2-9]\d-\d\d")
 _NO_MONTH: Final = "1970-01-01"
-# A string of JSON, and how one may look that `visible` changes; such are rare.
+# A JSON string, and the rare escapes in one that `visible` changes.
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CHANGED: Final = re.compile(r"\\u00(00|5c)", re.IGNORECASE)
 
 
 class Row(NamedTuple):
-    """A row of `property.event`, in the order of its columns."""
+    """A row of the SQL table `property.event`, in column order."""
 
     site: str
     table: str
@@ -57,12 +57,12 @@ class Row(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What is wrong with a table's feed.
+    """A fault in a table's feed.
 
     Args:
-        origin: the table's, `<site>/<table>`.
-        kind: its name.
-        position: where; 0 where there is none.
+        origin: `<site>/<table>`.
+        kind: see `FaultKind`.
+        position: in the log; 0 if there is none.
         reason: one line for a person.
     """
 
@@ -73,16 +73,16 @@ class Fault(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether the table's feed goes no further until a person has looked."""
+        """Whether the fault stops the table's feed until a person releases it."""
         return self.kind not in {"gap", "nonsense"}
 
 
 class Move(NamedTuple):
-    """A head that goes on.
+    """A head that moves.
 
     Args:
-        was: from where, as the archive has it.
-        now: to where.
+        was: the archive's present head.
+        now: the head after the batch.
         at: the newest event's time.
     """
 
@@ -92,13 +92,13 @@ class Move(NamedTuple):
 
 
 class Intake(NamedTuple):
-    """A batch as it is to be stored, whole.
+    """A batch's plan, to be stored in one transaction.
 
     Args:
         rows: the events, in order within each table.
-        moves: the heads, by origin.
+        moves: the heads that move, by origin.
         faults: at most one a table.
-        repeated: of each table that repeats itself, the newest event that was there before.
+        repeated: the newest duplicate event of each table that sent one.
     """
 
     rows: list[Row]
@@ -110,12 +110,12 @@ class Intake(NamedTuple):
 def take(
     heads: Mapping[str, Head], batch: Iterable[Carried], stopped: Iterable[str] = ()
 ) -> Intake:
-    """Hold a batch against the heads.
+    """Compare a batch with the heads, and plan what to store.
 
     Args:
-        heads: where each table's chain stands; one that is not there has not begun.
-        batch: in the order of the hub.
-        stopped: origins of which nothing is taken.
+        heads: each table's chain head; a table without one has not begun.
+        batch: in the hub's order.
+        stopped: origins to skip.
     """
     rows: list[Row] = []
     moves: dict[str, Move] = {}
@@ -137,7 +137,7 @@ def take(
         if isinstance(read, Row):
             rows.append(read)
             moves[origin] = Move(move.was if move else head, each.head, read.at)
-        elif read.kind == "gap":  # what is missing may come behind
+        elif read.kind == "gap":  # the rest of the batch may fill it
             gaps[origin] = max(read, gaps.get(origin, read), key=_position)
         else:
             faults.append(read)
@@ -167,7 +167,7 @@ def _fault_of(verdict: Verdict, head: Head, carried: Carried) -> Fault:
 
 
 def _row_of(carried: Carried) -> Row | Fault:
-    """The event's row, or what is wrong with it though the chain is whole."""
+    """Return the event's row, or its fault although the chain is intact."""
     try:
         envelope = decode_envelope(carried.stored)
     except UnreadableEvent as error:
@@ -200,7 +200,7 @@ def _row(carried: Carried, envelope: Envelope) -> Row:
 
 
 def _visible_data(data: str) -> str:
-    """The same JSON with each of its texts as PostgreSQL can hold it; the bytes keep the text."""
+    """Return the JSON with its strings in visible form for PostgreSQL; the bytes keep the text."""
     if not _CHANGED.search(data):
         return data
     return _STRING.sub(

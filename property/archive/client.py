@@ -1,4 +1,4 @@
-"""Asking the archive: read-only, within a time, one question after the other."""
+"""A read-only client of the archive: runs one query at a time, with a time limit."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -13,22 +13,22 @@ from property.archive.questions import Question
 __all__ = ["Answer", "Asker"]
 
 _NAME: Final = "baccarat-property-asks"
-# A question that takes longer is asked of a shorter time; meanwhile the archive has other work.
+# A query that takes longer must ask for a shorter period: the archive has other work.
 _MOST: Final = "30s"
 
 
 class Answer(NamedTuple):
-    """What came back: the columns' names, and the rows."""
+    """A query's result: column names and rows."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
 
 
 class Asker:
-    """A connection that only reads. Use `open`, or as a context manager.
+    """A read-only connection to the archive, and a context manager; `open` creates it.
 
     Args:
-        url: for messages.
+        url: for error messages.
         connection: to the archive.
     """
 
@@ -51,24 +51,24 @@ class Asker:
         return cls(url, connection)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         await self._connection.close()
 
     async def ask(self, question: Question, given: Mapping[str, Any]) -> Answer:
-        """Ask one of `property.questions`, with what `given_of` gives.
+        """Run a query of `property.archive.questions`, with the parameters from `given_of`.
 
         Raises:
-            ArchiveUnavailable: the database does not answer, or not in time.
-            ArchiveError: it refuses.
+            ArchiveUnavailable: the database does not answer in time.
+            ArchiveError: the database refuses.
         """
         return await self.rows(question.sql, given)
 
     async def rows(self, sql: str, given: Mapping[str, Any] | Sequence[Any] = ()) -> Answer:
-        """Ask anything.
+        """Run any SQL query.
 
         Raises:
-            ArchiveUnavailable: as above.
-            ArchiveError: the same.
+            ArchiveUnavailable: the database does not answer in time.
+            ArchiveError: the database refuses.
         """
         with explained(self._url):
             async with self._connection.cursor(row_factory=tuple_row) as cursor:

@@ -1,7 +1,7 @@
-"""Where the property's archive lives: a PostgreSQL by URL, at this build's version of the schema.
+"""The archive's PostgreSQL database by URL: connections, migrations, errors, schema version.
 
-Nothing of a driver's own exceptions leaves this room: what they say is one line in an error of
-ours, without a password in it.
+No exception of a driver leaves this module: its text goes, on one line and without the password,
+into an error of the project.
 """
 
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ __all__ = ["connected", "explained", "migrate", "parse_archive_url", "require_cu
 
 _MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 _SCHEMA: Final = "property"
-# Migrations of two workers that start at once follow one another. "bacprop" in ASCII.
+# The lock that makes two workers that start at once migrate in turn. "bacprop" in ASCII.
 _MIGRATING: Final = 0x62616370726F70
-# A worker that is gone must be noticed within ten seconds, by the server, whose locks it holds, and
-# a server that is gone by the worker. In seconds, and in milliseconds.
+# The server must notice a lost worker within ten seconds, since the worker holds locks. So must a
+# worker a lost server. In seconds, and in milliseconds.
 _SETTINGS: Final = (
     "-c lock_timeout=10s -c statement_timeout=60s -c tcp_keepalives_idle=3 "
     "-c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000 "
@@ -45,10 +45,10 @@ _KEEPALIVE: Final[dict[str, Any]] = {
 
 
 def parse_archive_url(given: str) -> str:
-    """The database that `given` names, as the driver takes it.
+    """Check that `given` names a PostgreSQL database, and return it for the driver.
 
     Raises:
-        InputError: it names no PostgreSQL.
+        InputError: it names no PostgreSQL database.
     """
     try:
         url = make_url(given)
@@ -63,7 +63,7 @@ def parse_archive_url(given: str) -> str:
 
 
 def shown(url: str) -> str:
-    """The same for a person, without the password."""
+    """Return the URL for a person to read, without the password."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"postgresql://{host}{parts.path}"
@@ -71,11 +71,11 @@ def shown(url: str) -> str:
 
 @contextmanager
 def explained(url: str) -> Iterator[None]:
-    """Say what the database says in one line.
+    """Turn the database's errors into errors of the project, each with one line of text.
 
     Raises:
-        ArchiveUnavailable: it does not answer, or takes nothing now.
-        ArchiveError: it refuses.
+        ArchiveUnavailable: the database does not answer, or accepts no writes now.
+        ArchiveError: the database refuses.
     """
     try:
         yield
@@ -94,11 +94,11 @@ def _line(url: str, error: BaseException) -> str:
 
 
 async def connected(url: str, name: str = "baccarat-property") -> AsyncConnection:
-    """A connection that notices when the other side is gone.
+    """Connect, with keep-alives that reveal a lost server.
 
     Args:
-        url: as `parse_archive_url` gives it.
-        name: how the server lists it.
+        url: as returned by `parse_archive_url`.
+        name: the application name that the server lists.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
@@ -115,11 +115,11 @@ async def connected(url: str, name: str = "baccarat-property") -> AsyncConnectio
 
 
 def migrate(url: str) -> None:
-    """Bring the schema up to this build's, in one transaction.
+    """Migrate the schema to this build's version, in one transaction.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
-        ArchiveError: a newer build has been here.
+        ArchiveError: a newer build has migrated it.
     """
     with explained(url), _engine(url).begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
@@ -133,7 +133,7 @@ def migrate(url: str) -> None:
 
 
 def require_current(url: str) -> None:
-    """Refuse to read what is not of this build's version.
+    """Check that the database holds an archive of this build's schema version.
 
     Raises:
         ArchiveUnavailable: the database does not answer.

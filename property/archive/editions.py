@@ -1,4 +1,4 @@
-"""The editions in the archive: what events cite by its hash, as bytes, beside the events."""
+"""Stores editions in the archive: the documents, as bytes, that events cite by hash."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -18,12 +18,12 @@ ON CONFLICT (hash, kind) DO NOTHING
 
 
 class Edition(NamedTuple):
-    """An edition as it is archived.
+    """An edition to archive.
 
     Args:
-        kind: what it is.
-        name: the id that it calls itself.
-        source: its bytes.
+        kind: the kind of document.
+        name: the id inside the document.
+        source: the document's bytes.
     """
 
     kind: EditionKind
@@ -34,12 +34,12 @@ class Edition(NamedTuple):
 async def store_editions(
     url: str, connection: AsyncConnection, editions: Sequence[Edition]
 ) -> None:
-    """Store editions; what is there already stays.
+    """Store editions; those already in the archive stay.
 
     Args:
-        url: for messages.
+        url: for error messages.
         connection: to the archive.
-        editions: which.
+        editions: to store.
 
     Raises:
         ArchiveUnavailable: the database does not answer.

@@ -1,4 +1,7 @@
-"""One partition of the hub's stream, read and stored; what is missing is looked for beside it."""
+"""The consumer of one partition of the hub's stream: stores its events and fills gaps.
+
+Tasks of their own fill the gaps, so that a gap of one table does not delay the others.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -18,13 +21,13 @@ from property.tasks import Pause
 __all__ = ["PartitionFeed"]
 
 _log = structlog.get_logger()
-# A gap that the hub cannot fill is looked at again: an uplink may fill it meanwhile.
+# Seconds until the consumer retries a gap that the hub could not fill: an uplink may fill it.
 _GAP_S: Final = 2.0
 _GAP_MOST_S: Final = 300.0
 
 
 class PartitionFeed:
-    """One partition, read and stored."""
+    """Reads one partition and stores its events."""
 
     def __init__(
         self, partition: int, client: Client, store: Archive, turn: asyncio.Lock, probe: Probe,
@@ -41,7 +44,7 @@ class PartitionFeed:
         self._mending: dict[str, asyncio.Task[None]] = {}
 
     def mending(self) -> list[asyncio.Task[None]]:
-        """What looks for something missing, or has failed at it."""
+        """Return the tasks that fill gaps, including those that have failed."""
         tasks = self._mending.items()
         over = [origin for origin, task in tasks if task.done() and not task.exception()]
         for origin in over:
@@ -49,13 +52,13 @@ class PartitionFeed:
         return list(self._mending.values())
 
     async def end(self) -> None:
-        """Leave off mending; it goes on with whoever takes the partition."""
+        """Stop filling gaps; the partition's next owner continues."""
         for task in self._mending.values():
             task.cancel()
         await asyncio.gather(*self._mending.values(), return_exceptions=True)
 
     async def run(self, well: Callable[[], None]) -> None:
-        """Read until told to leave. The hub's faults are waited for, the database's end it."""
+        """Read until told to leave. Retry after a fault of the hub; raise one of the database."""
         pause = Pause()
         while not self._leaving.is_set():
             try:
@@ -106,7 +109,7 @@ class PartitionFeed:
                 self.mend(fault.origin)
 
     def mend(self, origin: str) -> None:
-        """Look for what is missing of a table, beside the others, until it is there."""
+        """Start a task that fills a table's gap, unless one is running."""
         standing = self._mending.get(origin)
         if standing is None or standing.done():
             self._mending[origin] = asyncio.create_task(self._mend(origin))
@@ -123,7 +126,7 @@ class PartitionFeed:
             pause = min(pause * 2, _GAP_MOST_S)
 
     async def _mended(self, origin: str) -> bool:
-        """Store what the hub has of a table and the archive has not; whether nothing is missing."""
+        """Store a table's events that only the hub has; return whether nothing is missing."""
         reader = await FeedReader.table(self._client, origin)
         newest, ended = 0, reader is None
         if reader is not None:
@@ -142,7 +145,7 @@ class PartitionFeed:
                     newest = max((newest, *(each.position for each in batch.events)))
                     ended = batch.place.sequence >= reader.until or origin in self.stopped
         if origin in self.stopped:
-            return True  # it waits for a person now
+            return True  # the feed waits for a person now
         head = self.heads.get(origin) or Head.beginning(origin)
         if newest > head.position:
             return False

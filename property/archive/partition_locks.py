@@ -1,9 +1,8 @@
-"""Who reads what: a worker owns a partition as long as its connection holds the lock of it.
+"""Assigns partitions to archive workers by PostgreSQL advisory locks.
 
-A worker that dies, or whose machine is cut off, loses its connection and with it its locks: nobody
-has to notice, and nothing stays behind. One that hangs, its connection open, asks nothing, and the
-server ends what asks nothing. How many workers there are is told by a lock as well, which
-they all hold together.
+A worker owns a partition while its connection holds the partition's lock. A worker that dies or is
+cut off loses its connection, and the server releases its locks. A worker that hangs sends no query,
+and the server closes an idle connection. Workers count one another by a shared lock.
 """
 
 from typing import Final
@@ -15,9 +14,9 @@ from property.hub.subjects import PARTITIONS
 
 __all__ = ["Shares", "fair_share"]
 
-# The class of our advisory locks, "bacp" in ASCII; 0 is held by all, a partition's by one.
+# The class of the advisory locks, "bacp" in ASCII. All workers share lock 0; one holds each other.
 _CLASS: Final = 0x62616370
-# A worker looks how many there are every second; one that did not for so long hangs.
+# A worker counts the workers every second; one that has not done so for 8 s hangs.
 _HANGS: Final = "SET idle_session_timeout = '8s'"
 _WORKERS: Final = """
 SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
@@ -27,16 +26,16 @@ WHERE locktype = 'advisory' AND classid = %s AND objid = 0 AND objsubid = 2 AND 
 
 
 def fair_share(workers: int) -> int:
-    """How many partitions a worker may hold among so many."""
+    """Return how many partitions each of this many workers may hold."""
     return -(-PARTITIONS // max(workers, 1))
 
 
 class Shares:
-    """The partitions of one worker.
+    """The partition locks of one worker.
 
     Args:
-        url: of the archive, for messages.
-        connection: the one that everything is written by: where it is gone, so are the locks.
+        url: the archive's, for error messages.
+        connection: the worker's only connection: it holds the locks and does all writes.
     """
 
     def __init__(self, url: str, connection: AsyncConnection) -> None:
@@ -44,7 +43,7 @@ class Shares:
         self._connection = connection
 
     async def join(self) -> None:
-        """Be counted among the workers, for as long as we ask something now and then.
+        """Join the workers, and stay counted as long as this worker sends queries.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -54,7 +53,7 @@ class Shares:
         await self._ask("SELECT pg_advisory_lock_shared(%s, 0)", _CLASS)
 
     async def workers(self) -> int:
-        """How many there are, this one among them.
+        """Return the number of workers, this one included.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -62,7 +61,7 @@ class Shares:
         return await self._ask(_WORKERS, _CLASS)
 
     async def try_take(self, partition: int) -> bool:
-        """Take a partition that nobody has; whether it was taken.
+        """Try to lock a free partition; return whether it succeeded.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -71,7 +70,7 @@ class Shares:
         return bool(taken)
 
     async def give(self, partition: int) -> None:
-        """Let a partition go.
+        """Release a partition.
 
         Raises:
             ArchiveUnavailable: the database does not answer.

@@ -1,7 +1,7 @@
-"""What can be asked of the archive, by name: the same for the command and for the page. Pure.
+"""The archive's named queries, for the command and the page alike. Pure.
 
-The questions are views and functions of the archive (`property/migrations/sql`); here is how each
-is asked, and with what. What is not given is not asked for.
+A query reads a view or a function of the archive (`property/migrations/sql`). This module holds its
+SQL and its options. An option without a value does not filter.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,20 +17,20 @@ __all__ = ["QUESTIONS", "Option", "Question", "given_of"]
 
 _Kind = Literal["card", "date", "number", "result", "table", "text", "time"]
 _RESULTS: Final = ("banker", "player", "tie", "void")
-# Rows of one answer. Whoever wants more asks of a shorter time.
+# Most rows of one answer. A longer answer needs a shorter period.
 _ROWS_MOST: Final = 10_000
-# The limit is ours, behind the choice of a table.
+# No limit inside the function: the query limits the rows after it has chosen a table.
 _EVERY: Final = 1_000_000_000
 
 
 class Option(NamedTuple):
-    """Something that a question may be asked with.
+    """An option of a query.
 
     Args:
-        name: of it, and of the parameter in the question's SQL.
-        kind: what it is.
-        says: for a person.
-        default: where it is not given.
+        name: the option's, and its parameter's in the SQL.
+        kind: the kind of its value.
+        says: its description for a person.
+        default: the value if the caller gives none.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Option(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question.
+    """A named query.
 
     Args:
-        says: what it asks, in one line.
-        sql: with named parameters: the options', and `site` and `table_name` for a table.
-        options: what it may be asked with.
+        says: its description in one line.
+        sql: has named parameters: the options, and `site` and `table_name` for a table.
+        options: the options that it accepts.
     """
 
     says: str
@@ -150,18 +150,18 @@ QUESTIONS: Final[dict[str, Question]] = {
         (_SINCE, _UNTIL),
     ),
 }
-"""By name, in the order in which they are shown."""
+"""The queries by name, in display order."""
 
 
 def given_of(question: Question, given: Mapping[str, str | None]) -> dict[str, Any]:
-    """The parameters of a question's SQL.
+    """Return the parameters of a query's SQL.
 
     Args:
-        question: the one.
-        given: option to its value as text; what is absent or empty is not asked for.
+        question: the query.
+        given: option to its value as text; an absent or empty value does not filter.
 
     Raises:
-        InputError: a value is none of its kind, or there is no such option.
+        InputError: a value is not of its kind, or an option does not exist.
     """
     unknown = sorted(set(given) - {option.name for option in question.options})
     if unknown:
@@ -222,7 +222,7 @@ _READERS: Final[dict[_Kind, Callable[[str], Any]]] = {
     "number": _number,
     "result": _result,
     "table": split_origin,
-    # As the archive shows it; and a NUL, which only a browser can bring, is none to PostgreSQL.
+    # In the archive's visible form: PostgreSQL refuses the NUL that a browser can send.
     "text": lambda text: visible(text) if "\0" in text else text,
     "time": _time,
 }

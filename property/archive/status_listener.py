@@ -1,7 +1,7 @@
-"""The archive hears what uplinks say of themselves: one that has stopped is an alarm of its table.
+"""Records the status of every uplink in the archive: a stopped uplink raises its table's alarm.
 
-Every worker hears all tables. To record the same again changes nothing, and whoever comes back
-hears the newest of each again.
+Every worker listens to all tables. Recording a status twice changes nothing, and a worker that
+reconnects receives the newest status of each table again.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ _log: Final = structlog.get_logger()
 
 
 async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> None:
-    """Record the uplinks' words until the connection is gone; the hub's faults are waited for.
+    """Record uplink statuses until the connection is lost; retry after a fault of the hub.
 
     Args:
-        client: with the role `archive`.
-        store: where alarms are kept.
-        turn: whose connection it is.
+        client: logged in with the role `archive`.
+        store: keeps the alarms.
+        turn: the lock on the store's connection.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
-        nats.errors.Error, BusError: the connection to the hub is gone.
+        nats.errors.Error, BusError: the connection to the hub is lost.
     """
     clock = asyncio.get_running_loop().time
     heard = Heard(clock())
@@ -49,7 +49,7 @@ async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> No
 
 
 def _words(messages: Sequence[Stored]) -> list[tuple[str, UplinkWord]]:
-    """The words among them; what is none is told, and the table's earlier one stays."""
+    """Return the statuses in the messages; log one that is none, and keep the earlier one."""
     found = []
     for each in messages:
         try:

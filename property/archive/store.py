@@ -1,7 +1,7 @@
-"""The archive in PostgreSQL: events, heads and the feed's place, in one transaction or not at all.
+"""Writes the archive: stores events, heads and the stream position together, in one transaction.
 
-**One writer a partition**, by an advisory lock of its connection (`property.shares`). What a second
-one would do is refused as well: a head only moves on from where this writer has seen it.
+**One writer a partition**, by an advisory lock (`property.archive.partition_locks`). The archive
+also refuses a second writer's batch: a head moves only from where its writer last saw it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,9 +24,9 @@ from property.hub.uplink_status import UplinkWord
 __all__ = ["Archive", "Kept", "Place", "Probe", "TableHead", "no_probe", "release"]
 
 Probe = Callable[[str], None]
-"""Told of each step, for tests that end a process in the middle of one."""
+"""Called at each step, for tests that kill a process in the middle of a batch."""
 
-# What PostgreSQL says of a value, and not of itself: out of range, too long for an index, too deep.
+# PostgreSQL's errors about a value, not itself: out of range, too long for an index, too deep.
 _REFUSED: Final = (
     psycopg.DataError,
     psycopg.IntegrityError,
@@ -51,7 +51,7 @@ _ALARM: Final = """
 INSERT INTO property.feed_alarm (site, "table", kind, position, reason) VALUES (%s, %s, %s, %s, %s)
 ON CONFLICT (site, "table", kind) WHERE cleared_at IS NULL DO NOTHING
 """
-# The newest reason stands, since when it does.
+# The alarm shows the newest reason, and the time at which it was raised first.
 _STOPPED: Final = _ALARM.replace(
     "DO NOTHING", "DO UPDATE SET position = excluded.position, reason = excluded.reason"
 )
@@ -74,17 +74,17 @@ _CLEAR: Final = """
 UPDATE property.feed_alarm SET cleared_at = clock_timestamp(), cleared_by = %s
 WHERE site = %s AND "table" = %s AND cleared_at IS NULL
 """
-# The alarm of an uplink that has stopped; only the uplink itself clears it, by running.
+# The alarm of a stopped uplink; only a running uplink clears it.
 _UPLINK: Final = "uplink"
 
 
 class Place(NamedTuple):
-    """How far a partition of the hub's stream was read.
+    """The position up to which a partition of the hub's stream was read.
 
     Args:
-        sequence: of the newest message.
-        hash: that it has in its header.
-        stream: when the stream was made: one that is made anew counts from 1 again.
+        sequence: the newest message's.
+        hash: from that message's header.
+        stream: the stream's creation time: a stream that is created again counts from 1 again.
     """
 
     sequence: int = 0
@@ -93,19 +93,19 @@ class Place(NamedTuple):
 
 
 class TableHead(NamedTuple):
-    """A table's head in the archive, and how its feed stands."""
+    """A table's head in the archive, and the state of its feed."""
 
     head: Head
     state: str
 
 
 class Kept(NamedTuple):
-    """What became of a batch.
+    """The result of storing a batch.
 
     Args:
-        stored: how many events were stored.
-        repeated: of how many tables events came again.
-        faults: what was wrong, each of it on record.
+        stored: number of stored events.
+        repeated: number of tables that sent duplicates.
+        faults: the faults, each of them recorded.
     """
 
     stored: int
@@ -114,16 +114,16 @@ class Kept(NamedTuple):
 
 
 def no_probe(_step: str) -> None:
-    """What a process that nobody watches calls at each of its steps."""
+    """Do nothing; the probe of a process outside tests."""
 
 
 class Archive:
-    """The archive through one connection; nothing of it is concurrent.
+    """The archive through one connection; make one call at a time.
 
     Args:
-        url: for messages.
-        connection: with autocommit, as `property.database.connected` gives it.
-        probe: told of each step of a batch.
+        url: for error messages.
+        connection: in autocommit mode, as returned by `property.archive.database.connected`.
+        probe: called at each step of a batch.
     """
 
     def __init__(self, url: str, connection: AsyncConnection, probe: Probe = no_probe) -> None:
@@ -133,7 +133,7 @@ class Archive:
         self._months: set[str] = set()
 
     async def prefer_durable(self) -> None:
-        """Ask that what is committed is on disk, whatever the server's default is.
+        """Require that the server syncs each commit to disk, whatever its default is.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -153,7 +153,7 @@ class Archive:
         await store_editions(self._url, self._connection, editions)
 
     async def place(self, partition: int) -> Place:
-        """How far a partition was read.
+        """Return the position up to which a partition was read.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -163,7 +163,7 @@ class Archive:
         return Place(row[0], bytes(row[1]), row[2]) if row else Place()
 
     async def heads(self, partition: int) -> dict[str, TableHead]:
-        """The tables of a partition that have begun.
+        """Return the heads of a partition's tables, by origin.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -180,7 +180,7 @@ class Archive:
         }
 
     async def released(self) -> set[str]:
-        """Tables whose feed a person has released.
+        """Return the origins of the feeds that a person has released.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -196,17 +196,17 @@ class Archive:
         self, heads: Mapping[str, Head], batch: Sequence[Carried], stopped: Iterable[str],
         nonsense: Sequence[Fault] = (), place: tuple[int, Place] | None = None,
     ) -> tuple[Intake, Kept]:  # fmt: skip
-        """Store a batch, and how far it was read, or nothing.
+        """Store a batch and the stream position together, or nothing.
 
         Args:
-            heads: where the tables stand here; the caller moves them by what is returned.
+            heads: the tables' heads; the caller moves them by the returned plan.
             batch: in the hub's order.
-            stopped: origins of which nothing is taken.
-            nonsense: what else came, for the record.
-            place: partition, and how far it is read with this batch.
+            stopped: origins to skip.
+            nonsense: faults of messages that were no events, for the record.
+            place: the partition, and its stream position after this batch.
 
         Raises:
-            ArchiveUnavailable: the database did not take it.
+            ArchiveUnavailable: the database did not store the batch.
             ArchiveError: another writer has moved a head.
         """
         with explained(self._url):
@@ -222,7 +222,7 @@ class Archive:
         return intake, Kept(len(intake.rows), len(intake.repeated), faults)
 
     async def mended(self, origin: str) -> None:
-        """Record that a table's feed goes on: its gap is filled, or it was released.
+        """Record that a table's feed runs again, after a filled gap or a release.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -237,7 +237,7 @@ class Archive:
                 await self._connection.execute(f"{_CLEAR} AND kind = 'gap'", ("", site, table))
 
     async def uplink(self, origin: str, word: UplinkWord) -> None:
-        """Record that a table's uplink has stopped, or that it has not any more.
+        """Record that a table's uplink has stopped, or that it runs again.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -252,7 +252,7 @@ class Archive:
                 await self._connection.execute(clear, (word.by, site, table, _UPLINK))
 
     async def _rewritten(self, intake: Intake) -> Intake:
-        """What comes again must be what is archived; another past is a fork, wherever it begins."""
+        """Compare duplicates with the archived hashes, and turn each difference into a fork."""
         if not intake.repeated:
             return intake
         ours: dict[str, bytes] = {}
@@ -311,7 +311,7 @@ class Archive:
             )
 
     async def _one_by_one(self, intake: Intake) -> Intake:
-        """Table by table: what the database refuses of one is that one's fault."""
+        """Store table by table; a refusal of the database becomes that table's fault."""
         done = Intake([], {}, list(intake.faults), intake.repeated)
         for origin, rows in groupby(sorted(intake.rows, key=_origin), key=_origin):
             part = Intake(list(rows), {origin: intake.moves[origin]}, [], {})
@@ -338,13 +338,13 @@ class Archive:
 
 
 async def release(url: str, connection: AsyncConnection, origin: str, by: str) -> bool:
-    """Let a stopped feed go on, after a person has looked; whether there was one.
+    """Release a stopped feed after a person's inspection; return whether it was stopped.
 
     Args:
-        url: for messages.
+        url: for error messages.
         connection: to the archive.
         origin: `<site>/<table>`.
-        by: who, for the record.
+        by: the person, for the record.
 
     Raises:
         ArchiveUnavailable: the database does not answer.

@@ -1,8 +1,8 @@
-"""Reading the hub's streams: a partition behind its place, one table whole, a stream's newest.
+"""Reads the hub's streams: a partition after a position, one whole table, or the newest messages.
 
-Nothing of a reader is at the hub. It asks for what comes behind the sequence that it has read, by
-direct gets of many messages (ADR-31 of NATS), and again a moment later where there was nothing.
-What is durable is its place, which the archive has in the transaction of the events themselves.
+The hub keeps no state for a reader. A reader requests the messages after its sequence by batched
+direct gets (ADR-31 of NATS), and repeats an empty request a moment later. The archive stores the
+reader's position in the same transaction as the events.
 """
 
 import asyncio
@@ -36,21 +36,21 @@ __all__ = [
 ]
 
 HUB_ERRORS: Final = (nats.errors.Error, BusError, TimeoutError, OSError)
-"""What goes wrong at the hub, and not here."""
+"""The errors of the hub or of the connection to it."""
 
 _BATCH: Final = 1000
-# A large event is 4 MiB: so much may be on its way to us at once.
+# Most bytes of one request's messages. A large event is 4 MiB.
 _BATCH_BYTES: Final = 16 * 1024 * 1024
-# A hub's node that was cut off says nothing; others answer in its stead by then.
+# Seconds to wait for an answer. By then another node answers for one that was cut off.
 _SILENT_S: Final = 4.0
-# From one asking to the next while nothing comes: the first, and the longest.
+# Seconds between two requests while there are no messages: the first pause, and the longest.
 _IDLE_S: Final = (0.01, 0.1)
-# So often it is looked whether the stream is still the one that was read.
+# Seconds between two checks that the stream is still the same.
 _LOOK_S: Final = 5.0
 _ALL: Final = "property.v1.>"
 
-# The server puts these behind whatever headers a message has, so that they cannot be said by its
-# sender: of two with one name the library gives the last.
+# The server puts these after a message's own headers, so that a sender cannot forge them: of two
+# headers with one name the library returns the last.
 _SUBJECT, _SEQUENCE, _AT = "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp"
 _BEFORE, _BEHIND = "Nats-Last-Sequence", "Nats-Num-Pending"
 _STATUS: Final = "Status"
@@ -58,12 +58,12 @@ _END, _NOTHING = "204", "404"
 
 
 class Stored(NamedTuple):
-    """A message as a stream holds it.
+    """A message of a stream.
 
     Args:
-        subject: it is stored under.
-        headers: its own and the server's.
-        data: its body.
+        subject: the subject that it is stored under.
+        headers: the message's and the server's.
+        data: the body.
         sequence: in the stream.
     """
 
@@ -74,12 +74,12 @@ class Stored(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Messages as they are read.
+    """A batch of messages, parsed.
 
     Args:
-        events: those that are ours, in order.
-        nonsense: what else came to a table's subject.
-        place: how far this is.
+        events: the replicated events, in order.
+        nonsense: faults of the other messages.
+        place: the stream position after the batch.
     """
 
     events: list[Carried]
@@ -88,7 +88,7 @@ class Batch(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """Messages, the last one's sequence (0 where there is none), and whether there are more."""
+    """Messages, the last one's sequence (0 if there is none), and whether more follow."""
 
     messages: list[Stored]
     last: int
@@ -96,22 +96,24 @@ class _Answer(NamedTuple):
 
 
 def reading(client: Client) -> JetStreamContext:
-    """The questions that a reader's login may ask of the streams."""
+    """Return the JetStream API that a reader's login may use."""
     return client.jetstream(prefix=API)
 
 
 class FeedReader:
-    """Messages of a stream in order, asked for ahead. Use `partition`, `table`, `all` or `newest`.
+    """Reads a stream's messages in order, one batch ahead of its caller.
+
+    `partition`, `table`, `all` and `newest` create one.
 
     Args:
-        client: the connection, with a reader's login.
-        stream: which.
-        made: when the stream was made.
+        client: a connection with a reader's login.
+        stream: the stream's name.
+        made: the stream's creation time.
         start: the first sequence.
-        subject: of what is read.
+        subject: of the messages to read.
 
     Attributes:
-        until: the sequence of the newest that there was at the beginning; 0 where nobody has asked.
+        until: the newest sequence at the start, as set by `table`; else 0.
     """
 
     def __init__(
@@ -131,24 +133,24 @@ class FeedReader:
 
     @classmethod
     def partition(cls, client: Client, partition: int, start: int, made: str) -> Self:
-        """Read a partition from a sequence of the stream on, as `begin_at` has found both."""
+        """Read a partition from a sequence on; `begin_at` returns `start` and `made`."""
         return cls(client, EVENTS, made, start, partition_filter(partition))
 
     @classmethod
     def all(cls, client: Client, stream: str, start: int, made: str) -> Self:
-        """Read everything from a sequence on."""
+        """Read the whole stream from a sequence on."""
         return cls(client, stream, made, start)
 
     @classmethod
     async def table(cls, client: Client, origin: str) -> Self | None:
-        """Read all that the hub has of a table; None where that is nothing.
+        """Read all of a table's events on the hub; return None if there are none.
 
         Raises:
             nats.errors.Error: the hub refuses, or does not answer.
         """
         subject = stored_subject(*split_origin(origin))
         reader = cls(client, EVENTS, await _made(client, EVENTS), subject=subject)
-        try:  # of the stream's leader: who else answers may not have the newest yet
+        try:  # by the stream's leader: a follower may not have the newest yet
             newest = await reading(client).get_last_msg(EVENTS, subject)
         except NotFoundError:
             return None
@@ -157,7 +159,7 @@ class FeedReader:
 
     @classmethod
     async def newest(cls, client: Client, stream: str) -> Self:
-        """Read the newest of each subject, and then what follows.
+        """Read the newest message of each subject, and then those that follow.
 
         Raises:
             BusError, nats.errors.Error: the hub refuses, or does not answer.
@@ -185,11 +187,11 @@ class FeedReader:
             await asyncio.gather(self._ahead, return_exceptions=True)
 
     async def next(self) -> list[Stored]:
-        """What comes next; nothing where there is nothing yet.
+        """Return the next messages; an empty list if there are none yet.
 
         Raises:
-            BusError: the stream is another than the one that was read, or the hub is silent.
-            nats.errors.Error: the connection is gone.
+            BusError: the stream was replaced, or the hub does not answer.
+            nats.errors.Error: the connection is lost.
         """
         if self._held:
             held, self._held = self._held, []
@@ -215,7 +217,7 @@ class FeedReader:
         return await _get(self._client, self._stream, self._cursor + 1, self._subject)
 
     async def _look(self) -> None:
-        """Whether what was read is where it was: not in a stream made anew, or brought back."""
+        """Check now and then that nobody has created or restored the stream again."""
         now = asyncio.get_running_loop().time()
         if now < self._look_at:
             return
@@ -239,11 +241,11 @@ async def _made(client: Client, stream: str) -> str:
 async def _get(
     client: Client, stream: str, start: int, subject: str, most: int = _BATCH
 ) -> _Answer:
-    """What a stream holds of a subject from a sequence on.
+    """Return a stream's messages of a subject from a sequence on.
 
     Raises:
-        BusError: the hub is silent, or does not say all.
-        nats.errors.Error: the connection is gone.
+        BusError: the hub does not answer, or a part of its answer is missing.
+        nats.errors.Error: the connection is lost.
     """
     heard: deque[Msg] = deque()
     more = asyncio.Event()
@@ -252,7 +254,7 @@ async def _get(
         heard.append(msg)
         more.set()
 
-    # An inbox for each question: when it goes, the server forgets who had asked.
+    # One inbox a request: when the inbox ends, the server drops the rest of the answer.
     inbox = client.new_inbox()
     subscription = await client.subscribe(inbox, cb=hear)
     try:
@@ -266,7 +268,7 @@ async def _get(
             if not heard:
                 more.clear()
                 try:
-                    # `wait_for` would lose a cancellation that comes together with a message.
+                    # `wait_for` would lose a cancellation that arrives together with a message.
                     async with asyncio.timeout(_SILENT_S):
                         await more.wait()
                 except TimeoutError as error:
@@ -279,17 +281,17 @@ async def _get(
 
 
 class _Parts:
-    """An answer as it comes, part by part; `answer` is there once it has ended."""
+    """Assembles an answer from its parts; `answer` is set after the last part."""
 
     def __init__(self, stream: str) -> None:
         self.answer: _Answer | None = None
         self._stream = stream
         self._messages: list[Stored] = []
-        # None behind a message whose headers nobody can read: some table's junk.
+        # None after a message with unreadable headers, which any table may send.
         self._before: int | None = 0
 
     def take(self, msg: Msg) -> None:
-        """Take a part.
+        """Add a part.
 
         Raises:
             BusError: the hub refuses, or a part is missing.
@@ -317,11 +319,7 @@ class _Parts:
 
 
 def parse_batch(messages: Sequence[Stored]) -> Batch:
-    """The events in messages of the stream.
-
-    Args:
-        messages: at least one.
-    """
+    """Parse messages of the stream; there must be at least one."""
     events: list[Carried] = []
     nonsense: list[Fault] = []
     for msg in messages:
@@ -342,10 +340,10 @@ def _hash_in(headers: dict[str, str] | None) -> bytes:
 
 
 async def begin_at(js: JetStreamContext, place: Place) -> tuple[int, str]:
-    """From which sequence on a partition must be read, and when the stream was made.
+    """Return the sequence from which to read a partition, and the stream's creation time.
 
-    A hub that was wiped, or restored from an old copy and filled again, counts its messages anew:
-    then everything is read again, and what is archived is dropped.
+    A hub that was wiped, or restored from an old copy and filled again, numbers its messages again.
+    The reader then starts at 1, and the archive drops the duplicates.
 
     Raises:
         nats.errors.Error: the hub does not answer, or there is no stream yet.
@@ -355,7 +353,7 @@ async def begin_at(js: JetStreamContext, place: Place) -> tuple[int, str]:
     if place.sequence == 0 or place.sequence > state.last_seq or place.stream != stream:
         return 1, stream
     if place.sequence < state.first_seq:
-        return place.sequence + 1, stream  # the hub has dropped what it held longest
+        return place.sequence + 1, stream  # the hub has dropped its oldest messages
     try:
         there = await js.get_msg(EVENTS, place.sequence)
     except NotFoundError:

@@ -1,9 +1,8 @@
-"""An archive worker: takes a fair share of the partitions and stores what the hub has of them.
+"""An archive worker: takes a fair share of the partitions and stores their events.
 
-Any number of them can run, on any machines. A worker is nothing but one connection to PostgreSQL,
-which its share hangs on, and one to the hub. Where it loses either, it begins again, and its share
-is another's meanwhile. What was committed decides what is read next; acknowledgements are for those
-who watch the hub.
+Any number of workers can run, on any machines. A worker has one connection to PostgreSQL, which
+holds its partition locks, and one to the hub. If it loses either, it starts again, and others take
+its partitions meanwhile. The committed position alone decides where reading continues.
 """
 
 import asyncio
@@ -41,15 +40,15 @@ async def run_worker(
     probe: Probe = no_probe,
     editions: Sequence[Edition] = (),
 ) -> None:
-    """Archive until `stop` is set; what is away is waited for.
+    """Archive until `stop` is set; retry while the hub or the database is unavailable.
 
     Args:
-        archive: URL of the PostgreSQL.
-        hub: with the role `archive`.
-        stop: ends it behind the batch in hand.
+        archive: the database's URL.
+        hub: the hub, with the role `archive`.
+        stop: ends the worker after the current batch.
         read: judges the editions that uplinks carry.
-        probe: told of each step of a batch.
-        editions: that ship with this build: a next one may have others.
+        probe: called at each step of a batch.
+        editions: the editions of this build, which the next build may lack.
 
     Raises:
         ArchiveError: the archive is newer than this build, or another writer moves its heads.
@@ -103,14 +102,14 @@ async def _session(
 
 
 class _Held(NamedTuple):
-    """A partition of ours: what reads it, and how to tell it to end."""
+    """A partition of this worker: the task that reads it, and the event that ends the task."""
 
     leaving: asyncio.Event
     task: asyncio.Task[None]
 
 
 class _Worker:
-    """One life of a worker, from its connections to the loss of one of them."""
+    """A worker's session, from its connections to the loss of one of them."""
 
     def __init__(
         self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event,
@@ -123,12 +122,12 @@ class _Worker:
         self._read = read
         self._probe = probe
         self._pause = pause
-        self._turn = asyncio.Lock()  # the connection is one
+        self._turn = asyncio.Lock()  # all share one connection
         self._held: dict[int, _Held] = {}
         self._feeds: dict[int, PartitionFeed] = {}
 
     async def run(self) -> None:
-        """Hold a fair share, until `stop` or until something fails."""
+        """Hold a fair share of the partitions until `stop` is set or something fails."""
         given = (self._client, self._store, self._turn)
         hearing = [
             asyncio.create_task(hear_uplinks(*given)),
@@ -186,7 +185,7 @@ class _Worker:
         _log.info("partition_taken", partition=partition, tables=len(heads))
 
     async def _again(self) -> None:
-        """Feeds that a person has released."""
+        """Resume the feeds that a person has released."""
         async with self._turn:
             released = await self._store.released()
         for origin in released:
@@ -196,7 +195,7 @@ class _Worker:
                 feed.mend(origin)
 
     async def _leave(self, partitions: list[int], *, give: bool) -> None:
-        """End feeds behind the batch in hand; give their locks back where the connection lives."""
+        """End consumers after their current batch, and release their locks if they ended well."""
         leaving = [(number, self._held.pop(number)) for number in partitions]
         for number, held in leaving:
             held.leaving.set()

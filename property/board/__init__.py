@@ -1,6 +1,6 @@
-"""What the property's page shows: the state of every table, read from the archive.
+"""The property board's data: the state of every table, read from the archive.
 
-Imported by the composition root.
+Only the composition root imports it.
 """
 
 __all__: list[str] = []

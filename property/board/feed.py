@@ -1,7 +1,7 @@
-"""Fills the board from the archive: heads a few times a second, and what a coup has changed.
+"""Updates the property board from the archive, by polling a few times a second.
 
-Heads are one small row a table, so that looking costs the same whatever was archived. Only of a
-table whose head has moved is it asked whether anything happened that its picture shows.
+A poll reads the heads, one small row a table, so its cost does not grow with the archive. If a
+table's head has moved, the poll checks for events that its picture shows.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ __all__ = ["BoardFeed"]
 
 _LOOK_S: Final = 0.05
 _AGAIN_S: Final = 1.0
-# A table that catches up settles coups by the hundred; its picture is drawn no more often than so.
+# Shortest time between two pictures of a table: one that catches up settles coups by the hundred.
 _PICTURE_US: Final = 500_000
-# A board that has not been looked after for so long is not shown as live.
+# A board without a successful poll for this long is not live.
 _STALE_US: Final = 3_000_000
-# Feeds' alarms stand beside the heads, and are as few.
+# The poll reads the feeds' alarms with the heads; they are as few.
 _HEADS: Final = """
 SELECT h.site || '/' || h."table", h.position, h.state, h.at,
     coalesce(array_agg(f.kind ORDER BY f.kind) FILTER (WHERE f.kind IS NOT NULL), '{}')
@@ -85,14 +85,14 @@ _log: Final = structlog.get_logger()
 
 
 class BoardFeed:
-    """Keeps a board up to date. `run` it.
+    """Keeps a board up to date while `run` runs.
 
     Args:
-        url: of the archive.
-        clock: for how old the board is.
+        url: the archive's.
+        clock: for the board's age.
 
     Attributes:
-        board: what it fills.
+        board: the board that it updates.
     """
 
     def __init__(self, url: str, clock: Clock) -> None:
@@ -106,19 +106,19 @@ class BoardFeed:
         self._wake: set[Callable[[], None]] = set()
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have `wake` called at every change; what is returned ends that."""
+        """Call `wake` at every change, until the caller calls the returned function."""
         self._wake.add(wake)
         return lambda: self._wake.discard(wake)
 
     @property
     def live(self) -> bool:
-        """Whether the archive was looked at just now."""
+        """Whether the last successful poll is recent."""
         if self._looked_us is None:
             return False
         return self._clock.mono_us() - self._looked_us < _STALE_US
 
     async def run(self) -> None:
-        """Fill the board for ever; an archive that is away is waited for."""
+        """Update the board for ever; retry while the archive is unavailable."""
         said = ""
         while True:
             try:
@@ -134,7 +134,7 @@ class BoardFeed:
                 await asyncio.sleep(_AGAIN_S)
 
     async def look(self, asker: Asker) -> None:
-        """Look once."""
+        """Poll the archive once."""
         before = self.board.change
         found = await asker.rows(_HEADS)
         moved: dict[str, _Head] = {}
@@ -158,7 +158,7 @@ class BoardFeed:
                 wake()
 
     async def _shown(self, asker: Asker, moved: dict[str, "_Head"]) -> list[str]:
-        """Of those that have moved, the tables whose picture may be another."""
+        """Return those of the moved tables whose picture may have changed."""
         new = [table for table, was in moved.items() if was.at is None]
         known = {table: was for table, was in moved.items() if was.at is not None}
         if not known:

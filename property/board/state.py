@@ -1,8 +1,8 @@
-"""The property's board: what is known of every table, as screens are told it. Pure.
+"""The property board's state: the newest data of every table, and what a screen lacks. Pure.
 
-Each table has two parts. The *pulse*, how far it is and how its feed stands, changes with every
-event and is small. The *picture*, shoe, roads and alarms, changes with a coup. Each part has the
-number of the change that it came with, so that a screen is told what it does not have.
+Each table has two parts. The *pulse* is its position and the state of its feed; it is small and
+changes with every event. The *picture* is its shoe, roads and alarms; it changes with a coup. Each
+part has the number of its last change, so that the board sends a screen only what it lacks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,18 +18,18 @@ _INITIAL: Final = 2
 
 
 class CoupRow(NamedTuple):
-    """A coup of the shoe in play, as the archive's view `coup` has it.
+    """A coup of the shoe in play, from the archive's view `coup`.
 
     Args:
-        coup: its id.
+        coup: the coup's id.
         winner: `player`, `banker` or `tie`; None until it is settled.
-        void: it does not count.
+        void: whether the coup is void and does not count.
         player: Player's cards.
         banker: Banker's cards.
         player_total: None until it is settled.
-        banker_total: the same.
-        player_pair: Player's first two are of one rank.
-        banker_pair: Banker's are.
+        banker_total: None until it is settled.
+        player_pair: whether Player's first two cards have one rank.
+        banker_pair: whether Banker's first two cards have one rank.
     """
 
     coup: str
@@ -44,10 +44,10 @@ class CoupRow(NamedTuple):
 
 
 def roads_of(coups: Iterable[CoupRow]) -> dict[str, Any]:
-    """Big road and bead plate of a shoe's coups, in the form of `baccarat roads`.
+    """Return the big road and bead plate of a shoe's coups, in the form of `baccarat roads`.
 
-    A run of one winner is a column; a tie is counted on the cell that it follows, and those before
-    the first decided coup on the first cell. Void coups, and those not settled yet, are not there.
+    A run of one winner is a column. A tie counts on the cell before it; ties before the first
+    decided coup count on the first cell. Void and unsettled coups do not appear.
     """
     columns: list[list[dict[str, Any]]] = []
     beads: list[str] = []
@@ -86,7 +86,7 @@ class _Part(NamedTuple):
 
 
 class Board:
-    """Every table's newest, and what changed since a screen was told."""
+    """The newest state of every table, with the number of each part's last change."""
 
     def __init__(self) -> None:
         self._pulses: dict[str, _Part] = {}
@@ -100,24 +100,24 @@ class Board:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """`<site>/<table>` of all, in order."""
+        """All tables as `<site>/<table>`, sorted."""
         return tuple(sorted(self._pulses))
 
     def position(self, table: str) -> int:
-        """How far a table is; 0 where nothing is known of it."""
+        """Return a table's position; 0 if the table is unknown."""
         part = self._pulses.get(table)
         return int(part.fields["position"]) if part else 0
 
     def pulse(self, table: str, fields: dict[str, Any]) -> None:
-        """What changes with every event: `position` and what else there is."""
+        """Set the fields that change with every event; `position` is one of them."""
         self._put(self._pulses, table, fields)
 
     def picture(self, table: str, fields: dict[str, Any]) -> None:
-        """What changes with a coup."""
+        """Set the fields that change with a coup."""
         self._put(self._pictures, table, fields)
 
     def news(self, since: int) -> bytes:
-        """The parts that have changed since a change, as JSON: `{"tables": {...}}`."""
+        """Return the parts that changed after change `since`, as JSON: `{"tables": {...}}`."""
         found: dict[str, dict[str, Any]] = {}
         for parts in (self._pulses, self._pictures):
             for table, part in parts.items():

@@ -1,6 +1,6 @@
-"""The JetStream hub: subjects, streams, the servers' configuration, and what travels over it.
+"""The JetStream hub: subjects, streams, server configuration, and the messages that it carries.
 
-Imported by uplink, archive and witness.
+Uplink, archive and witness import it.
 """
 
 __all__: list[str] = []

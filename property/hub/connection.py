@@ -1,7 +1,7 @@
-"""A connection to the hub, or to a leaf: one attempt at one server, with a login of one's own.
+"""Connects to the hub or to a leaf: one attempt at one server, with a login.
 
-It never reconnects by itself: whoever uses it must then ask the hub again what it holds, and so
-begins anew with a new connection.
+A connection never reconnects by itself: its user must first ask the hub again what it holds, and
+therefore opens a new connection.
 """
 
 import logging
@@ -22,7 +22,7 @@ __all__ = ["HubSettings", "connect"]
 _CONNECT_S: Final = 3
 _PING_S: Final = 5
 _PINGS_MOST: Final = 2
-# Said by asyncio at the end of each connection that the library has secured; means nothing.
+# asyncio logs this at the end of each TLS connection of the library; it means nothing.
 _EOF_SAID: Final = "returning true from eof_received() has no effect when using ssl"
 
 
@@ -34,14 +34,14 @@ logging.getLogger("asyncio").addFilter(_worth_saying)
 
 
 class HubSettings(Struct, frozen=True, kw_only=True):
-    """How the hub is reached.
+    """The settings of a connection to the hub.
 
     Args:
         servers: URLs, tried in turn: `tls://hub1.example:4222`, or a leaf's `nats://127.0.0.1:4222`.
-        who: a role, or a table's `<site>/<table>`.
-        password: of its login.
+        who: the login's role, or a table's `<site>/<table>`.
+        password: the login's.
         ca: PEM file of the property's CA; None for a leaf on this machine.
-        cert: PEM file of a certificate of one's own.
+        cert: PEM file of the client's certificate.
         key: PEM file of its key.
     """
 
@@ -53,21 +53,21 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     key: Path | None = None
 
     def tls(self) -> ClientTls:
-        """What connections are secured by: one for all that follow one another."""
+        """Return the TLS settings, to be shared by successive connections."""
         return ClientTls(self.ca, self.cert, self.key)
 
 
 async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = None) -> Client:
-    """One attempt at one of the servers.
+    """Make one attempt to connect to one of the servers.
 
     Args:
-        settings: how the hub is reached.
-        attempt: which it is: the servers take turns.
-        tls: of the settings, kept by whoever connects again: it goes on by what was good where a
-            renewed certificate and its key do not fit.
+        settings: the servers and the login.
+        attempt: the attempt's number; the servers take turns by it.
+        tls: the result of `settings.tls()`, if the caller connects repeatedly. It keeps the last
+            good certificate while a renewed one and its key do not match.
 
     Raises:
-        BusError: nobody there, or they refuse, or a file of the settings cannot be used.
+        BusError: no server answers, the server refuses, or a file of the settings is unusable.
     """
     server = settings.servers[attempt % len(settings.servers)]
     try:
@@ -77,7 +77,7 @@ async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = N
     heard: list[Exception] = []
 
     async def hear(error: Exception) -> None:
-        # Later ones also end what they are about: they are told where that was waited for.
+        # A later error also ends the call that it concerns, which reports it.
         heard[:] = [error]
 
     client = Client()
@@ -90,7 +90,7 @@ async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = N
             tls=context,
             inbox_prefix=inbox_of(settings.who),
             allow_reconnect=False,
-            # Else the library tries for two minutes before it says that nobody is there.
+            # The library's default tries for two minutes before it reports a missing server.
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
             connect_timeout=_CONNECT_S,
@@ -100,7 +100,7 @@ async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = N
         )
     except (Error, OSError, TimeoutError) as error:
         cause = heard[-1] if heard else error
-        # The library leaves the sockets of an attempt that failed to the garbage collector.
+        # The library leaves the sockets of a failed attempt to the garbage collector.
         with suppress(Error, OSError, TimeoutError):
             await client.close()
         raise BusError(f"{server}: {str(cause) or type(cause).__name__}") from error

@@ -1,8 +1,8 @@
-"""A stored event on its way through the hub, and whether it goes on from what is known. Pure.
+"""A replicated event: its form on the hub, and the check that it continues a chain. Pure.
 
-The body is the stored bytes and nothing else; the chain's position and hash stand in headers.
-Whoever holds a table's head needs neither the hub's word nor the sender's: the hash of the next
-event follows from the head and the bytes.
+The message's body is the stored bytes; its headers hold the chain's position and hash. A receiver
+that has a table's head need not trust the hub or the sender: the hash of the next event follows
+from the head and the bytes.
 """
 
 import re
@@ -32,20 +32,20 @@ MESSAGE_ID: Final = "Nats-Msg-Id"
 POSITION: Final = "Bac-Position"
 HASH: Final = "Bac-Hash"
 
-# Positions stay within 2^53 - 1, as all integers of ours do.
+# Positions stay within 2^53 - 1, as all integers of the project do.
 _POSITION: Final = re.compile(r"[1-9][0-9]{0,15}\Z")
 _HEX: Final = re.compile(rf"[0-9a-f]{{{HASH_BYTES * 2}}}\Z")
 
 
 class Head(NamedTuple):
-    """How far a table's chain is known: the newest position, 0 for none, and the hash there."""
+    """The head of a table's chain: the newest position, 0 for none, and the hash there."""
 
     position: int
     hash: bytes
 
     @classmethod
     def beginning(cls, origin: str) -> Self:
-        """The head before a log's first event."""
+        """Return the head before a log's first event."""
         return cls(0, origin_hash(origin))
 
 
@@ -53,10 +53,10 @@ class Carried(NamedTuple):
     """An event as the hub carries it.
 
     Args:
-        origin: the log's, `<site>/<table>`.
+        origin: the log's `<site>/<table>`.
         position: in that log, from 1.
-        stored: its bytes, as the log has them.
-        hash: the chain's hash up to and with it, as its sender says.
+        stored: the event's bytes in the log.
+        hash: the chain's hash up to and including the event, as its sender claims.
     """
 
     origin: str
@@ -66,24 +66,25 @@ class Carried(NamedTuple):
 
     @property
     def head(self) -> Head:
-        """The head that it makes."""
+        """The head after this event."""
         return Head(self.position, self.hash)
 
 
 class Verdict(Enum):
-    """What a carried event is to somebody who knows a head."""
+    """The relation of a replicated event to a head."""
 
-    NEXT = "next"  # it goes on from the head
-    DUPLICATE = "duplicate"  # it was there before
-    GAP = "gap"  # something before it is missing
-    FORK = "fork"  # at the head's position there is another hash
+    NEXT = "next"  # it continues the chain
+    DUPLICATE = "duplicate"  # the receiver has it already
+    GAP = "gap"  # an event before it is missing
+    FORK = "fork"  # it has the head's position and another hash
     FORGED = "forged"  # its hash does not follow from the head and its bytes
 
 
 def follows(head: Head, carried: Carried) -> Verdict:
-    """Whether an event goes on from a head.
+    """Return the relation of an event to a head.
 
-    What lies before the head is taken for a duplicate: only who keeps the past can compare it.
+    An event before the head counts as a duplicate: only a receiver that keeps the past can compare
+    it.
     """
     if carried.position > head.position + 1:
         return Verdict.GAP
@@ -96,10 +97,10 @@ def follows(head: Head, carried: Carried) -> Verdict:
 
 
 def headers_of(carried: Carried) -> dict[str, str]:
-    """The headers that an event is published with.
+    """Return the headers to publish an event with.
 
-    The message's id is the event's, behind the log's origin: an event's id comes of its cause, and
-    two tables may have the same one, such as their third tick of a clock.
+    The message's id is the log's origin and the event's id. An event's id derives from its cause,
+    so two tables may use the same one, such as for their third tick of a clock.
 
     Raises:
         UnreadableEvent: the stored bytes are no event.
@@ -112,15 +113,15 @@ def headers_of(carried: Carried) -> dict[str, str]:
 
 
 def carried_of(subject: str, headers: Mapping[str, str] | None, body: bytes) -> Carried:
-    """Read a message.
+    """Parse a message of the hub.
 
     Args:
-        subject: as said or as stored.
-        headers: the message's; None where it has none.
+        subject: as published or as stored.
+        headers: None if the message has none.
         body: the stored bytes.
 
     Raises:
-        InputError: it is none of ours; says why.
+        InputError: it is no replicated event; the text gives the reason.
     """
     origin, headers = origin_of(subject), headers or {}
     position, digest = headers.get(POSITION), headers.get(HASH)

@@ -1,12 +1,13 @@
-"""The configuration of a hub's nodes, and of a controller's leaf, in nats-server's words. Pure.
+"""Writes nats-server configuration: the hub's nodes, their accounts, and a controller's leaf. Pure.
 
 Every table has an account of its own, and so has each service that reads. Four of a table's
-subjects lead into the property's account, where the streams are, and two more answer what the hub
-holds of that table; a reader's lead to questions that change nothing. Nothing else is there, not
-even JetStream's own subjects. One account with rules a login would not do: a publisher names the
-subject that is to be answered, and the server answers there with its own rights. In an account
-shared with others it could be made to write to another table's subject; here there is no such
-subject.
+subjects lead into the property's account, which holds the streams. Two more return what the hub
+holds of that table. A reader's subjects lead to requests that change nothing. An account has no
+other subjects, not even JetStream's own.
+
+One shared account with rules for each login would not be safe. A publisher names the reply subject,
+and the server publishes the reply with its own rights. In a shared account a publisher could make
+the server write to another table's subject; in an account of its own there is no such subject.
 """
 
 import re
@@ -51,40 +52,40 @@ __all__ = [
 
 # An event has at most 4 MiB.
 _PAYLOAD: Final = "8MB"
-# The answer to this one has several parts.
+# The answer to this request has several parts.
 _IN_PARTS: Final = "DIRECT.GET.{stream}"
-# What is asked of a stream and changes nothing. Consumers are not among it: whoever makes one says
-# where the server delivers, with its rights, and whoever may make one may take away another's.
+# Requests to a stream that change nothing. Consumers are not among them: their creator names the
+# subject to which the server delivers with its rights, and may delete another's consumer.
 _READS: Final = ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}", _IN_PARTS, f"{_IN_PARTS}.>")
 _JETSTREAM: Final = "$JS.API"
-# Each login of the property's own, and the streams that it reads. `keeper` makes the streams, and
-# belongs to the person who keeps the hub; no service of a table has it.
+# The property's own logins, and the streams that each reads. `keeper` creates the streams. Only the
+# hub's administrator has it; no service of a table does.
 KEEPER: Final = "keeper"
 ROLES: Final[dict[str, tuple[str, ...]]] = {
     KEEPER: (),
     "archive": (EVENTS, FEEDS, EDITIONS),
     "witness": (EVENTS, CHECKPOINTS),
 }
-# What a role says beside its questions.
+# The subjects to which a role publishes.
 _SAYS: Final = {"witness": ("property.v1.*.*.cosigned",)}
-# By what a login comes in: as a client, or as a controller's leaf.
+# How a login may connect: as a client, or also as a controller's leaf.
 _CLIENT: Final = ("STANDARD",)
 _TABLE: Final = ("STANDARD", "LEAFNODE")
-# The server's own account, for who watches it: `$SYS`.
+# The server's own account `$SYS`, for monitoring.
 SYSTEM: Final = "system"
 
-# A password goes into a leaf's URL.
+# A leaf's URL contains its password.
 PASSWORD: Final = re.compile(r"[A-Za-z0-9_-]{16,}\Z")
 MADE_OF: Final = "16 or more of A-Za-z0-9_-"
 
 
 class Login(Struct, frozen=True):
-    """Who may come in.
+    """A login of the hub.
 
     Args:
         who: a role of `ROLES`, `SYSTEM`, or a table's `<site>/<table>`.
-        hash: of the password, by bcrypt. A password that a machine made needs no slow hash, and
-            two hundred tables that come back at once need a quick one.
+        hash: the password's bcrypt hash. A generated password needs no slow hash, and two hundred
+            tables that reconnect at once need a quick one.
     """
 
     who: str
@@ -95,14 +96,14 @@ class HubNode(Struct, frozen=True, kw_only=True):
     """One of the hub's nodes.
 
     Args:
-        name: its own, never given to another machine while the hub knows it.
-        host: the address that it listens at.
-        clients: port for workers, and for tables that come without a leaf.
+        name: unique; no other machine may use it while the hub knows it.
+        host: the address to listen at.
+        clients: port for workers, and for tables without a leaf.
         cluster: port for the other nodes.
         leaves: port for controllers.
-        monitor: port on this machine alone that tells how it is.
+        monitor: port for monitoring, on loopback only.
         store: folder of its streams.
-        store_most: how much may lie there, such as `200GB`.
+        store_most: the folder's largest size, such as `200GB`.
         pki: folder of `ca.pem`, `<name>.pem` and `<name>.key`.
     """
 
@@ -121,10 +122,10 @@ class LeafPlace(Struct, frozen=True, kw_only=True):
     """A controller's leaf.
 
     Args:
-        name: its own.
+        name: the leaf's name.
         port: on loopback, for the uplink.
         pki: folder of the property's `ca.pem`.
-        cert: the controller's certificate, of the property's CA.
+        cert: the controller's certificate, issued by the property's CA.
         key: its key.
     """
 
@@ -136,35 +137,35 @@ class LeafPlace(Struct, frozen=True, kw_only=True):
 
 
 class LeafTable(Struct, frozen=True):
-    """A table behind a leaf: `<site>/<table>`, and the password of its login at the hub."""
+    """A table that a leaf serves: `<site>/<table>`, and the password of its login at the hub."""
 
     origin: str
     password: str
 
 
 def login_of(who: str) -> str:
-    """The login's name: a table's is `<site>.<table>`."""
+    """Return the login's name: a table's is `<site>.<table>`."""
     return who.replace("/", ".")
 
 
 def inbox_of(who: str) -> str:
-    """Where that login is answered: nobody else may listen there."""
+    """Return the prefix of the login's reply subjects; no other login may subscribe to them."""
     return f"_INBOX.{login_of(who)}"
 
 
 def hub_conf(node: HubNode, nodes: Sequence[HubNode], accounts: str = "accounts.conf") -> str:
-    """A node's `nats-server.conf`.
+    """Return a node's `nats-server.conf`.
 
     Args:
-        node: the one.
-        nodes: all of them, itself among them or not.
-        accounts: the file that `accounts_conf` makes, the same for every node, beside this one.
+        node: the node.
+        nodes: all nodes, with or without this one.
+        accounts: the file with the text of `accounts_conf`, in the same folder on every node.
     """
     routes = ", ".join(
         f'"tls://{each.host}:{each.cluster}"' for each in nodes if each.name != node.name
     )
     tls = _tls(f"{node.pki}/ca.pem", f"{node.pki}/{node.name}.pem", f"{node.pki}/{node.name}.key")
-    # A node that stands alone, for a trial, is no cluster.
+    # A single node, for a trial, is no cluster.
     cluster = f"""\
 cluster {{
   name: "property"
@@ -203,10 +204,10 @@ include "{accounts}"
 
 
 def accounts_conf(logins: Iterable[Login]) -> str:
-    """The accounts, the same file for every node. `nats-server --signal reload` reads it anew.
+    """Return the accounts file, the same for every node; `nats-server --signal reload` reads it.
 
     Raises:
-        InputError: somebody is neither a role nor a table, or is there twice.
+        InputError: a login is neither a role's nor a table's, or appears twice.
     """
     found: dict[str, list[str]] = {"property": [], "system": [], "others": []}
     seen: set[str] = set()
@@ -251,7 +252,7 @@ def _tls(ca: str, cert: str, key: str) -> str:
 
 
 def _exported() -> str:
-    """The questions that other accounts may be let ask of the streams."""
+    """Return the exports that let other accounts send read requests to the streams."""
     streams = dict.fromkeys(stream for streams in ROLES.values() for stream in streams)
     text = ""
     for stream in streams:
@@ -262,7 +263,7 @@ def _exported() -> str:
 
 
 def _reader(login: Login) -> str:
-    """The account of a service that reads: its questions, and what it says."""
+    """Return a reader's account: its read requests, and the subjects to which it publishes."""
     asks = [each.format(stream=stream) for stream in ROLES[login.who] for each in _READS]
     takes = [(f"{_JETSTREAM}.{each}", f"{API}.{each}") for each in asks]
     takes += [(each, each) for each in _SAYS.get(login.who, ())]
@@ -270,7 +271,7 @@ def _reader(login: Login) -> str:
 
 
 def _table(login: Login) -> str:
-    """A table's account: what it says, and the two questions what the hub has of it."""
+    """Return a table's account: its three subjects, and its two requests to the hub."""
     site, table = split_origin(login.who)
     event, checkpoint = event_subject(site, table), checkpoint_subject(site, table)
     feed, editions = feed_subject(site, table), edition_subject(site, table)
@@ -290,7 +291,7 @@ def _table(login: Login) -> str:
 def _account(
     login: Login, takes: Sequence[tuple[str, str]], limits: str, kinds: Sequence[str]
 ) -> str:
-    """An account of one login, and what it takes of the property's: its name there, and here."""
+    """Return a login's account; `takes` maps subjects of the property's account to its own."""
     imports = "".join(
         f'\n      {{ service: {{ account: PROPERTY, subject: "{there}" }}, to: "{here}" }}'
         for there, here in takes
@@ -326,13 +327,13 @@ def _lines(entries: Iterable[str]) -> str:
 
 
 def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTable]) -> str:
-    """A controller's `nats-server.conf`: one line to the hub for each of its tables.
+    """Return a controller's `nats-server.conf`, with one connection to the hub for each table.
 
-    The uplink comes to the leaf with the same login as it would to the hub, and finds the same
-    subjects. The leaf keeps nothing: the log does. The file holds passwords: its owner alone reads.
+    An uplink uses the same login and subjects at the leaf as at the hub. The leaf stores nothing,
+    since the log does. The file holds passwords: only its owner may read it.
 
     Raises:
-        InputError: a password cannot stand in a URL, or is too short for a machine's.
+        InputError: a password is too short, or has characters that a URL does not allow.
     """
     tls = (
         f'tls {{ ca_file: "{place.pki}/ca.pem", cert_file: "{place.cert}", '
@@ -345,13 +346,13 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
         login, account = login_of(each.origin), each.origin
         urls = _quoted(f"tls://{login}:{each.password}@{node.host}:{node.leaves}" for node in hub)
         remotes.append(f'{{ urls: [{urls}], account: "{account}", {tls} }}')
-        # Its own words are those of the hub's account: nothing of the table's bus goes up.
+        # The same rights as in the hub's account: the leaf forwards nothing of the table's bus.
         site, table = split_origin(each.origin)
         said = (event_subject, checkpoint_subject, feed_subject, edition_subject)
         says = tuple(say(site, table) for say in said)
         asks = (held_event_subject(site, table), held_checkpoint_subject(site, table))
         hears = [f"{inbox_of(each.origin)}.>"]
-        # The remote's URL has it in clear, so that a hash here would hide nothing.
+        # The remote's URL holds the password in clear, so a hash here would hide nothing.
         user = _user(Login(each.origin, each.password), says + asks, hears)
         accounts.append(f'  "{account}" {{ users: [{user}] }}\n')
     return f"""\

@@ -1,7 +1,7 @@
-"""The hub's streams: what each keeps, and how they are made and brought up to date.
+"""The hub's streams: their limits, and functions that create, update and purge them.
 
-Made by `keeper`, who alone may. Limits are said in full: a stream that is full refuses what comes
-(and the uplinks wait) before it drops what nobody has taken yet.
+Only the login `keeper` may do this. A full stream of events refuses new ones, and the uplinks wait:
+it does not drop events that no archive has read.
 """
 
 from contextlib import suppress
@@ -31,23 +31,23 @@ __all__ = ["StreamLimits", "clear_feed", "ensure_streams", "give_up"]
 
 _DAY_S: Final = 86_400
 _SMALL_BYTES: Final = 256 * 1024 * 1024
-# A checkpoint is a note of a few hundred bytes, with room for signatures; an edition, a file of two
-# thousand. A longer one a stranger could make slow to read.
+# A checkpoint is a note of a few hundred bytes, with room for signatures; an edition is a file of two
+# thousand. A stranger could make a longer one slow to read.
 _NOTE_MOST: Final = 64 * 1024
-# Of each table: enough to look back over a slow witness's shoulder.
+# Notes of each table, enough for a witness that is slow.
 _NOTES_KEPT: Final = 16
-# Repeats are told by the expected sequence, whatever this is; it costs memory.
+# Short, to save memory: the expected sequence finds duplicates without this window.
 _DUPLICATES_S: Final = 10
 
 
 class StreamLimits(Struct, frozen=True, kw_only=True):
-    """How much the hub keeps.
+    """The limits of the hub's streams.
 
     Args:
-        replicas: copies of each stream; the number of nodes that it stands on.
-        event_bytes: how much of events it holds before it refuses more.
-        event_days: how long an event stays. What an archive has not taken by then it can only
-            have of the table's log: see the runbook.
+        replicas: copies of each stream, each on a node of its own.
+        event_bytes: bytes of events that the hub holds before it refuses more.
+        event_days: days that an event stays. After that an archive can get it only from the table's
+            log: see the runbook.
     """
 
     replicas: int = 3
@@ -56,10 +56,10 @@ class StreamLimits(Struct, frozen=True, kw_only=True):
 
 
 async def ensure_streams(js: JetStreamContext, limits: StreamLimits) -> None:
-    """Make each stream, or bring it to these limits; what it holds stays.
+    """Create each stream, or update it to these limits and keep its messages.
 
     Raises:
-        nats.js.errors.APIError: the hub refuses, or has not as many nodes.
+        nats.js.errors.APIError: the hub refuses, or has too few nodes.
     """
     for config in _streams(limits):
         name = str(config.name)
@@ -114,12 +114,12 @@ def _stream(name: str, subject: str, limits: StreamLimits) -> api.StreamConfig:
 
 
 async def give_up(js: JetStreamContext, origin: str, by: str) -> None:
-    """Say in a table's stead that its uplink has ended, for a table that is given up.
+    """Publish, for a table that is retired, that its uplink has ended.
 
     Args:
-        js: the keeper's.
+        js: with the keeper's login.
         origin: `<site>/<table>`.
-        by: who says so, for the record.
+        by: the person, for the record.
 
     Raises:
         InputError: it is no origin.
@@ -130,9 +130,10 @@ async def give_up(js: JetStreamContext, origin: str, by: str) -> None:
 
 
 async def clear_feed(js: JetStreamContext, origin: str) -> bool:
-    """Take a table's events off the hub, if it has any, and its editions: its uplink fills them in.
+    """Purge a table's events and editions from the hub; return whether there were events.
 
-    For a feed into which something came that is not of the log, once it has been looked at.
+    Use this after a person has inspected a feed that held messages that are not the log's. The
+    table's uplink fills the hub again from its log.
 
     Raises:
         InputError: it is no origin.

@@ -1,9 +1,9 @@
-"""Where on the hub a table's log is: streams, subjects, partitions. Pure.
+"""The hub's streams, subjects and partitions, and each table's place among them. Pure.
 
-A table says `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`, and each edition beside
-its log as `.edition.<kind>.<SHA-256>`. Its events are stored under
-`property.v1.part.<n>.<site>.<table>.event`: JetStream's partition mapping puts the number in, the
-same for a table always, so that workers can take a share each and order within a table stays.
+A table publishes to `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`, and
+each edition next to its log to `.edition.<kind>.<SHA-256>`. The hub stores its events under `property.v1.part.<n>.<site>.<table>.event`. JetStream's partition mapping inserts
+the number, always the same for a table. Workers therefore share the partitions, and a table's
+events keep their order.
 """
 
 import re
@@ -39,8 +39,8 @@ __all__ = [
     "stored_subject",
 ]
 
-# How many shares there can be. Another number would put tables elsewhere than their past: never
-# change it on a hub that holds anything.
+# The number of partitions. Another number would move tables away from their stored events: never
+# change it on a hub that holds any.
 PARTITIONS: Final = 16
 
 # The streams.
@@ -50,10 +50,10 @@ COSIGNED: Final = "COSIGNED"
 FEEDS: Final = "FEEDS"
 EDITIONS: Final = "EDITIONS"
 
-# Where a reader asks of them: its account has this in the place of `$JS.API`.
+# A reader's prefix for requests to the streams: its account has this instead of `$JS.API`.
 API: Final = "property.hub"
 
-# The mapping from what a table says to what is stored, in the server's words.
+# The mapping from published to stored subjects, in the server's syntax.
 SAID_EVENTS: Final = "property.v1.*.*.event"
 STORED_EVENTS: Final = (
     f"property.v1.part.{{{{partition({PARTITIONS},1,2)}}}}"
@@ -67,7 +67,7 @@ _SUBJECT: Final = re.compile(
 _EDITION: Final = re.compile(
     r"property\.v1\.([a-z0-9_-]+)\.([a-z0-9_-]+)\.edition\.(rulebook|profile)\.([0-9a-f]{64})\Z"
 )
-# FNV-1a of 32 bits, as nats-server computes `partition` over the tokens it names.
+# 32-bit FNV-1a, by which nats-server computes `partition` over the named tokens.
 _FNV_START: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 _FNV_MASK: Final = 0xFFFFFFFF
@@ -91,17 +91,17 @@ class NamedEdition(NamedTuple):
 
 
 def event_subject(site: str, table: str) -> str:
-    """Where a table says its events."""
+    """Return the subject to which a table publishes its events."""
     return f"property.v1.{site}.{table}.event"
 
 
 def checkpoint_subject(site: str, table: str) -> str:
-    """Where a table says its checkpoints."""
+    """Return the subject to which a table publishes its checkpoints."""
     return f"property.v1.{site}.{table}.checkpoint"
 
 
 def feed_subject(site: str, table: str) -> str:
-    """Where a table's uplink says how its feed stands."""
+    """Return the subject to which a table's uplink publishes its status."""
     return f"property.v1.{site}.{table}.feed"
 
 
@@ -111,27 +111,27 @@ def edition_subject(site: str, table: str, kind: str = "*", digest: str = "*") -
 
 
 def cosigned_subject(site: str, table: str) -> str:
-    """Where the witness says a table's checkpoints again, with its own signature on them."""
+    """Return the subject to which the witness publishes a table's cosigned checkpoints."""
     return f"property.v1.{site}.{table}.cosigned"
 
 
 def held_event_subject(site: str, table: str) -> str:
-    """Where a table asks for its newest event that the hub holds."""
+    """Return the subject to which a table sends requests for its newest event on the hub."""
     return f"property.v1.{site}.{table}.held.event"
 
 
 def held_checkpoint_subject(site: str, table: str) -> str:
-    """Where a table asks for its newest checkpoint that the hub holds."""
+    """Return the subject to which a table sends requests for its newest checkpoint on the hub."""
     return f"property.v1.{site}.{table}.held.checkpoint"
 
 
 def stored_subject(site: str, table: str) -> str:
-    """Where a table's events are stored."""
+    """Return the subject under which the hub stores a table's events."""
     return f"property.v1.part.{partition_of(site, table)}.{site}.{table}.event"
 
 
 def partition_of(site: str, table: str) -> int:
-    """A table's share, 0 to `PARTITIONS` - 1, as the hub computes it."""
+    """Return a table's partition, 0 to `PARTITIONS` - 1, as the hub computes it."""
     digest = _FNV_START
     for byte in f"{site}{table}".encode():
         digest = ((digest ^ byte) * _FNV_PRIME) & _FNV_MASK
@@ -139,15 +139,15 @@ def partition_of(site: str, table: str) -> int:
 
 
 def partition_filter(partition: int) -> str:
-    """What a worker of that share hears."""
+    """Return the subject filter of a partition."""
     return f"property.v1.part.{partition}.>"
 
 
 def origin_of(subject: str) -> str:
-    """`<site>/<table>` of a subject of ours, as said or as stored.
+    """Return the `<site>/<table>` of a subject, as published or as stored.
 
     Raises:
-        InputError: it is none of ours.
+        InputError: it is no subject of a table.
     """
     found = _SUBJECT.match(subject)
     if found is None:
@@ -169,7 +169,7 @@ def named_edition(subject: str) -> NamedEdition:
 
 
 def split_origin(origin: str) -> tuple[str, str]:
-    """(site, table) of `<site>/<table>`.
+    """Split `<site>/<table>` into (site, table).
 
     Raises:
         InputError: it is no origin.

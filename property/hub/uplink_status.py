@@ -1,8 +1,8 @@
-"""What a table's uplink says of itself to the hub: that it runs, has stopped, or was ended.
+"""An uplink's status on the hub: running, stopped or ended; its encoding and its rules. Pure.
 
-A feed that has stopped sends no event; without this, only its own journal would know. Silence says
-something too: a word is repeated every `REPEATED_S`, and an uplink whose newest one is older than
-`SILENT_S` is away. Pure.
+A stopped feed sends no event; without a status, only the uplink's own log would show the reason. An
+uplink repeats its status every `REPEATED_S`. It is away if its newest status is older than
+`SILENT_S`.
 """
 
 from typing import Final, Literal
@@ -23,25 +23,25 @@ __all__ = [
 ]
 
 REPEATED_S: Final = 20.0
-"""How often a word that has not changed is said again."""
+"""Seconds after which an uplink repeats an unchanged status."""
 
 SILENT_S: Final = 90.0
-"""An uplink that was not heard for so long is away; a hub's election may lose a word or two."""
+"""Seconds of silence after which an uplink is away; a hub's election may lose two statuses."""
 
 _MOST: Final = 1000
-# Another worker may have recorded a stop and died before its end: that is recorded so often.
+# Seconds after which to clear an alarm again: another worker may have recorded a stop and died.
 _FORGOTTEN_S: Final = 300.0
 
 
 class UplinkWord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a feed stands, by its uplink.
+    """A feed's status, as its uplink publishes it.
 
     Args:
-        state: `running`; `stopped` until a person has looked; `ended` by a person, in order.
-        position: up to where the hub has the log; where stopped, what the verdict is about.
+        state: `running`; `stopped` until a person has inspected it; `ended` by an orderly stop.
+        position: the last position on the hub; if stopped, the position at fault.
         code: why it has stopped: `fork`, `gap` or `forged`; else empty.
-        reason: one line for a person, where it has stopped; else empty.
-        by: who has given the table up; empty where the uplink itself says that it ended.
+        reason: one line for a person, if stopped; else empty.
+        by: the person who retired the table; empty if the uplink itself reports its end.
     """
 
     state: Literal["running", "stopped", "ended"]
@@ -52,13 +52,13 @@ class UplinkWord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Heard:
-    """Which words of uplinks change what is on record of them.
+    """Decides which statuses of uplinks to record.
 
-    Two uplinks of one table, the usual cause of a fork, contradict one another: while one of them
-    says that it has stopped, the other's `running` sets nothing right.
+    Two uplinks of one table, the usual cause of a fork, contradict one another: while one reports
+    that it has stopped, the other's `running` does not clear the alarm.
 
     Args:
-        now: seconds of a clock that never steps back; who was heard before is not known.
+        now: seconds of a monotonic clock. Nothing before this time is known.
     """
 
     def __init__(self, now: float) -> None:
@@ -67,7 +67,7 @@ class Heard:
         self._cleared: dict[str, float] = {}
 
     def counts(self, origin: str, word: UplinkWord, now: float) -> bool:
-        """Whether a word is to be recorded: a stop, always; its end, once it is sure."""
+        """Return whether to record a status: a stop always; its end once no stop is repeated."""
         if word.state == "stopped":
             self._stopped[origin] = now
             self._cleared.pop(origin, None)
@@ -87,21 +87,21 @@ _words: Final = msgspec.json.Decoder(UplinkWord)
 
 
 def stopped_word(code: str, position: int, text: str) -> UplinkWord:
-    """That a feed has stopped; its reason is made one line that everybody reads."""
+    """Return the status of a stopped feed, with its reason as one printable line."""
     line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
     return UplinkWord(state="stopped", position=position, code=code, reason=line[:_MOST])
 
 
 def encode_word(word: UplinkWord) -> bytes:
-    """As it is published."""
+    """Encode a status for publication."""
     return msgspec.json.encode(word)
 
 
 def parse_word(data: bytes) -> UplinkWord:
-    """Read what was published in a table's name; whoever has its login can say anything.
+    """Decode a published status; its sender may be anybody who has the table's login.
 
     Raises:
-        InputError: it is no such word.
+        InputError: it is no valid status.
     """
     try:
         word = _words.decode(data)

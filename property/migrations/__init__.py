@@ -1,3 +1,3 @@
-"""The steps by which the archive's schema grows; alembic runs them."""
+"""Alembic's scripts that migrate the archive's schema. They ship with the package."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What alembic runs: the steps, on the connection that was opened for it, in its transaction."""
+"""Alembic's environment: runs migrations on the caller's connection, in its transaction."""
 
 from alembic import context
 

@@ -1,6 +1,6 @@
-"""From a table's log to the hub: where to go on, what to send, what an answer means.
+"""The uplink: replicates a table's log to the hub and publishes its own status.
 
-Imported by the composition root.
+Only the composition root imports it.
 """
 
 __all__: list[str] = []

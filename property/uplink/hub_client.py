@@ -1,4 +1,4 @@
-"""What a table's uplink asks the hub and says to it, on one connection."""
+"""An uplink's client of the hub: requests and publications of one table, on one connection."""
 
 import secrets
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ from property.uplink.replication import (
 
 __all__ = ["HeldNote", "TableHub"]
 
-# A hub whose leader was lost has another by then.
+# Seconds to wait for an answer. A hub that has lost its leader has elected another by then.
 _ANSWER_S: Final = 8.0
-# The thinnest line that is still waited for, bytes a second.
+# The slowest line that the uplink supports, bytes a second.
 _THINNEST: Final = 16 * 1024
 _STATUS: Final = "Status"
 _NOT_FOUND: Final = "404"
@@ -52,7 +52,7 @@ class HeldNote(NamedTuple):
 
 
 class TableHub:
-    """One table's side of the hub. Whatever the library raises comes through.
+    """The hub as one table sees it. The library's exceptions pass through.
 
     Args:
         connection: with the table's login.
@@ -68,25 +68,25 @@ class TableHub:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection is gone."""
+        """Whether the connection is lost."""
         return self._connection.is_closed
 
     async def held(self) -> Held | None:
-        """The newest event that the hub holds of this table.
+        """Return the table's newest event on the hub, or None.
 
         Raises:
-            InputError: there is something else in its place.
-            BusError: it cannot say.
+            InputError: the hub holds something else there.
+            BusError: the hub cannot answer.
         """
         answer = await self._asked(self._held_event)
         return None if answer is None else held_of(self._origin, answer.headers, answer.body)
 
     async def note(self) -> HeldNote:
-        """The newest checkpoint. One that cannot be read covers nothing, and is followed by ours.
+        """Return the table's newest checkpoint; an unreadable one covers no events.
 
         Raises:
-            InputError: the answer is none.
-            BusError: it cannot say.
+            InputError: the answer is no message of a stream.
+            BusError: the hub cannot answer.
         """
         answer = await self._asked(self._held_note)
         if answer is None:
@@ -101,15 +101,15 @@ class TableHub:
     async def say(
         self, events: Sequence[Carried], sequence: int, *, ids: bool = True
     ) -> Accepted | Refused:
-        """Publish events that follow one another: all of them or none.
+        """Publish consecutive events: all of them or none.
 
         Args:
             events: at least one.
-            sequence: of the newest that the hub holds of this table.
-            ids: see `property.filling.messages`.
+            sequence: that of the table's newest event on the hub.
+            ids: see `property.uplink.replication.messages`.
 
         Raises:
-            InputError: the answer is none.
+            InputError: the answer is not the hub's.
             UnreadableEvent: one is no event.
         """
         batch = secrets.token_hex(16)
@@ -123,17 +123,17 @@ class TableHub:
         """Publish a checkpoint.
 
         Raises:
-            InputError: the answer is none.
+            InputError: the answer is not the hub's.
         """
         headers = {EXPECTED_SEQUENCE: str(sequence)}
         return await self._answered(self._note, Message(headers, note), len(note))
 
     async def tell(self, word: UplinkWord) -> str:
-        """Say how the feed stands; why the hub has not taken it, empty where it has."""
+        """Publish the feed's status; return why the hub refused it, or an empty text."""
         return await self._refusal(self._feed, Message({}, encode_word(word)))
 
     async def publish_edition(self, kind: EditionKind, digest: str, source: bytes) -> str:
-        """Publish an edition unless the hub has it; why it has not, empty where it has."""
+        """Publish an edition unless the hub has it; return why it has not, or an empty text."""
         subject = edition_subject(*self._names, kind, digest)
         message = Message({EXPECTED_SEQUENCE: "0"}, source)
         return await self._refusal(subject, message, SEQUENCE_CODES)
@@ -141,7 +141,7 @@ class TableHub:
     async def _refusal(
         self, subject: str, message: Message, well: frozenset[int] = frozenset()
     ) -> str:
-        """Why the hub has not taken a message; a refusal with a code of `well` is none."""
+        """Return why the hub refused a message; a refusal with a code of `well` counts as none."""
         try:
             answer = await self._answered(subject, message, len(message.body))
         except (InputError, NatsError, OSError) as error:

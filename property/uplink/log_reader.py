@@ -1,4 +1,4 @@
-"""A table's log as its uplink sees it: read beside the writer, behind a head."""
+"""Reads a table's log for its uplink, next to the writer: the events after a head."""
 
 import os
 from collections.abc import Iterator
@@ -15,21 +15,21 @@ from property.uplink.replication import taken
 
 __all__ = ["Found", "LogSource"]
 
-# A commit is written, then synced, then seen by readers: by then nothing of the files changes any
-# more. A disk that is busy has taken a quarter of a second between. So behind a change it is looked
-# again after these pauses, in microseconds: together longer than any disk takes that a table lives
-# with, and the first of them no longer than a page may lag.
+# SQLite writes a commit, syncs it, and only then shows it to readers; the files change no more by
+# then. A busy disk has taken a quarter of a second for this. After a change the uplink reads again
+# after these pauses, in microseconds. Their sum exceeds the delay of any disk that a table
+# tolerates, and the first is no longer than a page may lag.
 _LOOKS_US: Final = (150_000, 600_000, 2_400_000, 9_600_000)
 
 
 class Found(NamedTuple):
-    """What a reading found.
+    """The result of one read.
 
     Args:
-        events: those that follow, at most a batch.
-        note: the newest checkpoint, where it is newer than what was known.
-        size: how many events it covers.
-        more: whether the log goes on behind these events.
+        events: the next events, at most one batch.
+        note: the newest checkpoint, if it is newer than the known one; else None.
+        size: number of events that the newest checkpoint covers.
+        more: whether the log has more events.
     """
 
     events: list[Carried]
@@ -39,12 +39,12 @@ class Found(NamedTuple):
 
 
 class LogSource:
-    """A log's file. Every method blocks; use it in one thread at a time.
+    """Reads a log's file. Every method blocks; use it in one thread at a time.
 
     Args:
-        path: the file, which may not be there yet.
+        path: the file, which need not exist yet.
         origin: `<site>/<table>`.
-        clock: for how long ago it was read.
+        clock: for the pauses between reads.
     """
 
     def __init__(self, path: Path, origin: str, clock: Clock) -> None:
@@ -54,28 +54,28 @@ class LogSource:
         self._due: int | None = None
 
     def changed(self) -> bool:
-        """Whether there may be more than at the last `read`. Costs two looks at the folder."""
+        """Return whether there may be more than at the last `read`; costs two calls of `stat`."""
         if self._seen is None or self._stamp() != self._seen:
             return True
         return self._due is not None and self._clock.mono_us() >= self._due
 
     def forget(self) -> None:
-        """Have `changed` say so, whatever was read."""
+        """Make the next `changed` return True."""
         self._seen = None
 
     def read(self, head: Head, note_size: int) -> Found:
-        """What follows behind a head, and the newest checkpoint.
+        """Return the events after a head, and the newest checkpoint.
 
         Args:
-            head: how far it was read.
-            note_size: how many events the newest known checkpoint covers.
+            head: the head up to which the log was read.
+            note_size: number of events that the newest known checkpoint covers.
 
         Raises:
-            InputError: there is no such file, or it is another table's.
-            LogRefused: the log is damaged, or does not go on from that head.
-            OSError: it cannot be read.
+            InputError: the file does not exist, or is another table's.
+            LogRefused: the log is damaged, or does not continue from that head.
+            OSError: the file cannot be read.
         """
-        # Before it is read: what comes meanwhile shows afterwards.
+        # Taken before the read, so that a write during the read shows afterwards.
         written, stamp = has_writer(self._path), self._stamp()
         with reading(self._path) as log:
             self._require_ours(log)
@@ -87,18 +87,18 @@ class LogSource:
         if stamp != self._seen or events:
             self._looks = iter(_LOOKS_US)
         self._seen = None if more else stamp
-        # Without a writer nothing is on its way, and to look would copy the whole log.
+        # Without a writer nothing can arrive, and another read would copy the whole log.
         pause = next(self._looks, None) if written else None
         self._due = None if pause is None else self._clock.mono_us() + pause
         return Found(events, note, size, more)
 
     def at(self, position: int) -> tuple[bytes, bytes] | None:
-        """The stored bytes and the hash at a position, None where the log has none.
+        """Return the stored bytes and the hash at a position, or None.
 
         Raises:
-            InputError: there is no such file, or it is another table's.
+            InputError: the file does not exist, or is another table's.
             LogRefused: the log is damaged.
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         with reading(self._path) as log:
             self._require_ours(log)
@@ -109,7 +109,7 @@ class LogSource:
             raise InputError(f"{self._path}: the log of {log.origin}, and not of {self._origin}")
 
     def _stamp(self) -> tuple[object, ...]:
-        """What every write to the log's files changes, but for those within a tick of its clock."""
+        """Return inode, size and time of the log's files; two writes may share a clock tick."""
         files = (_stat(self._path), _stat(wal_of(self._path)))
         return tuple(each and (each.st_ino, each.st_size, each.st_mtime_ns) for each in files)
 

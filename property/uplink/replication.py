@@ -1,15 +1,17 @@
-"""Filling the hub from a log: where to go on, what to send, what an answer means. Pure.
+"""Replication from a log to the hub: where to resume, what to send, what an answer means. Pure.
 
     what the hub holds of the table    the log has there      so
     nothing                            -                      from the first event
-    an event                           the same event         behind it
+    an event                           the same event         after it
     an event                           another, or none       the chain has forked: stop
 
-The log is the source and the hub a carrier: a hub that holds less than it did is filled again, and
-one that holds what the log has not is never overwritten, since one of the two was tampered with, or
-a log was brought back from an old copy, and a person must look. Several events go as one atomic
-batch (ADR-50 of NATS), all or none. Every message names the sequence that the hub's newest one of
-the table must have: what was sent twice, late or by somebody else is refused.
+The log is the source and the hub a carrier. The uplink fills a hub again that has lost events. It
+never overwrites an event that the log lacks: somebody has tampered with one of the two or restored
+an old log, and a person must inspect them.
+
+The uplink publishes several events as one atomic batch (ADR-50 of NATS), all or none. Every message
+names the sequence that the table's newest message on the hub must have. The hub therefore refuses
+messages that were sent twice, late or by somebody else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,14 +42,14 @@ __all__ = [
     "taken",
 ]
 
-# The server takes a thousand messages in a batch. Half of that, and no more bytes than pass a line
-# of half a megabit before the server gives a batch up (10 s without a message of it).
+# The server accepts a thousand messages in a batch; this is half. The bytes must pass a line of
+# half a megabit before the server drops the batch (10 s without a message of it).
 BATCH_EVENTS: Final = 500
 BATCH_BYTES: Final = 256 * 1024
 
-# The server's codes: another message is the subject's newest than the one that was named ...
+# The server's codes: the subject's newest message is not the one that was named ...
 SEQUENCE_CODES: Final = frozenset({10071, 10164})
-# ... and one with this id was there a moment ago.
+# ... and the stream has recently stored a message with this id.
 DUPLICATE_CODES: Final = frozenset({10201})
 
 EXPECTED_SEQUENCE: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -59,7 +61,7 @@ _COMMIT: Final = "Nats-Batch-Commit"
 
 
 class Place(NamedTuple):
-    """How far the hub is filled: the chain's head there, and the stream's sequence of it."""
+    """The table's position on the hub: the chain's head, and its sequence in the stream."""
 
     head: Head
     sequence: int
@@ -73,13 +75,13 @@ class Held(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """Why a table's feed has stopped until a person has looked.
+    """Why a table's feed has stopped until a person inspects it.
 
     Args:
-        code: `fork`, the hub holds what the log has not; `gap`, the log lacks an event or its
-            chain breaks; `forged`, what the hub holds is no event at all.
-        position: where, 0 where nobody can say.
-        text: one line.
+        code: `fork`, the hub holds an event that the log lacks; `gap`, the log lacks an event or
+            its chain breaks; `forged`, the hub holds something that is no event.
+        position: in the log; 0 if unknown.
+        text: one line for a person.
     """
 
     code: Literal["fork", "gap", "forged"]
@@ -88,20 +90,20 @@ class Stopped(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What is published: headers and body."""
+    """A message to publish: headers and body."""
 
     headers: dict[str, str]
     body: bytes
 
 
 class Accepted(NamedTuple):
-    """The hub has it: the sequence of the last message."""
+    """The hub has stored the messages; the sequence of the last one."""
 
     sequence: int
 
 
 class Refused(NamedTuple):
-    """The hub has not taken it: the server's code, and its words."""
+    """The hub has refused a message; the server's code and text."""
 
     code: int
     text: str
@@ -122,7 +124,7 @@ _answers: Final = msgspec.json.Decoder(_Answer)
 
 
 def held_of(origin: str, headers: Mapping[str, str], body: bytes) -> Held:
-    """Read the hub's answer to what its newest event of a table is.
+    """Parse the hub's answer to the request for a table's newest event.
 
     Raises:
         InputError: it is no event of that table.
@@ -134,7 +136,7 @@ def held_of(origin: str, headers: Mapping[str, str], body: bytes) -> Held:
 
 
 def held_sequence(headers: Mapping[str, str]) -> int:
-    """The stream's sequence of what the hub answers with.
+    """Return the stream sequence in the headers of the hub's answer.
 
     Raises:
         InputError: there is none.
@@ -146,11 +148,11 @@ def held_sequence(headers: Mapping[str, str]) -> int:
 
 
 def go_on(held: Held, own: tuple[bytes, bytes] | None) -> Place | Stopped:
-    """Where to go on, or why not.
+    """Return the position to resume from, or why the feed stops.
 
     Args:
-        held: the hub's newest event of the table.
-        own: the stored bytes and the hash that the log has at its position; None for nothing.
+        held: the table's newest event on the hub.
+        own: the log's stored bytes and hash at that position; None if the log has none.
     """
     carried, place = held.carried, held.carried.position
     if own is None:
@@ -161,7 +163,7 @@ def go_on(held: Held, own: tuple[bytes, bytes] | None) -> Place | Stopped:
 
 
 def taken(rows: Iterable[tuple[int, bytes, bytes]], origin: str) -> list[Carried]:
-    """As many of a log's rows as go in one batch: one at least, where there is one."""
+    """Return as many of a log's rows as fit in one batch, at least one if there is one."""
     found: list[Carried] = []
     size = 0
     for position, stored, digest in rows:
@@ -177,13 +179,13 @@ def taken(rows: Iterable[tuple[int, bytes, bytes]], origin: str) -> list[Carried
 def messages(
     events: Sequence[Carried], sequence: int, batch: str, *, ids: bool = True
 ) -> Iterator[Message]:
-    """What to publish, in order; the last is to be answered.
+    """Yield the messages of a batch in order; the hub answers the last one.
 
     Args:
-        events: that follow one another.
-        sequence: of the newest that the hub holds of this table; 0 for none.
-        batch: an id that no batch had before.
-        ids: whether with message ids. Without, an id that somebody else has used does not matter.
+        events: consecutive.
+        sequence: that of the table's newest event on the hub; 0 for none.
+        batch: an id that no batch has used before.
+        ids: whether to add message ids. False ignores ids that somebody else has used.
 
     Raises:
         UnreadableEvent: one is no event.
@@ -202,9 +204,9 @@ def messages(
 
 
 def answer_of(data: bytes) -> Accepted | Refused:
-    """Read what the hub says to a message.
+    """Parse the hub's answer to a message.
 
-    A duplicate, which the server acknowledges like the first, counts as refused.
+    A duplicate counts as refused, although the server acknowledges it.
 
     Raises:
         InputError: it is no such answer.

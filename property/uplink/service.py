@@ -1,10 +1,10 @@
-"""The uplink: what a table's log holds is said to the property's hub, event by event, for ever.
+"""The uplink service: replicates the logs of one or more tables to the property's hub.
 
-It keeps no cursor of its own. At every connect, after every refusal and every few seconds it asks
-the hub what it holds of the table, and goes on from there: a hub that was wiped, or brought back
-from an old copy, is filled again. A table whose chain has forked stops by itself, with an alarm;
-each table has a connection and a task of its own, so that none waits for another. How a feed
-stands is said on the hub too, for whoever looks after the property.
+An uplink keeps no cursor of its own. At every connect, after every refusal and every few seconds it
+requests the table's newest event from the hub, and resumes after it. It therefore fills a hub again
+that was wiped or restored from an old copy. A forked chain stops the table's feed and raises an
+alarm. Each table has its own connection and task, so that none waits for another. An uplink also
+publishes its status on the hub.
 """
 
 import asyncio
@@ -40,24 +40,24 @@ from property.uplink.replication import (
 
 __all__ = ["Feed", "FeedState", "UplinkLog", "feeds_of", "run_uplink"]
 
-# How often a log's folder is looked at.
+# Seconds between two checks of a log's files.
 _POLL_S: Final = 0.05
-# A table that commits all the time is read so often, and several events go together.
+# Seconds between two reads of a busy table, so that several events go in one batch.
 _READ_GAP_S: Final = 0.1
-# A table that catches up rests for so much of each batch's time: all others share hub and archive.
+# A table that catches up pauses for this share of each batch's time: others share the hub.
 _LEFT_TO_OTHERS: Final = 0.5
-# How often the hub is asked though nothing is amiss: behind a leaf, its loss breaks no connection.
+# Seconds between two checks of the hub: through a leaf, a lost hub breaks no connection.
 _AUDIT_S: Final = 5.0
-# A copy that lags may answer what the hub holds: asked again, it has caught up.
+# A replica that lags may answer the request for the newest event; a later request succeeds.
 _REFUSALS_MOST: Final = 5
-# A log that cannot be read is read so often before its feed stops for good.
+# Attempts to read an unreadable log before its feed stops.
 _UNREADABLE_MOST: Final = 3
-# The server has room for fifty batches at a time, of all tables; a process takes its share.
+# Batches in flight in this process; the server accepts fifty at a time from all tables.
 _BATCHES_MOST: Final = 16
 _CLOSE_S: Final = 1.0
-# So soon a change of how the feed stands is told.
+# Seconds between two checks for a changed status.
 _TELL_S: Final = 0.5
-# A feed that made no round for so long does not run, whatever its task does.
+# A feed without progress for this many seconds does not report `running`.
 _STUCK_S: Final = 60.0
 # How often the folders of editions are looked at; and how often all are published again, should the
 # hub have lost them and nothing else.
@@ -69,7 +69,7 @@ _log: Final = structlog.get_logger()
 
 
 class UplinkLog(Struct, frozen=True, kw_only=True):
-    """A table's log, and how its uplink comes to the hub.
+    """A table's log, and its uplink's connection to the hub.
 
     Args:
         path: the log's file.
@@ -81,14 +81,14 @@ class UplinkLog(Struct, frozen=True, kw_only=True):
 
 
 class FeedState(Struct, kw_only=True):
-    """How a table's feed stands; changes as it runs.
+    """The state of a table's feed, updated while it runs.
 
     Args:
         origin: `<site>/<table>`.
         up: whether it is connected.
-        position: up to where the hub has the log.
+        position: the last position on the hub.
         refilled: how often the hub held less than before.
-        stopped: why nothing more is sent until a person has looked.
+        stopped: why the feed has stopped until a person inspects it; None while it runs.
         trouble: why it is not connected; empty while it is.
     """
 
@@ -107,12 +107,12 @@ class _Halt(Exception):  # noqa: N818 - it carries a verdict
 
 
 class Feed:
-    """One table's.
+    """Replicates one table's log.
 
     Args:
-        table: its log and login.
-        clock: the machine's.
-        batches: shared by all feeds of this process.
+        table: the log and the login.
+        clock: for the pauses between reads.
+        batches: limits the batches in flight of all feeds in this process.
     """
 
     def __init__(self, table: UplinkLog, clock: Clock, batches: asyncio.Semaphore) -> None:
@@ -130,7 +130,7 @@ class Feed:
         self.state = FeedState(origin=self._origin)
 
     async def run(self) -> None:
-        """Feed for ever; once stopped by what was found, say so for ever. Ends when cancelled."""
+        """Replicate until cancelled; once stopped, publish only the stopped status."""
         attempt = 0
         while True:
             try:
@@ -142,7 +142,7 @@ class Feed:
             except _Halt as halt:
                 self._stop(halt.verdict)
             except LogRefused as error:
-                # SQLite's own troubles of a moment look the same.
+                # A transient error of SQLite looks the same.
                 self._unreadable += 1
                 if self._unreadable == _UNREADABLE_MOST:
                     self._stop(Stopped("gap", error.position or 0, error.reason))
@@ -151,11 +151,11 @@ class Feed:
             except (BusError, InputError, LogError, NatsError, OSError) as error:
                 self._down(str(error) or type(error).__name__)
             attempt += 1
-            # Two hundred tables that lost the same hub do not come back in the same moment.
+            # Random, so that two hundred tables that lost the same hub do not reconnect at once.
             await asyncio.sleep(self._pause.next_s() * (0.5 + secrets.randbelow(1000) / 1000))
 
     async def _serve(self, hub: TableHub) -> None:
-        """Until the connection is lost, or worse."""
+        """Replicate and publish the status until the connection is lost or the feed stops."""
         self._fed_at = _NEVER
         beside = [asyncio.create_task(self._tell(hub))]
         if self.state.stopped is None:
@@ -163,7 +163,7 @@ class Feed:
         try:
             await (self._feed(hub) if self.state.stopped is None else asyncio.wait(beside))
         except asyncio.CancelledError:
-            await end_tasks(beside)  # what it says must not come behind
+            await end_tasks(beside)  # its status must not follow the final one
             if self.state.stopped is None and self._fed_at > _NEVER:
                 with suppress(TimeoutError):
                     ended = UplinkWord(state="ended", position=self.state.position)
@@ -177,7 +177,7 @@ class Feed:
         raise BusError("the connection is lost")
 
     async def _tell(self, hub: TableHub) -> None:
-        """Say how the feed stands, again and again. One that does not get on says nothing."""
+        """Publish the status repeatedly; a feed without progress publishes nothing."""
         loop = asyncio.get_running_loop()
         due = 0.0
         while not hub.lost:
@@ -223,7 +223,7 @@ class Feed:
         return UplinkWord(state="running", position=self.state.position)
 
     async def _feed(self, hub: TableHub) -> None:
-        """Until the connection is lost, or worse."""
+        """Replicate until the connection is lost or the feed stops."""
         loop = asyncio.get_running_loop()
         place = await self._ask(hub, None)
         asked, self._refusals = loop.time(), 0
@@ -244,11 +244,11 @@ class Feed:
             await asyncio.sleep(pause)
 
     async def _ask(self, hub: TableHub, known: Place | None) -> Place:
-        """Where to go on, by what the hub holds.
+        """Ask the hub for its position, and return where to resume.
 
         Args:
-            hub: is asked.
-            known: where we believe that it stands; None before it was asked.
+            hub: the hub's client.
+            known: the position expected; None at the first request.
         """
         try:
             held = await hub.held()
@@ -275,13 +275,13 @@ class Feed:
         return place
 
     async def _say(self, hub: TableHub, place: Place, found: Found) -> Place:
-        """Say what was found; returns where the hub stands then."""
+        """Publish the events and checkpoint of one read; return the hub's new position."""
         if found.events:
             async with self._batches:
                 answer = await hub.say(found.events, place.sequence)
                 if isinstance(answer, Refused) and answer.code in DUPLICATE_CODES:
-                    # Somebody has used an id of ours, or we have, and the hub was brought back
-                    # since. The expected sequence alone tells what is new.
+                    # The id was used before: by somebody else, or by this uplink before the hub was
+                    # restored. The expected sequence alone decides what is new.
                     answer = await hub.say(found.events, place.sequence, ids=False)
             if isinstance(answer, Refused):
                 return await self._refused(hub, answer)
@@ -306,7 +306,7 @@ class Feed:
         self._log.info("feed_up", position=place.head.position)
 
     def _down(self, trouble: str) -> None:
-        """Told once for each reason, however often it is tried."""
+        """Log each reason once, however often the uplink retries."""
         if trouble != self.state.trouble:
             self._log.warning("feed_down", reason=trouble, position=self.state.position)
         self.state.up, self.state.trouble = False, trouble
@@ -319,16 +319,16 @@ class Feed:
 
 
 def feeds_of(tables: Iterable[UplinkLog], clock: Clock) -> tuple[Feed, ...]:
-    """The feeds of one process."""
+    """Create the feeds of one process."""
     batches = asyncio.Semaphore(_BATCHES_MOST)
     return tuple(Feed(each, clock, batches) for each in tables)
 
 
 async def run_uplink(feeds: Sequence[Feed], stop: asyncio.Event) -> None:
-    """Run every feed until `stop` is set, whatever becomes of any.
+    """Run every feed until `stop` is set, even if one fails.
 
     Raises:
-        Exception: what a feed has met that it does not know, once the others have ended too.
+        Exception: a feed's unexpected exception, after the others have ended too.
     """
     tasks = [asyncio.create_task(each.run(), name=each.state.origin) for each in feeds]
     for task in tasks:

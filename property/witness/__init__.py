@@ -1,6 +1,6 @@
-"""The witness: what it knows of each log, its book, and its cosignatures.
+"""The witness: observes every log on the hub, keeps a book, and cosigns consistent checkpoints.
 
-Imported by the composition root.
+Only the composition root imports it.
 """
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""What a witness keeps: one SQLite file, a commit for each batch that it has heard.
+"""The witness's book: its persistent state in one SQLite file, with one commit for each batch.
 
-Of each log there are the peaks and leaves that `property.watched` wants, the newest cosigned
-checkpoint, and what was refused, by name. Losing the file loses the witness's whole memory: it
-would believe the next history that it is shown. So it is backed up, and never made anew in silence.
+For each log the book holds the peaks and leaves that `property.witness.observed_log` needs, the
+newest cosigned checkpoint, and the refusals by code. Without the file the witness would believe the
+next history that it sees. Back the file up; the witness never creates it again silently.
 """
 
 import sqlite3
@@ -23,8 +23,8 @@ __all__ = ["Kept", "Refusal", "WitnessBook", "read_book"]
 
 _APPLICATION_ID: Final = 0x62616377  # "bacw"
 _HASH_BYTES: Final = 32
-# Refusals kept word by word of each log; of more there is the number, so that whoever may publish
-# cannot fill the disk.
+# Refusals of each log stored in full. Further ones are only counted, so that a publisher cannot
+# fill the disk.
 _REFUSED_MOST: Final = 1000
 _SCHEMA: Final = f"""
 PRAGMA application_id = {_APPLICATION_ID};
@@ -60,7 +60,7 @@ VALUES (:origin, :code, :position, :text, :note, :now, :now, :code != 'older')
 ON CONFLICT (origin, code, position) DO UPDATE
 SET times = times + 1, last_s = :now, standing = :code != 'older'
 """
-# An event that was taken in the refused one's place, or a checkpoint that was cosigned since.
+# An event accepted in the refused one's place, or a checkpoint cosigned since.
 _TAKEN: Final = """
 UPDATE refused SET standing = 0
 WHERE origin = ? AND code IN ('gap', 'forged') AND position <= ? AND standing
@@ -80,12 +80,12 @@ FROM log ORDER BY origin
 
 
 class Kept(NamedTuple):
-    """A log as the book has it.
+    """A log in the book.
 
     Args:
         origin: `<site>/<table>`.
-        position: how far its events were heard.
-        note: the newest cosigned checkpoint; None where there is none.
+        position: of the newest observed event.
+        note: the newest cosigned checkpoint, or None.
         at_s: when it was cosigned, seconds since 1970.
     """
 
@@ -96,23 +96,23 @@ class Kept(NamedTuple):
 
     @property
     def size(self) -> int | None:
-        """How many events the newest cosigned checkpoint covers."""
+        """The number of events that the newest cosigned checkpoint covers."""
         return parse_checkpoint(self.note)[0].size if self.note else None
 
 
 class Refusal(NamedTuple):
-    """What was refused.
+    """A refusal in the book.
 
     Args:
-        origin: the log it was said of.
-        code: its name.
+        origin: the log's `<site>/<table>`.
+        code: the refusal's code.
         position: the event's, or the checkpoint's size.
-        text: one line.
-        first_s: when first, seconds since 1970.
-        last_s: when last.
+        text: one line for a person.
+        first_s: time of the first, seconds since 1970.
+        last_s: time of the last, seconds since 1970.
         times: how often.
-        standing: 1 while nothing has set it right since: of an event, none has been taken in its
-            place; of a checkpoint, none has been cosigned. One that was merely older never stands.
+        standing: 1 until an event is accepted in the refused one's place, or a later checkpoint is
+            cosigned. Always 0 for a checkpoint that was merely older.
     """
 
     origin: str
@@ -126,7 +126,7 @@ class Refusal(NamedTuple):
 
 
 class WitnessBook:
-    """The open book. Use `open`, and in one thread."""
+    """The open book; `open` creates it. Use it in one thread."""
 
     def __init__(self, path: Path, db: sqlite3.Connection, lock: WriterLock) -> None:
         self._path = path
@@ -135,11 +135,11 @@ class WitnessBook:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open the book, or begin it where there is no file.
+        """Open the book, or create it if there is no file.
 
         Raises:
             InputError: the path cannot be used.
-            LogRefused: it is another file, or another witness has it.
+            LogRefused: the file is no book, or another witness has it open.
         """
         lock = _locked(path)
         try:
@@ -149,12 +149,12 @@ class WitnessBook:
             raise
 
     def close(self) -> None:
-        """Close it."""
+        """Close the book."""
         self._db.close()
         self._lock.release()
 
     def watched(self, given: Mapping[str, Iterable[VerifierKey]]) -> dict[str, Watched]:
-        """Every log that was heard of, by origin, with the keys that are given for it now."""
+        """Return every observed log by origin, with the keys given for it now."""
         found = {}
         for origin, head, size, peaks, note, signer in self._db.execute(_LOGS):
             hashes = [peaks[at : at + _HASH_BYTES] for at in range(0, len(peaks), _HASH_BYTES)]
@@ -174,7 +174,7 @@ class WitnessBook:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Everything that is told to the book inside is kept, or none of it."""
+        """Open a transaction: the book stores everything written inside it, or nothing."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -184,7 +184,7 @@ class WitnessBook:
         self._db.execute("COMMIT")
 
     def keep(self, seen: Watched, leaves: Iterable[tuple[int, bytes]]) -> None:
-        """How far a log was heard, and its new leaves by position."""
+        """Store a log's position, and its new leaves by position."""
         origin, tree = seen.origin, seen.tree
         self._db.execute(_KEEP, (origin, seen.head, tree.size, b"".join(tree.peaks)))
         rows = [(origin, position, leaf) for position, leaf in leaves if position > tree.size]
@@ -197,14 +197,14 @@ class WitnessBook:
         )
 
     def cosigned(self, seen: Watched, note: bytes, signer: VerifierKey, at_s: int) -> None:
-        """A checkpoint was cosigned, and is still to be said."""
+        """Store a cosigned checkpoint, which is still to be published."""
         self.keep(seen, ())
         said = "UPDATE log SET note = ?, signer = ?, at_s = ?, said = 0 WHERE origin = ?"
         self._db.execute(said, (note, str(signer), at_s, seen.origin))
         self._db.execute(_COSIGNED, (seen.origin,))
 
     def refuse(self, origin: str, refused: Refused, note: bytes, now_s: int) -> bool:
-        """Keep what was refused; whether it is the first of its kind at this place."""
+        """Store a refusal; return whether it is the first with this code and position."""
         ((kept,),) = self._db.execute("SELECT count(*) FROM refused WHERE origin = ?", (origin,))
         if kept >= _REFUSED_MOST:
             refused = Refused("more", "further refusals, of which only the number is kept")
@@ -215,21 +215,21 @@ class WitnessBook:
         return bool(after > kept)
 
     def unsaid(self) -> list[tuple[str, bytes]]:
-        """(origin, note) of every newest cosigned checkpoint that the hub has not taken yet."""
+        """Return (origin, note) of each newest cosigned checkpoint that is not on the hub yet."""
         rows = self._db.execute("SELECT origin, note FROM log WHERE said = 0 ORDER BY origin")
         return rows.fetchall()
 
     def said(self, origin: str, note: bytes) -> None:
-        """The hub has it."""
+        """Record that the hub has this checkpoint."""
         self._db.execute("UPDATE log SET said = 1 WHERE origin = ? AND note = ?", (origin, note))
 
     def cursor(self) -> tuple[str, int]:
-        """Of which stream, by its time of making, and up to which of its messages was heard."""
+        """Return the stream's creation time, and the sequence up to which it was read."""
         rows = dict(self._db.execute("SELECT name, value FROM meta").fetchall())
         return rows.get("stream", ""), int(rows.get("cursor", "0"))
 
     def move_cursor(self, stream: str, cursor: int) -> None:
-        """Heard up to here."""
+        """Store the sequence up to which the stream was read."""
         rows = [("stream", stream), ("cursor", str(cursor))]
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
@@ -239,11 +239,11 @@ class WitnessBook:
 
 
 def read_book(path: Path) -> tuple[list[Kept], list[Refusal]]:
-    """What a book says, beside the witness that may have it open.
+    """Read a book's logs and refusals; a witness may have the book open meanwhile.
 
     Raises:
-        InputError: there is no such file, or it cannot be read.
-        LogRefused: it is another file.
+        InputError: the file does not exist or cannot be read.
+        LogRefused: the file is no book.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
@@ -256,7 +256,7 @@ def read_book(path: Path) -> tuple[list[Kept], list[Refusal]]:
 
 
 def _locked(path: Path) -> WriterLock:
-    """Two that wrote one book would each sign by half of what was heard."""
+    """Lock the book: each of two witnesses on one book would sign by half of the events."""
     try:
         return WriterLock.acquire(path)
     except LogRefused as error:

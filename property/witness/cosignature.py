@@ -1,4 +1,4 @@
-"""Cosignatures: what a witness says of another's checkpoint, by C2SP tlog-cosignature v1. Pure.
+"""Cosignatures of checkpoints, by C2SP tlog-cosignature v1: keys, signing, verification. Pure.
 
     sydney/t1
     1071
@@ -7,17 +7,17 @@
     — sydney/t1 Vm0q3AAA...=
     — sydney/witness 2net5wAAAABqEiEg...==
 
-A witness that cosigns says one thing: *when I signed this, it was the newest that I had seen of
-this log, and it holds all that I had seen of it before*. The line is one of a signed note, so that
-whoever verifies the log's own signature may leave it alone. What is signed is
+A cosignature means: *when I signed this, it was the newest checkpoint that I had seen of this log,
+and it covers all that I had seen before*. It is one line of a signed note, which a verifier of the
+log's own signature may ignore. The witness signs
 
     cosignature/v1
     time 1779571104
     <the checkpoint's text>
 
 and the line holds the key's id, the time as a u64, big-endian, in seconds since 1970, and the
-Ed25519 signature. Ids are as in `events.proof.note`, with 04 in the place of 01, so that a key of a
-witness is never taken for one of a log: https://c2sp.org/tlog-cosignature.
+Ed25519 signature. Key ids are as in `events.proof.note`, with 04 instead of 01, so that no reader
+mistakes a witness's key for a log's: https://c2sp.org/tlog-cosignature.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _KIND: Final = b"\x04"
 _KEY_BYTES: Final = 32
 _ID_BYTES: Final = 4
 _TIME_BYTES: Final = 8
-# The sign bit of a timestamp stays free: a reader may keep it in a signed integer.
+# A timestamp's sign bit stays free: a reader may store it in a signed integer.
 _TIME_END: Final = 1 << 63
 
 
@@ -45,22 +45,22 @@ class WitnessKey(NamedTuple):
 
     @property
     def key_id(self) -> bytes:
-        """The four bytes that stand before each of its cosignatures: a hint, not a proof."""
+        """The four bytes before each of its cosignatures: a hint, not a proof."""
         hashed = b"%b\n%b%b" % (self.name.encode(), _KIND, self.public)
         return hashlib.sha256(hashed).digest()[:_ID_BYTES]
 
     def __str__(self) -> str:
-        """`name+id+key`, as it is given to whoever verifies."""
+        """Return `name+id+key`, the form for verifiers."""
         return f"{self.name}+{self.key_id.hex()}+{b64encode(_KIND + self.public).decode()}"
 
 
 def witness_key(key: SigningKey) -> WitnessKey:
-    """The public half of a private key that cosigns."""
+    """Return the public half of a witness's private key."""
     return WitnessKey(key.name, key.verifier.public)
 
 
 def parse_witness_key(line: str) -> WitnessKey:
-    """Read `name+id+key`.
+    """Parse `name+id+key`.
 
     Raises:
         InputError: it is no such line, or its id is another key's.
@@ -78,11 +78,11 @@ def parse_witness_key(line: str) -> WitnessKey:
 
 
 def cosign(note: bytes, text: str, key: SigningKey, at_s: int) -> bytes:
-    """The checkpoint with a cosignature behind its other signatures.
+    """Return the checkpoint with a cosignature after its other signatures.
 
     Args:
-        note: the checkpoint as it was published.
-        text: what it says, `Note.text` of the same.
+        note: the published checkpoint.
+        text: its `Note.text`.
         key: the witness's.
         at_s: now, seconds since 1970.
 
@@ -97,10 +97,10 @@ def cosign(note: bytes, text: str, key: SigningKey, at_s: int) -> bytes:
 
 
 def cosigned_at(note: Note, key: WitnessKey) -> int | None:
-    """When `key` has cosigned the checkpoint, seconds since 1970; None where it has not.
+    """Return when `key` cosigned the checkpoint, seconds since 1970; None if it did not.
 
-    None as well where it has signed twice and one of the two is wrong: such a note is refused
-    whole (C2SP signed-note).
+    Also None if the key has signed twice and one signature is wrong: C2SP signed-note refuses such
+    a note.
     """
     newest = None
     for each in note.signatures:

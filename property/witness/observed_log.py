@@ -1,16 +1,16 @@
-"""What a witness knows of one log, and what it says to the next event and to a checkpoint. Pure.
+"""A log as its witness observes it: checks each event and judges each checkpoint. Pure.
 
-Events are taken in order, each by its hash of the chain. Of the past there are the peaks of the
-Merkle tree where the newest cosigned checkpoint left it, and the leaves' hashes since: a checkpoint
-comes behind the events that it covers, so its root is that of a size already passed.
+The witness accepts events in order, each by its chain hash. It keeps the peaks of the Merkle tree
+at the newest cosigned checkpoint, and the leaf hashes since. A checkpoint follows the events that
+it covers, so the witness can compute its root from these.
 
-A checkpoint is cosigned if a key that is believed has signed it, if it is not older than the newest
-that was cosigned, and if its root is that of the bytes that were seen here. So a log that is
-rewritten and signed anew, by its own key, is refused by whoever saw it before.
+The witness cosigns a checkpoint if a trusted key has signed it, if it is not older than the newest
+cosigned one, and if its root matches the observed bytes. It therefore refuses a log that was
+rewritten and signed again, even by the log's own key.
 
-Believed are the keys that were given, and the one that signed the newest cosigned checkpoint. Where
-the log has announced a key, that one must have signed, and one that is believed beside it: the core
-has the old key sign the change.
+Trusted keys are those given by a person, and the one that signed the newest cosigned checkpoint. If
+the log has announced a key, that key must have signed, and a trusted key as well: the table has the
+old key sign the change.
 """
 
 from collections.abc import Iterable
@@ -27,20 +27,20 @@ from property.hub.replicated_event import Carried, Head, Verdict, follows
 
 __all__ = ["LEAVES_MOST", "Announced", "Fit", "Memory", "Refused", "Watched"]
 
-# Leaves kept behind the newest cosigned checkpoint: a week of a table that signs nothing. Past it
-# the oldest go into the peaks, and a checkpoint from among them can no longer be judged.
+# Leaves kept after the newest cosigned checkpoint: a week of a table that signs nothing. Beyond
+# that the oldest merge into the peaks, and the witness cannot judge a checkpoint of their sizes.
 LEAVES_MOST: Final = 65_536
-# An event that announces a key holds this; most events are not looked into any further.
+# An event that announces a key contains this; the witness does not decode other events.
 _ANNOUNCES: Final = CheckpointKeyChanged.TYPE.encode()
 
 
 class Refused(NamedTuple):
-    """What was not taken, and why.
+    """The refusal of an event or a checkpoint.
 
     Args:
-        code: its name; `docs/witness.md` lists them.
+        code: see `docs/witness.md`.
         text: one line for a person.
-        position: of the event, or the checkpoint's size; 0 where there is none.
+        position: the event's, or the checkpoint's size; 0 if there is none.
     """
 
     code: str
@@ -49,19 +49,19 @@ class Refused(NamedTuple):
 
 
 class Announced(NamedTuple):
-    """A key that the log has announced, and at which position."""
+    """A key that the log has announced, and the position of its announcement."""
 
     position: int
     key: VerifierKey
 
 
 class Fit(NamedTuple):
-    """A checkpoint that is to be cosigned.
+    """A checkpoint to cosign.
 
     Args:
-        checkpoint: what it says.
-        note: the same with its signatures.
-        signer: the key that counted.
+        checkpoint: its content.
+        note: the checkpoint with its signatures.
+        signer: the key by which it was accepted.
     """
 
     checkpoint: Checkpoint
@@ -70,15 +70,15 @@ class Fit(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What is kept of a log between two runs.
+    """The state of a log that the book keeps between two runs.
 
     Args:
         head: the chain's hash at the newest event.
-        tree: as of the newest cosigned checkpoint, or, without one, of an earlier size.
-        leaves: the leaves' hashes behind it, up to the head.
+        tree: the tree at the newest cosigned checkpoint, or at an earlier size.
+        leaves: the leaf hashes after the tree, up to the head.
         announced: keys that the log has announced, in order.
-        newest: the newest cosigned checkpoint.
-        signer: the key that has signed it.
+        newest: the newest cosigned checkpoint, or None.
+        signer: the key that signed it, or None.
     """
 
     head: bytes
@@ -90,17 +90,17 @@ class Memory(NamedTuple):
 
 
 class Watched:
-    """One log under a witness's eye.
+    """One log that a witness observes.
 
     Args:
         origin: `<site>/<table>`.
-        given: public keys of the log that a person has given.
-        memory: what was known before; None at the first time.
+        given: public keys of the log, given by a person.
+        memory: the state from an earlier run; None at the first.
 
     Attributes:
-        origin: the same.
+        origin: `<site>/<table>`.
         announced: keys that the log has announced, in order.
-        newest: the newest checkpoint that was cosigned.
+        newest: the newest cosigned checkpoint, or None.
     """
 
     def __init__(
@@ -118,30 +118,30 @@ class Watched:
 
     @property
     def position(self) -> int:
-        """The newest event's."""
+        """The newest event's position."""
         return self._tree.size + len(self._leaves)
 
     @property
     def head(self) -> bytes:
-        """The chain's hash there."""
+        """The chain's hash at the newest event."""
         return self._head
 
     @property
     def tree(self) -> Tree:
-        """The tree as it is kept: of the newest cosigned checkpoint, or of an earlier size."""
+        """The stored tree: at the newest cosigned checkpoint, or at an earlier size."""
         return self._tree
 
     def hear(self, carried: Carried) -> bytes | Refused | None:
-        """Take the next event.
+        """Add the next event.
 
         Returns:
-            Its leaf's hash where it was next; None where it was here before; else why it is not
-            taken, and then nothing has changed.
+            The leaf hash of an accepted event; None for a duplicate; else the refusal, which
+            changes nothing.
         """
         position, stored = carried.position, carried.stored
         verdict = follows(Head(self.position, self._head), carried)
         if verdict is Verdict.GAP:
-            missing = self.position + 1  # the place that a whole stretch of them is named by
+            missing = self.position + 1  # names a whole run of missing events
             return Refused("gap", f"after {self.position} comes {position}", missing)
         if verdict is Verdict.FORGED:
             said = f"event {position} does not follow: its hash is not that of the chain so far"
@@ -156,18 +156,18 @@ class Watched:
         return leaf
 
     def shed(self) -> bool:
-        """Let the oldest leaves go into the peaks where there are too many; whether it has."""
+        """Merge the oldest leaves into the peaks if there are too many; return whether it did."""
         if len(self._leaves) <= LEAVES_MOST:
             return False
         self._shrink(self._tree.size + LEAVES_MOST // 2)
         return True
 
     def judge(self, data: bytes) -> Fit | Refused | None:
-        """What becomes of a checkpoint.
+        """Judge a checkpoint.
 
         Returns:
-            What is to be cosigned; why it is not; or None where its events are still to come, or
-            where it was cosigned before.
+            The checkpoint to cosign; the refusal; or None if its events are still missing or it was
+            cosigned before.
         """
         try:
             checkpoint, note = parse_checkpoint(data)
@@ -196,11 +196,11 @@ class Watched:
         return Fit(checkpoint, note, signer)
 
     def ahead(self, data: bytes) -> bool:
-        """Whether a checkpoint that `judge` said nothing to waits for its events."""
+        """Return whether a checkpoint, for which `judge` returned None, waits for its events."""
         return parse_checkpoint(data)[0].size > self.position
 
     def keep(self, fit: Fit) -> None:
-        """The checkpoint is cosigned: it is the newest from here on."""
+        """Record that the checkpoint was cosigned, and is the newest from now on."""
         self._shrink(fit.checkpoint.size)
         self.newest = fit.checkpoint
         self._signer = fit.signer
@@ -225,7 +225,7 @@ class Watched:
             if isinstance(event, CheckpointKeyChanged):
                 self.announced.append(Announced(position, parse_verifier_key(event.key)))
         except (UnreadableEvent, InputError):
-            return  # of a newer build, or no key: its checkpoints are then refused by the key
+            return  # a newer build's event, or no key: its checkpoints then fail by their key
 
     def _older(self, checkpoint: Checkpoint) -> Refused | None:
         newest, size = self.newest, checkpoint.size
@@ -237,7 +237,7 @@ class Watched:
         return None
 
     def _counting(self, size: int, signers: frozenset[VerifierKey]) -> VerifierKey | Refused:
-        """The signer that counts at that size."""
+        """Return the signer that counts at that size, or the refusal."""
         until = [each.key for each in self.announced if each.position <= size]
         believed = self._given | self._last()
         force = until[-1] if until else None

@@ -1,11 +1,12 @@
-"""The witness as a service: it hears every log on the hub, and cosigns what is consistent.
+"""The witness service: reads every log on the hub, and cosigns the consistent checkpoints.
 
-It reads the stream of events behind a cursor of its own, which is committed with what was heard:
-nothing is acknowledged, so nothing that is sent again comes out of order. A hub that was wiped, or
-put back from an old copy, is read from its beginning: what was heard before is looked at and passed
-by, and what differs is a fork.
+The witness reads the stream of events after its own cursor, which its book commits with the events.
+It acknowledges nothing, so redelivery cannot break the order. It reads a hub from the beginning if
+the hub was wiped or restored from an old copy. It then compares each event with those observed
+before, and refuses one that differs as a fork.
 
-Checkpoints are read from the hub's newest at every start. One that comes before its events waits.
+At every start the witness reads the newest checkpoints. A checkpoint that arrives before its events
+waits.
 """
 
 import asyncio
@@ -34,20 +35,20 @@ from property.witness.observed_log import Fit, Refused, Watched
 __all__ = ["Witness", "WitnessSettings", "run_witness"]
 
 _RETRY_S: Final = (0.2, 5.0)
-# Checkpoints that wait for their events; of more of one log the oldest go.
+# Most waiting checkpoints of a log; the oldest are dropped.
 _WAITING_MOST: Final = 16
 _NS: Final = 1_000_000_000
-# From the beginning once more, at a gap, at most so often, seconds.
+# Shortest time between two reads from the beginning because of a gap, seconds.
 _ANEW_S: Final = 60.0
 
 _log: Final = structlog.get_logger()
 
 
 class WitnessSettings(Struct, frozen=True, kw_only=True):
-    """What a witness must know.
+    """A witness's keys.
 
     Args:
-        key: what it cosigns with.
+        key: the witness's private key.
         given: a log's origin to the public keys that may sign its checkpoints.
     """
 
@@ -56,11 +57,11 @@ class WitnessSettings(Struct, frozen=True, kw_only=True):
 
 
 class Witness:
-    """What is heard, judged, kept and still to be said; told by whoever reads the hub.
+    """Processes events and checkpoints from the hub, and keeps the results in the book.
 
     Args:
-        settings: keys.
-        book: where it is kept.
+        settings: the keys.
+        book: keeps the state; open.
         clock: for the time of a cosignature.
     """
 
@@ -73,18 +74,18 @@ class Witness:
         self._anew_after = 0.0
 
     def read_anew(self, now_s: float) -> bool:
-        """Whether it is time to read everything from the beginning, for a gap that was met."""
+        """Return whether to read from the beginning because of a gap, at most once a minute."""
         if now_s < self._anew_after:
             return False
         self._anew_after = now_s + _ANEW_S
         return True
 
     def hear(self, messages: Iterable[Stored], stream: str, cursor: int) -> bool:
-        """Take events, in order, in one commit.
+        """Process events in order, and store the result in one commit.
 
         Args:
-            messages: as they came.
-            stream: when the stream was made.
+            messages: in stream order.
+            stream: the stream's creation time.
             cursor: the sequence of the last message.
 
         Returns:
@@ -126,11 +127,11 @@ class Witness:
             self._judge(seen, message.data)
 
     def unsaid(self) -> list[tuple[str, bytes]]:
-        """What was cosigned and is not on the hub yet: origin and note."""
+        """Return (origin, note) of each cosigned checkpoint that is not on the hub yet."""
         return self._book.unsaid()
 
     def said(self, origin: str, note: bytes) -> None:
-        """The hub has it."""
+        """Record that the hub has this checkpoint."""
         self._book.said(origin, note)
 
     def _watched(self, origin: str) -> Watched:
@@ -165,7 +166,7 @@ class Witness:
 
 
 def _proof(carried: Carried) -> bytes:
-    """A refused event, as evidence: the hash that was sent, a line end, the bytes."""
+    """Return a refused event as evidence: the hash that was sent, a line end, the bytes."""
     return carried.hash.hex().encode() + b"\n" + carried.stored
 
 
@@ -176,14 +177,14 @@ async def run_witness(
     clock: Clock,
     stop: asyncio.Event,
 ) -> None:
-    """Witness until `stop` is set; a hub that is away is waited for.
+    """Run the witness until `stop` is set; retry while the hub is unavailable.
 
     Args:
-        settings: keys.
-        book: where everything is kept; open.
-        hub: how it is reached, with the witness's login.
-        clock: for times.
-        stop: ends it.
+        settings: the keys.
+        book: keeps the state; open.
+        hub: the hub, with the witness's login.
+        clock: for the times of cosignatures.
+        stop: ends the witness.
     """
     witness = Witness(settings, book, clock)
     stopping = asyncio.ensure_future(stop.wait())
@@ -205,7 +206,7 @@ async def run_witness(
 
 
 def _away(error: BaseException, wait_s: float) -> float:
-    """How long to wait after an error of the hub's; any other is raised."""
+    """Return the seconds to wait after an error of the hub; raise any other error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if not isinstance(error, HUB_ERRORS):
@@ -217,7 +218,7 @@ def _away(error: BaseException, wait_s: float) -> float:
 async def _serve(
     witness: Witness, book: WitnessBook, hub: HubSettings, tls: ClientTls, attempt: int
 ) -> None:
-    """Until the hub is another than the one that was read; raises where it is away."""
+    """Read and publish until the stream must be read again; raise if the hub is unavailable."""
     client = await connect(hub, attempt, tls)
     try:
         kick = asyncio.Event()
@@ -237,7 +238,7 @@ async def _serve(
 
 
 async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asyncio.Event) -> None:
-    """Read until it has to be read anew."""
+    """Read events until the stream must be read from the beginning."""
     loop = asyncio.get_running_loop()
     made, cursor = await _where(reading(client), book)
     async with FeedReader.all(client, EVENTS, cursor + 1, made) as reader:
@@ -247,13 +248,13 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
                 gapped = witness.hear(messages, made, messages[-1].sequence)
                 kick.set()
                 if gapped and witness.read_anew(loop.time()):
-                    # What is missing may lie before the cursor: on a hub that was put back.
+                    # The missing events may be before the cursor, on a restored hub.
                     book.move_cursor(made, 0)
                     return
 
 
 async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
-    """When the stream was made, and the cursor in it: 0 in another than the one that was read."""
+    """Return the stream's creation time, and the cursor: 0 if the stream was replaced."""
     info = await js.stream_info(EVENTS)
     made = str(info.created)
     stream, cursor = book.cursor()

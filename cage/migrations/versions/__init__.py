@@ -1,3 +1,3 @@
-"""One module a step. A step that was shipped is never edited; the next one follows it."""
+"""One module a migration. Never edit a migration that has shipped; add the next one."""
 
 __all__: list[str] = []

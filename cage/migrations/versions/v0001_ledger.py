@@ -1,4 +1,4 @@
-"""The ledger: books, entries, postings, and triggers that keep what is booked as it is."""
+"""Creates books, entries, postings, and the triggers that refuse changes to booked rows."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_never_edited()
 
 
 def upgrade() -> None:
-    """Make the tables of the first version."""
+    """Create the tables of the first version."""
     op.create_table(
         "book",
         sa.Column("id", sa.Integer, nullable=False),

@@ -1,7 +1,7 @@
-"""What reports need: the fact behind an entry about chips, and whose wager a posting is of.
+"""Adds two columns for reports: the event of an entry about chips, and a posting's patron.
 
-Entries of before keep both empty: they were booked without. The columns have a default that is a
-constant, so that neither database rewrites a row.
+Both stay empty in older entries, which were booked without them. Their default is a constant, so
+neither database rewrites a row.
 """
 
 import sqlalchemy as sa

@@ -1,10 +1,10 @@
-// Sends a person's commands to the table and finds out what became of them. No DOM but the page's
-// own secret.
+// Sends a person's commands to the table and finds out their outcome. Reads only the page's secret
+// from the DOM.
 //
-// A command has GIVE_UP_MS from the moment it is sent, on the page's own clock and nobody else's:
-// what has no answer by then is aborted, wherever it waits (a browser has six connections to one
-// server, and the streams of six open pages hold them all), and asked after by its transaction. To
-// ask closes the transaction: the server sends on nothing that comes under it later.
+// A command has GIVE_UP_MS from the moment the page sends it, by the page's own clock. The page
+// then aborts a request without an answer, wherever it waits: a browser has six connections to one
+// server, and the streams of six open pages use them all. The page asks for the command's fate by
+// its transaction. This closes the transaction: the server forwards nothing that arrives later.
 
 export const GIVE_UP_MS = 5000;
 const PAUSE_MS = 400;
@@ -15,36 +15,36 @@ const PATIENCE = 8;
 const csrf = () => document.querySelector('meta[name="csrf"]').content;
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** An id for a transaction: unique for ever, also where the page has no secure context. */
+/** Return a unique transaction id; works without a secure context too. */
 export function newTransaction() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
- * Ask the table for something, for GIVE_UP_MS at the most. A lost answer is asked for again with the
- * same transaction, so that nothing is done twice.
+ * Send a request to the table, for GIVE_UP_MS at most. After a lost answer, send the same
+ * transaction again, so that the table does nothing twice.
  *
  * @param {string} name of the command, such as "open_betting".
  * @param {object} fields its body, with the page's own `transaction`.
  * @returns {Promise<{result: string, code?: string, text?: string, position?: number}>} the table's
- *     answer; `result` is "accepted", "exists" or "refused", or "unknown" where none came,
- *     "login" where the session is over, or "malformed".
+ *     answer; `result` is "accepted", "exists" or "refused", or "unknown" without an answer,
+ *     "login" after the session's end, or "malformed".
  */
 export function ask(name, fields) {
   return exchange(`/command/${name}`, fields);
 }
 
 /**
- * Have a command carried out, and find out what became of it, however long that takes.
+ * Send a command, and find out its outcome, however long that takes.
  *
  * @param {string} name of the command.
  * @param {object} fields its body, with the page's own `transaction`.
  * @param {object} when
- * @param {() => void} when.onGivenUp told once, when it has no answer and its fate is asked for.
- * @param {() => () => void} when.makeRoom frees a connection to ask on; what it returns takes it back.
- * @returns {Promise<object>} as `ask`, but never "unknown"; refused with the code "not_done" is what
- *     was given up, was not done, and will not be.
+ * @param {() => void} when.onGivenUp called once, when the page gives up and asks for the fate.
+ * @param {() => () => void} when.makeRoom frees a connection; its result takes the connection back.
+ * @returns {Promise<object>} as `ask`, but never "unknown". Refused with the code "not_done" means
+ *     that the page gave up, and that the command was not and will not be carried out.
  */
 export async function carryOut(name, fields, { onGivenUp, makeRoom }) {
   let answer = await ask(name, fields);

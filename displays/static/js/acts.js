@@ -1,5 +1,5 @@
-// The table's commands as big buttons, for dealer and pit alike. What each needs beyond a press is
-// asked in a dialog; what it is refused for now stands in its title.
+// The table's commands as big buttons, for dealer and pit alike. A dialog asks for a command's
+// details; a button's title shows why the table refuses the command now.
 
 import { askForChips } from "./chips.js";
 import { nextOfDay } from "./day_number.js";
@@ -51,7 +51,7 @@ const BUTTONS = {
   },
 };
 
-/** The cards on the table, to choose one of. */
+/** The cards on the table, as options of a select. */
 function places(station, wanted) {
   return (station.state.coup?.cards ?? []).filter(wanted).map((card) => ({
     value: `${card.hand} ${card.number}`,
@@ -91,14 +91,14 @@ function face(station, command) {
   askFor(station, { command, fields, build: placed });
 }
 
-/** Commands of one press, and their fields. */
+/** Commands that need one press only, and their fields. */
 const SIMPLE = new Map([
   ["open_betting", () => ({})],
   ["close_betting", (station) => ({ coup: station.state.coup?.id ?? null })],
   ["free_hand", () => ({})],
 ]);
 
-/** What each command asks for. */
+/** The form of each other command. */
 const FORMS = {
   load_shoe: (station) => askFor(station, { command: "load_shoe", fields: shoeFields(station) }),
   end_shoe: (station) => askFor(station, { command: "end_shoe", fields: [reason] }),
@@ -170,7 +170,7 @@ export function placeButtons(station, page) {
 }
 
 /**
- * A button for a command.
+ * Create a button for a command.
  *
  * @param {import("./station.js").Station} station
  * @param {string} command

@@ -1,4 +1,4 @@
-// The page of all tables: a tile each, filled by the stream, and questions to the archive.
+// The property board's page: a tile for each table, filled from the stream, and archive queries.
 
 import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
@@ -23,7 +23,7 @@ function road(name, columns, label) {
   return made;
 }
 
-/** A new tile, in its place by name. */
+/** Create a tile, and insert it in name order. */
 function add(name) {
   const parts = {
     at: el("span.at"),
@@ -49,7 +49,7 @@ function add(name) {
   return made;
 }
 
-/** What stands against a table, for a person. */
+/** Return a table's problems as text. */
 function standing(table) {
   const feed = (table.feed_alarms ?? []).map((kind) => `feed: ${kind}`);
   const link = table.link && table.link !== "up" ? [`shoe link: ${table.link}`] : [];
@@ -62,7 +62,7 @@ function told(last) {
   return `${last.coup}: ${WORDS[last.winner]} ${totals.join(" : ")} — ${last.player.join(" ")} / ${last.banker.join(" ")}`;
 }
 
-/** Show what is known of a table; roads only where they are news. */
+/** Show a table's fields; draw the roads only after a change. */
 function show({ table, tile, parts }, news) {
   parts.at.textContent = `${table.position} · ${table.at ? new Date(table.at).toLocaleTimeString() : "–"}`;
   const stands = standing(table);
@@ -76,7 +76,7 @@ function show({ table, tile, parts }, news) {
   drawRoad(parts.big, newest(bigRoad(table.big_road), BIG), big);
 }
 
-/** Which tiles are seen. */
+/** Show the tiles that match the filter. */
 function choose() {
   const wanted = byId("find").value.trim().toLowerCase();
   const only = byId("standing").checked;

@@ -1,4 +1,4 @@
-// What the scoreboard says, from the public state alone. Pure: keys of words and figures, no DOM.
+// The scoreboard's texts, from the public state alone: keys of words, and figures. Pure, no DOM.
 
 const WON = new Set(["complete", "confirmed", "settled"]);
 const STANDS = new Set(["disputed", "held", "misaligned"]);
@@ -7,7 +7,7 @@ const MAIN = ["player", "banker"];
 const SILENT = new Set(["initial"]);
 
 /**
- * What the table is doing.
+ * Return the key that describes the table's activity.
  *
  * @param {?object} state the public state.
  * @returns {{key: string, tone: string, winner: ?string}} a key of words; `tone` is one of "open",
@@ -28,7 +28,7 @@ export function status(state) {
 }
 
 /**
- * The rows of the draw table that were applied in this coup, in order, each once.
+ * Return the rows of the draw table that were applied in this coup, in order, each once.
  *
  * @param {?object} coup
  * @returns {string[]} such as "player_0_5_draws".
@@ -40,7 +40,7 @@ export function drawRules(coup) {
 }
 
 /**
- * A hand as it lies there.
+ * Return a hand of the coup.
  *
  * @param {?object} coup
  * @param {string} hand "player" or "banker".
@@ -63,7 +63,7 @@ export function handOf(coup, hand) {
 }
 
 /**
- * How often each result came in this shoe.
+ * Count each result of this shoe.
  *
  * @param {string[]} beads as `state` has them.
  */
@@ -80,7 +80,7 @@ export function counts(beads) {
 }
 
 /**
- * An amount for people: whole units without decimals.
+ * Format an amount for people; whole units have no decimals.
  *
  * @param {number} minor units.
  * @param {string} currency ISO 4217.
@@ -99,7 +99,7 @@ export function amount(minor, currency, language) {
 }
 
 /**
- * The table's minimum and maximum: those of the main wagers.
+ * Return the table's minimum and maximum: those of the main wagers.
  *
  * @param {object[]} bets of the rulebook.
  * @returns {{minimum: ?number, maximum: ?number}} minor units; no maximum is null.
@@ -115,7 +115,7 @@ export function tableLimits(bets) {
 }
 
 /**
- * What a bet pays.
+ * Return the odds of a bet.
  *
  * @param {{pays: Object<string, string>}} bet
  * @returns {{category: string, odds: string}[]} "8 : 1"; pushes are left out.
@@ -126,7 +126,7 @@ export function pays(bet) {
     .map(([category, odds]) => ({ category, odds: odds.replace("/", ":") }));
 }
 
-/** How much of the shoe has been dealt, 0 to 1. */
+/** Return the dealt share of the shoe, 0 to 1. */
 export function dealt(shoe) {
   return Math.min(1, shoe.cards / (shoe.decks * 52));
 }

@@ -1,4 +1,4 @@
-// Cards as people see them, and the pad of all 52. Suits differ by shape and letter, not by colour.
+// Draws cards, and the pad of all 52. Suits differ by shape and letter, not by colour alone.
 
 import { el } from "./dom.js";
 
@@ -6,12 +6,12 @@ export const SUITS = ["S", "H", "D", "C"];
 export const RANKS = ["A", "2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K"];
 const SHAPES = { S: "♠", H: "♥", D: "♦", C: "♣" };
 
-/** `10♥` for `TH`. */
+/** Return a card's text: `10♥` for `TH`. */
 export function faceText(face) {
   return `${face[0] === "T" ? "10" : face[0]}${SHAPES[face[1]]}`;
 }
 
-/** The card's name for a screen reader: `10 of hearts` in the page's language. */
+/** Return a card's name for a screen reader: `10 of hearts` in the page's language. */
 export function faceName(face, word) {
   return word("card.name", {
     rank: word(`rank.${face[0]}`),
@@ -20,7 +20,7 @@ export function faceName(face, word) {
 }
 
 /**
- * A card that lies on the table.
+ * Create the element of a card on the table.
  *
  * @param {{hand: string, number: number, card: ?string, source: string}} card
  */
@@ -42,7 +42,7 @@ export function cardElement({ card, source }, word) {
 }
 
 /**
- * All 52 faces as buttons, a row a suit. Arrow keys move, Enter or space picks.
+ * Create a pad of all 52 faces, a row for each suit. Arrow keys move, Enter or space picks.
  *
  * @param {(face: string) => void} onPick
  */
@@ -81,7 +81,7 @@ export function cardPad(onPick, word) {
   );
 }
 
-/** Show which face of a pad is chosen. */
+/** Mark the chosen face of a pad. */
 export function choose(pad, face) {
   for (const button of pad.querySelectorAll("button")) {
     button.setAttribute("aria-pressed", String(button.dataset.face === face));

@@ -1,5 +1,5 @@
-// The table's chips: the float, what the cage brings and takes, counts. Pieces by value, and never
-// a sum that somebody worked out: the sum stands beside them as they are typed.
+// The forms for the table's chips: float, fills, credits, counts. People type pieces by value and
+// never a sum; the form shows the sum next to them.
 
 import { nextOfDay } from "./day_number.js";
 import { el, fill } from "./dom.js";
@@ -13,7 +13,7 @@ const slip = [
   { name: "reference", kind: "text", required: false },
 ];
 
-/** What each command asks for beside chips and signatures. */
+/** The fields of each command, in addition to chips and signatures. */
 const FIELDS = {
   open_float: ({ state }) => [{ name: "float_id", kind: "text", value: nextOfDay(state.floats.at(-1)?.float_id) }],
   fill: () => slip,
@@ -33,7 +33,7 @@ const FIELDS = {
 };
 
 /**
- * Ask for pieces by value, and for who signed.
+ * Ask for pieces by value, and for signatures.
  *
  * @param {import("./station.js").Station} station
  * @param {string} command
@@ -53,7 +53,7 @@ export function askForChips(station, command) {
   });
 }
 
-/** Rows of a value and how many pieces of it; a row without a number of pieces says nothing. */
+/** Create rows of a value and a number of pieces; rows without a number are ignored. */
 function pieces({ currency, unit }, word) {
   const values = [...chipsFor(currency, unit).map((value) => typed(value, currency)), ...Array(SPARE_ROWS).fill("")];
   const rows = values.map((value, n) => row({ value, n, currency, word }));
@@ -98,7 +98,7 @@ function row({ value, n, currency, word }) {
   return { worth, count };
 }
 
-/** The newest float in sums: what it was opened with, what came and went, how it was counted. */
+/** Draw the newest float as sums: opening, fills, credits, counts. */
 export function drawFloat(container, { floats }, word) {
   const newest = floats.at(-1);
   if (!newest) {

@@ -1,4 +1,4 @@
-// A coup on record, and putting it right: what would come of it is shown before anything is done.
+// Finds a coup on record and corrects it: shows a preview before each correction.
 
 import { faceText } from "./cards.js";
 import { byId, el, fill } from "./dom.js";
@@ -8,7 +8,7 @@ import { betName, chipsOf, commissionTiming, settlementTable } from "./wagers.js
 
 const reason = { name: "reason", kind: "reason" };
 
-/** The part of the page that finds a coup and corrects it. */
+/** The panel that finds a coup and corrects it. */
 export class Record {
   constructor(station) {
     this.station = station;
@@ -19,7 +19,7 @@ export class Record {
     });
   }
 
-  /** The shoe on the table stands in the form until somebody types another. */
+  /** Put the shoe on the table into the form, unless somebody has typed another. */
   offer({ shoe, coup }) {
     const field = byId("find-shoe");
     if (shoe && (field.value === "" || field.value === this.offered)) {
@@ -42,7 +42,7 @@ export class Record {
     this.#draw();
   }
 
-  /** What was corrected stands on record now. */
+  /** Draw the coup again after a correction. */
   again() {
     if (this.found) this.show(this.found.coup.id);
   }
@@ -107,7 +107,7 @@ export class Record {
     this.#ask("correct_hands", [{ name: "hands", kind: "hands", value }, reason], ({ hands, ...others }) => ({ ...hands, ...others }));
   }
 
-  /** Another rulebook of those that the table knows. */
+  /** Ask for another of the table's rulebooks. */
   #rulebook() {
     const { library, rulebook } = this.station.state;
     const known = new Map([...library, rulebook].map((each) => [each.hash, each]));
@@ -134,7 +134,7 @@ export class Record {
     return `${word("dealer.seat", { seat: wager.seat })}: ${betName(wager.bet, word)} ${money(wager.stake, state.rulebook.currency)}`;
   }
 
-  /** Which wager, and then what it really was. */
+  /** Ask for the wager, and then for what it really was. */
   #wager() {
     const { station } = this;
     const { word } = station;
@@ -193,7 +193,7 @@ export class Record {
   }
 }
 
-/** What a correction would do, in words: the result, and who gains or gives back what. */
+/** Describe a correction's effect: the result, and what each seat gains or gives back. */
 export function previewOf({ events }, { word, state }, timing) {
   const { currency } = state.rulebook;
   const of = (type) => events.filter((event) => event.type === type).map((event) => event.data);

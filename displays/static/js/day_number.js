@@ -1,6 +1,6 @@
-// Ids of a day's shoes and floats: the day, and a number that rises.
+// Ids of a day's shoes and floats: the day, and a rising number.
 
-/** The next one: today, and the number after the last. */
+/** Return the next id: today, and the number after the last one of today. */
 export function nextOfDay(last) {
   const now = new Date();
   const two = (value) => String(value).padStart(2, "0");

@@ -1,4 +1,4 @@
-// The dealer's screen: betting, wagers, what to draw and why, and what the shoe needs.
+// The dealer's page: betting, wagers, the next draw and its rule, and the shoe's commands.
 
 import { placeButtons } from "./acts.js";
 import { byId, el, fill } from "./dom.js";
@@ -38,14 +38,14 @@ function render(state) {
   drawStanding(station, state);
 }
 
-/** What was pressed and does not stand is told first while wagers come, and last when they are paid. */
+/** Move the list of pressed wagers: to the top during betting, to the end during payment. */
 function putPressed(where) {
   const [standing, pressed] = [byId("standing"), byId("pressed")];
   const there = where === "before" ? standing.previousElementSibling : standing.nextElementSibling;
   if (there !== pressed) standing[where](pressed);
 }
 
-/** Commission that seats owe, each with its own button. */
+/** Draw the commission that seats owe, each with its own button. */
 function drawOwed({ commission, rulebook }) {
   const row = (title, list) =>
     list.length
@@ -65,7 +65,7 @@ function drawOwed({ commission, rulebook }) {
   );
 }
 
-/** What to take, pay and give back, once the coup is over: as the table has it on record. */
+/** Show what to take, pay and give back after the coup, from the table's record. */
 async function showPayments({ coup, rulebook, totals }) {
   const mark = JSON.stringify([coup.id, totals]);
   if (mark === shown) return;

@@ -1,11 +1,11 @@
-// Elements without markup in strings. No state.
+// Helpers that create elements without markup in strings. No state.
 
 /**
- * Make an element.
+ * Create an element.
  *
  * @param {string} tag its name, with classes: "button.big.red".
  * @param {object} [props] properties; `data` and `aria` are objects, `on` maps events to handlers.
- * @param {...(Node|string|null)} children what is in it; null is left out.
+ * @param {...(Node|string|null)} children the content; null is left out.
  * @returns {HTMLElement}
  */
 export function el(tag, props = {}, ...children) {
@@ -21,14 +21,14 @@ export function el(tag, props = {}, ...children) {
   return made;
 }
 
-/** The element of an id that the page must have. */
+/** Return the element with this id, which the page must have. */
 export function byId(id) {
   const found = document.getElementById(id);
   if (!found) throw new Error(`this page has no #${id}`);
   return found;
 }
 
-/** Put these children into a container; the focus stays on what has the same `data-key`. */
+/** Replace a container's children; the focus stays on the element with the same `data-key`. */
 export function fill(container, ...children) {
   const focused = container.contains(document.activeElement) ? document.activeElement : null;
   const key = focused?.dataset.key;

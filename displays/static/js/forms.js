@@ -1,7 +1,7 @@
 // A dialog that asks for a command's details, with a preview where the table gives one.
 //
-// It stays open until the table has said yes. Between two presses the fields may change: that is
-// another intention, with another transaction; the same fields again are the same.
+// The dialog stays open until the table has accepted the command. A press after a change of fields
+// sends another transaction; a press with the same fields repeats the same one.
 
 import { cardPad, choose, faceText } from "./cards.js";
 import { byId, el } from "./dom.js";
@@ -12,17 +12,17 @@ const READERS = {
 };
 
 /**
- * Ask for details and send.
+ * Ask for a command's details, and send it.
  *
  * @param {import("./station.js").Station} station
  * @param {object} form
  * @param {string} form.command
  * @param {object[]} form.fields each {name, kind, label, value?, options?, required?}; kinds are text,
  *     number, select, reason, card, hands, and `own`, which brings its `element` and its `read`.
- * @param {(values: object) => object} [form.build] the command's body of the values.
+ * @param {(values: object) => object} [form.build] returns the command's body from the values.
  * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
- * @param {(answer: object) => void} [form.onDone] told when the table has said yes.
- * @param {string} [form.about] a line about what this does.
+ * @param {(answer: object) => void} [form.onDone] called when the table has accepted the command.
+ * @param {string} [form.about] a line that explains the command.
  */
 export function askFor(station, { command, fields, build = (v) => v, preview, onDone, about }) {
   const { word } = station;
@@ -115,7 +115,7 @@ function option({ value, text }) {
   return el("option", { value }, text);
 }
 
-/** Usual reasons to choose from; any other can be typed. */
+/** Create a field with the usual reasons; a person can type any other. */
 function reasons(input, field, word) {
   const id = `reasons-${field.name}`;
   input.setAttribute("list", id);
@@ -134,7 +134,7 @@ function cardControl({ name, label }, word) {
   return { name, read: () => input.value, element: el("fieldset", {}, legend, pad, input) };
 }
 
-/** Both hands whole: the pad adds to the chosen hand, or replaces the card that was pressed. */
+/** Create a field for both hands: the pad adds to the chosen hand or replaces the pressed card. */
 function handsControl({ name, value }, word) {
   const hands = { player: [...value.player], banker: [...value.banker] };
   const most = 3;

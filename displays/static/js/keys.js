@@ -1,12 +1,12 @@
-// Keyboard shortcuts: a letter presses the button that shows it. Never while somebody types.
+// Keyboard shortcuts: a letter presses the button that shows it, but not while somebody types.
 
 const TYPING = "input, select, textarea, dialog, [role=group].pad";
 
 /**
- * Press what has `data-shortcut` with the key that was pressed.
+ * Press the button whose `data-shortcut` is the pressed key.
  *
- * @param {(event: KeyboardEvent) => boolean} [others] tried first; true where it took the key.
- * @param {(button: HTMLButtonElement) => void} [shut] told of a button that cannot be pressed now.
+ * @param {(event: KeyboardEvent) => boolean} [others] called first; true if it used the key.
+ * @param {(button: HTMLButtonElement) => void} [shut] called with a button that is disabled now.
  */
 export function listenForShortcuts(others = () => false, shut = () => {}) {
   document.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// The table's own limits: every bet's, and those of the whole coup. From the next coup on.
+// The form for the table's own limits of each bet and of a coup; they apply from the next coup on.
 
 import { el } from "./dom.js";
 import { askFor } from "./forms.js";
@@ -8,7 +8,7 @@ import { betName } from "./wagers.js";
 const OF_A_BET = ["minimum", "maximum", "step"];
 
 /**
- * Ask for all limits at once; what is left empty is the rulebook's.
+ * Ask for all limits at once; an empty field keeps the rulebook's limit.
  *
  * @param {import("./station.js").Station} station
  */
@@ -68,14 +68,14 @@ function betTable(rows, word) {
   );
 }
 
-/** The limits of one bet as the table takes them; null where all are the rulebook's. */
+/** Return one bet's limits for the command; null if all are the rulebook's. */
 function limitsOf(bet, inputs, currency) {
   const values = inputs.map((input) => parseMoney(input.value, currency));
   if (values.every((value) => value === null)) return null;
   return { bet, ...Object.fromEntries(OF_A_BET.map((name, n) => [name, values[n]])) };
 }
 
-/** A field for an amount, or for nothing; anything else cannot be sent. */
+/** Create a field for an amount; it may be empty, and the form refuses anything else. */
 function moneyInput({ name, label, value, currency, word }) {
   const input = el("input", {
     name,

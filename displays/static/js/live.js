@@ -1,16 +1,16 @@
-// A page's line to the server: the newest state, and whether it may be shown as live. Of the DOM it
-// asks whether anybody sees the page.
+// A page's event stream: the newest state, and whether the page may show it as live. Reads only the
+// page's visibility from the DOM.
 //
-// The server beats once a second. Silence is told as a loss after SILENCE_MS, by our own watchdog,
-// because a half-open connection says nothing. Then a line is opened every AGAIN_MS until one says
-// something; a few may be under way at a time, so that a network that is back is noticed at once,
-// and one that is merely slow has its time. Each says which state the page has.
+// The server sends a beat once a second. A watchdog reports a loss after SILENCE_MS of silence,
+// because a half-open connection reports nothing. The page then opens a connection every AGAIN_MS
+// until one delivers. Several attempts may run at a time: a new one notices a network that is back,
+// and a slow one has its time. Each attempt names the state that the page has.
 //
-// A page that was frozen, or a machine that slept, finds on its return what was sent to it before.
-// That is old and would be read as new, so it is thrown away with its line.
+// After a freeze of the page or a sleep of the machine, the browser delivers old messages as new.
+// The page drops them together with their connection.
 //
-// A browser has six connections to one server for all its pages, and a line takes one for itself: a
-// page that nobody sees has none.
+// A browser has six connections to one server for all its pages, and a stream uses one of them. A
+// hidden page therefore has none.
 
 export const SILENCE_MS = 2500;
 const LOOK_MS = 200;
@@ -19,7 +19,7 @@ const LINES_MOST = 4;
 const LOG_IN = 401;
 
 /**
- * Watch a stream until the page goes.
+ * Read a stream for the life of the page.
  *
  * @param {string} url `/events`, or `/console/events` for people who are logged in.
  * @param {object} to
@@ -27,9 +27,8 @@ const LOG_IN = 401;
  * @param {(health: {live: boolean, reason: string, betting_ms: number|null}) => void} to.onHealth
  *     with every beat, and when the watchdog fires (`reason` "server").
  * @param {(build: string) => void} [to.onBuild] the build of the server's files.
- * @param {() => void} [to.onBye] the server ended the stream on purpose: not welcome any more.
- * @returns {() => () => void} closes the line for a moment, so that there is a connection for
- *     something else; what that returns opens it again.
+ * @param {() => void} [to.onBye] the server ended the stream because the login is over.
+ * @returns {() => () => void} closes the stream to free a connection; its result opens it again.
  */
 export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }) {
   let lines = []; // those that may speak, the newest last; one once it has
@@ -64,7 +63,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
     on("bye", end);
   };
 
-  /** Close all lines but one, or all. */
+  /** Close all connections but one, or all. */
   const keep = (line) => {
     for (const each of lines) if (each !== line) each.close();
     lines = line ? [line] : [];
@@ -76,7 +75,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
     onHealth({ live: false, reason: "server", betting_ms: null });
   };
 
-  /** Whether this page has not run for long; then all begins anew. */
+  /** Return whether the page was frozen; if so, start again. */
   const woke = () => {
     const gap = Date.now() - awake;
     awake += gap;
@@ -94,7 +93,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
     onBye();
   };
 
-  /** A server that answers, but with no stream: because nobody is logged in here any more? */
+  /** Check whether a server that sends no stream has ended the login. */
   const ask = async () => {
     const signal = AbortSignal.timeout(SILENCE_MS);
     const answer = await fetch(url, { method: "HEAD", signal }).catch(() => null);

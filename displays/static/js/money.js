@@ -1,4 +1,4 @@
-// Amounts are integers of minor units everywhere; only here do they become text, and text them.
+// Converts amounts between integers of minor units, which all code uses, and text.
 
 import { language } from "./words.js";
 
@@ -6,7 +6,7 @@ const digitsOf = (currency) =>
   new Intl.NumberFormat(language, { style: "currency", currency }).resolvedOptions()
     .maximumFractionDigits;
 
-/** An amount for people: `1,250.00`; with its sign where `signed`. */
+/** Format an amount for people: `1,250.00`; with a sign if `signed`. */
 export function money(minor, currency, { signed = false } = {}) {
   const digits = digitsOf(currency);
   const text = new Intl.NumberFormat(language, {
@@ -17,7 +17,7 @@ export function money(minor, currency, { signed = false } = {}) {
   return signed && minor > 0 ? `+${text}` : text;
 }
 
-/** Minor units of what a person typed, or null where it is no amount. */
+/** Parse a typed amount into minor units; null if it is no amount. */
 export function parseMoney(text, currency) {
   const digits = digitsOf(currency);
   const found = /^\s*(\d{1,12})(?:[.](\d+))?\s*$/.exec(text.replaceAll(",", ""));
@@ -25,14 +25,14 @@ export function parseMoney(text, currency) {
   return Number(found[1] + (found[2] ?? "").padEnd(digits, "0"));
 }
 
-/** The amount as a person would type it. */
+/** Format an amount as a person would type it. */
 export function typed(minor, currency) {
   const digits = digitsOf(currency);
   const text = String(minor).padStart(digits + 1, "0");
   return digits ? `${text.slice(0, -digits)}.${text.slice(-digits)}` : text;
 }
 
-/** A row of chips, minor units: from the smallest step that a table takes to its large ones. */
+/** Return the values of a row of chips in minor units, from the table's smallest step up. */
 export function chipsFor(currency, smallest) {
   const one = 10 ** digitsOf(currency);
   const values = [1, 5, 25, 100, 500, 1000, 5000, 10000].map((value) => value * one);

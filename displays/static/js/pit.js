@@ -1,4 +1,4 @@
-// The pit's screen: what needs a person, the way out of it, and putting coups right.
+// The pit's page: problems that need a person and their remedies, and corrections of coups.
 
 import { actButton, placeButtons } from "./acts.js";
 import { drawFloat } from "./chips.js";
@@ -46,7 +46,7 @@ function render(state) {
   record.offer(state);
 }
 
-/** What stands, what it means, and the way out. Whether it can be acknowledged the table says. */
+/** Draw an open alarm, its meaning and its remedy. The table decides if it can be acknowledged. */
 function drawAlarms({ alarms, link }) {
   const hint = (name) => {
     const key = `hint.${name.startsWith("shoe_error_") ? "shoe_error" : name}`;
@@ -68,7 +68,7 @@ function drawAlarms({ alarms, link }) {
   );
 }
 
-/** An error of the shoe, or its silence, is ended by a named person who says why; any other alarm is acknowledged. */
+/** Create an alarm's button: a person clears a shoe's error or silence by name, or acknowledges. */
 function wayOut({ name }, link) {
   const silent = name === "link_down" && link.state === "stalled";
   const code = silent ? "stalled" : name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
@@ -84,7 +84,7 @@ function wayOut({ name }, link) {
   });
 }
 
-/** What is alive: a mark, a word, and what it says. */
+/** Draw a component's health: a mark, a word, and its details. */
 function drawHealth(state) {
   const { link, catching_up, alarms } = state;
   const { live, reason } = health;
@@ -107,7 +107,7 @@ function drawHealth(state) {
   );
 }
 
-/** Each durable consumer as the table knows it; where none has registered that is said, not "well". */
+/** Draw each durable consumer that the table lists; without any, show that none has registered. */
 function cageRows({ consumers, position }) {
   if (!consumers.length) return [["cage", null, word("health.cage_none")]];
   return consumers.map((each) => {
@@ -122,7 +122,7 @@ function cageRows({ consumers, position }) {
   });
 }
 
-/** What each seat owes, or was given up; and what to do about it. */
+/** Draw the commission that each seat owes or that was given up, with its buttons. */
 function drawCommission({ commission, rulebook }) {
   const { currency } = rulebook;
   const button = (command, seat, act) => {

@@ -1,17 +1,16 @@
-// The commands of a page, one after the other in the order in which they were pressed.
+// A page's command queue: sends commands one at a time, in the order of the presses.
 //
-// Each press has its own transaction, and the next is sent when the table has answered the one
-// before, so that the log has them as they were pressed. What was pressed for a coup names it, and
-// the table refuses it in any other. Nothing is dropped in silence: whoever presses is told of every
-// press what became of it.
+// Each press has its own transaction. The queue sends the next command after the table has answered
+// the one before, so that the log keeps their order. A command for a coup names the coup, and the
+// table refuses it in any other. The queue reports the outcome of every press to the person.
 
 import { carryOut, newTransaction } from "./action.js";
 
-/** A page's queue; a page has one. */
+/** The command queue; a page has one. */
 export class Queue {
   /**
    * @param {object} page
-   * @param {() => void} page.onChange told when the queue's head is asked after, or no longer.
+   * @param {() => void} page.onChange called when the queue begins or ends asking for a fate.
    * @param {() => () => void} page.makeRoom see `carryOut`.
    */
   constructor({ onChange, makeRoom }) {
@@ -22,19 +21,19 @@ export class Queue {
     this.asking = ""; // the command that has no answer, and whose fate is being asked for
   }
 
-  /** Whether nothing waits and nothing is on its way. */
+  /** Whether no command waits or is in flight. */
   get idle() {
     return !this.running && this.waiting.length === 0;
   }
 
   /**
-   * Put a command at the end.
+   * Append a command.
    *
    * @param {string} name
    * @param {object} fields its body without the transaction.
    * @param {(standing: string, answer?: object) => void} tell called with "waits", "sent", "asked"
    *     and, once and last, "over" with the answer. Its `result` is the table's, or "dropped" for
-   *     what was not sent; then its `code` says why.
+   *     a command that was not sent; its `code` is then the reason.
    */
   put(name, fields, tell) {
     // A page that fails to draw what it is told must not hold up what is behind.
@@ -50,7 +49,7 @@ export class Queue {
     if (!this.running) this.#run();
   }
 
-  /** Drop what was not sent yet, for a reason. */
+  /** Drop the commands that were not sent yet, with a reason. */
   drop(which, code) {
     const dropped = this.waiting.filter(which);
     this.waiting = this.waiting.filter((press) => !dropped.includes(press));

@@ -1,4 +1,4 @@
-// The scoreboard: puts the newest state into the page, and says when it is not live.
+// The scoreboard's page: shows the newest state, and whether it is live.
 
 import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
 import { watch } from "./live.js";
@@ -19,7 +19,7 @@ const board = document.querySelector("#board");
 const at = (id) => document.getElementById(id);
 const columnsOf = (element) => Number(element.dataset.columns);
 
-/** An element with a class and children. */
+/** Create an element with a class and children. */
 function make(name, kind, ...children) {
   const made = document.createElement(name);
   if (kind) made.className = kind;
@@ -27,7 +27,7 @@ function make(name, kind, ...children) {
   return made;
 }
 
-/** A card; without its face while the table has not seen it. The third lies across. */
+/** Create a card; without a face until the table has seen it. The third lies across. */
 function cardOf({ number, card }) {
   const made = make("div", `card${number === 3 ? " third" : ""}`);
   made.setAttribute("role", "img");
@@ -78,7 +78,7 @@ function showStatus(state) {
   showPrevious(state.shoe, tone);
 }
 
-/** How the coup before ended, while nothing of this one lies on the table. */
+/** Show the last coup's result until this one has a card. */
 function showPrevious(shoe, tone) {
   const bead = shoe && !shoe.ended && tone === "open" ? shoe.roads.bead_plate.at(-1) : undefined;
   at("previous").hidden = bead === undefined;
@@ -114,7 +114,7 @@ function showShoe(state) {
   at("left").textContent = shoe ? word("shoe.cards", { cards: shoe.cards, all: shoe.decks * 52 }) : "";
 }
 
-/** A text of the rulebook in the page's language, where there is one; else as it stands there. */
+/** Return a text of the rulebook in the page's language, or as the rulebook has it. */
 function sign(text) {
   const key = `sign.${text}`;
   const said = word(key);
@@ -154,7 +154,7 @@ function betRow(bet, currency) {
   return row;
 }
 
-/** A limit, in letters as large as its length allows. */
+/** Create a limit, in the largest letters that its length allows. */
 function showLimit(id, text) {
   at(id).textContent = text;
   at(id).style.setProperty("--length", text.length);
@@ -198,7 +198,7 @@ function showSign(rulebook) {
   fitBets();
 }
 
-/** What the small marks on the bead plate mean, beside its name. */
+/** Draw the legend of the bead plate's small marks, next to its name. */
 function showLegend() {
   const plain = { mark: "T", bankerPair: false, playerPair: false, natural: false };
   at("legend").replaceChildren(

@@ -1,7 +1,8 @@
-// What every page of people has: the newest state, whether it is live, and buttons that act once.
+// The common part of every console page: the newest state, its liveness, and buttons that act once.
 //
-// A button acts when it is neither refused by the table as it stands (`state.refusals`), nor waiting
-// for an answer, nor cut off from the table. Its title says which. This page judges nothing itself.
+// A button is enabled unless the table refuses its command now (`state.refusals`), an answer is
+// pending, or the page has no live connection. Its title shows the reason. The page decides nothing
+// itself.
 
 import { ask, newTransaction } from "./action.js";
 import { byId, el } from "./dom.js";
@@ -17,7 +18,7 @@ const OF_BETTING = ["place_wager", "close_betting"];
 // A refusal that has passed by the time the queue has asked again.
 const PASSING = { place_wager: "catching_up" };
 
-/** The page's state, words and live line; made once. */
+/** A console page's state, texts and event stream; a page has one. */
 export class Station {
   constructor(word, roles) {
     this.word = word;
@@ -32,14 +33,14 @@ export class Station {
     this.queue = new Queue({ onChange: () => this.refresh(), makeRoom: () => this.makeRoom() });
   }
 
-  /** Load the words, and watch. */
+  /** Load the texts, and read the stream. */
   static async open() {
     const roles = byId("station").dataset.roles.split(" ");
     const station = new Station(await loadWords(), roles);
     return station;
   }
 
-  /** Begin to watch; `render` is called with every state. */
+  /** Start to read the stream; call `render` with every state. */
   watch(render) {
     const build = document.querySelector('meta[name="build"]').content;
     this.makeRoom = watch("/console/events", {
@@ -69,18 +70,18 @@ export class Station {
     this.refresh();
   }
 
-  /** Be told of every change of the line to the table. */
+  /** Register a function to be called at every change of liveness. */
   onHealth(listen) {
     this.listeners.push(listen);
   }
 
-  /** The coup on which betting is open, as far as this page knows; null where there is none. */
+  /** Return the coup with open betting, as far as this page knows, or null. */
   openCoup() {
     const { coup } = this.state ?? {};
     return coup?.phase === "betting" ? coup.id : null;
   }
 
-  /** Why a command cannot be given now; empty where it can. */
+  /** Return why a command is unavailable now; empty if it is available. */
   whyNot(command, roles = []) {
     const { asking } = this.queue;
     if (asking) return this.word("why.asking", { command: this.word(`command.${asking}`) });
@@ -92,7 +93,7 @@ export class Station {
     return refusal && refusal.code !== PASSING[command] ? this.explain(refusal) : "";
   }
 
-  /** A refusal in words of the page's language where there are some, and its code. */
+  /** Return a refusal's text in the page's language, if there is one, and its code. */
   explain({ code, text }) {
     const key = `code.${code}`;
     const known = this.word(key);
@@ -100,12 +101,12 @@ export class Station {
   }
 
   /**
-   * Let a button do something.
+   * Register a button's action.
    *
    * @param {HTMLButtonElement} button
    * @param {{command: string, roles?: string[], act: () => void, also?: () => string, shut?: (why: string) => void}} action
-   *     `also` gives a further reason why not, or nothing; with `shut` the button can be pressed
-   *     where the command cannot be given, and `shut` is told why.
+   *     `also` returns a further reason to disable the button, or nothing. With `shut` the button
+   *     stays enabled, and a press calls `shut` with the reason.
    */
   bind(button, action) {
     this.actions.set(button, action);
@@ -118,7 +119,7 @@ export class Station {
     return button;
   }
 
-  /** Enable and disable every button by what holds now. */
+  /** Enable or disable every button by the present state. */
   refresh() {
     for (const [button, action] of this.actions) {
       if (button.isConnected) this.#show(button, action);
@@ -136,7 +137,7 @@ export class Station {
   }
 
   /**
-   * Put a command into the queue, and tell what became of it.
+   * Put a command into the queue, and show its outcome.
    *
    * @param {string} command
    * @param {object} fields its body without the transaction.
@@ -151,9 +152,9 @@ export class Station {
   }
 
   /**
-   * Send a command, once for what the person means: a second press of the same is the same.
+   * Send a command once: a second press before the answer repeats the same command.
    *
-   * @param {HTMLElement} button what was pressed; it waits for the answer.
+   * @param {HTMLElement} button the pressed button; it waits for the answer.
    * @param {(answer: object) => void} [onAnswer]
    */
   send(button, command, fields, onAnswer = () => {}) {
@@ -175,24 +176,24 @@ export class Station {
     });
   }
 
-  /** A key was pressed whose button is shut: say why, where it is not the same press again. */
+  /** Show why the button of a pressed key is unavailable, unless it repeats the last press. */
   shut(button) {
     if (!this.waiting.has(button)) this.say(button.dataset.command, { result: "dropped", text: button.title });
   }
 
-  /** Ask to see something that changes nothing; the whole answer, or "lost" where there is none. */
+  /** Send a read-only request; return the whole answer, or "lost" without one. */
   async look(command, fields) {
     const answer = await ask(command, { ...fields, transaction: newTransaction() });
     return answer.result === "unknown" ? { ...answer, result: "lost" } : answer;
   }
 
-  /** An answer in words: what became of it, and why. */
+  /** Return an answer as text: the outcome and its reason. */
   told(answer) {
     const text = answer.code ? this.explain(answer) : (answer.text ?? "");
     return `${this.word(`result.${answer.result}`)}${text ? `: ${text}` : ""}`;
   }
 
-  /** Tell what became of a command; the newest first. */
+  /** Show a command's outcome, the newest first. */
   say(command, answer) {
     const { word } = this;
     const ok = answer.result === "accepted" || answer.result === "exists";

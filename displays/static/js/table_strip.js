@@ -1,4 +1,4 @@
-// What dealer and pit both see of the table: the line on top, the hands, and what comes next.
+// The table's strip for dealer and pit: the line on top, the hands, and the next step.
 
 import { cardElement } from "./cards.js";
 import { byId, el, fill } from "./dom.js";
@@ -29,7 +29,7 @@ export function drawStrip(state, word) {
     : "";
 }
 
-/** An alarm's name in the page's language. */
+/** Return an alarm's name in the page's language. */
 export function alarmName({ name }, word) {
   const key = `alarm.${name}`;
   if (word(key) !== key) return word(key);
@@ -54,7 +54,7 @@ export function drawHands(state, word) {
   fill(byId("hands"), hand("player"), hand("banker"));
 }
 
-/** Say what comes next and why; the words of a draw rule are the table's where we have none. */
+/** Show the next step and its rule; use the table's text for a rule without one here. */
 export function drawNext(state, word) {
   const coup = state.coup;
   const due = coup?.due ?? [];

@@ -1,5 +1,5 @@
-// The wagers of the coup, by seat and spot: laying chips, placing them one after the other, and
-// taking wagers back.
+// The coup's wagers by seat and spot: laying chips, placing wagers one at a time, and withdrawing
+// them.
 
 import { byId, el, fill } from "./dom.js";
 import { chipsFor, money } from "./money.js";
@@ -9,10 +9,10 @@ const LETTERS = { player: "P", banker: "B", tie: "T" };
 const MARKS = { waits: "…", sent: "…", asked: "?", done: "✓", not: "✗" };
 
 /**
- * What is being laid, until it is placed; and each wager that was pressed, until it stands.
+ * The chips of the next wager, and each pressed wager until the table has accepted it.
  *
- * A press of Place takes the chips off the hand, whatever comes of it. A wager that does not stand
- * stays in sight with its own chips, at its own seat: they never join those of the next one.
+ * A press of Place clears the chips, whatever its outcome. A wager that the table has not accepted
+ * stays visible with its own chips at its own seat. They never join those of the next wager.
  */
 export class Laying {
   constructor(station) {
@@ -44,14 +44,14 @@ export class Laying {
     );
   }
 
-  /** Another seat, bet or stake. */
+  /** Choose another seat, bet or stake. */
   set(change) {
     Object.assign(this, change);
     this.draw();
     this.station.refresh();
   }
 
-  /** Keys: a digit is a seat, with shift a chip; backspace takes the chips off. */
+  /** Handle a key: a digit is a seat, with shift a chip; backspace clears the chips. */
   key(event) {
     const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
     if (digit && !event.shiftKey) this.set({ seat: Number(digit) });
@@ -61,7 +61,7 @@ export class Laying {
     return true;
   }
 
-  /** The spots and chips of another rulebook. */
+  /** Draw the spots and chips of another rulebook. */
   offer({ bets, currency, unit }) {
     const { word } = this.station;
     const sign = JSON.stringify([bets.map((bet) => bet.id), currency]);
@@ -115,7 +115,7 @@ export class Laying {
     });
   }
 
-  /** The chips are off the hand; what was pressed is in sight until it stands. */
+  /** Clear the chips, and show the pressed wager until the table has accepted it. */
   #press(how) {
     const { seat, bet, stake } = this;
     const pressed = { seat, bet, stake, coup: this.station.openCoup(), ...how };
@@ -142,7 +142,7 @@ export class Laying {
     });
   }
 
-  /** What was pressed: what stands by now is drawn with the others, and what did not by its coup. */
+  /** Draw the pressed wagers that the table has not accepted; drop them after their coup. */
   drawPressed() {
     const { word, state } = this.station;
     const next = this.station.openCoup();
@@ -183,7 +183,7 @@ export class Laying {
   }
 }
 
-/** The wagers that stand, a row a seat; each can be taken back while betting is open. */
+/** Draw the accepted wagers, a row for each seat; each can be withdrawn while betting is open. */
 export function drawStanding(station, state) {
   const { word } = station;
   const { currency } = state.rulebook;
@@ -220,14 +220,14 @@ function standing(station, wager, currency) {
   });
 }
 
-/** A bet's name in the page's language; its id where there is none. */
+/** Return a bet's name in the page's language, or its id. */
 export function betName(bet, word) {
   const key = `bet.${bet}`;
   return word(key) === key ? bet.replaceAll("_", " ") : word(key);
 }
 
 /**
- * When a rulebook of this table takes commission: "deduct", "prepaid", "per_coup", "per_shoe", or null.
+ * Return when a rulebook takes commission: "deduct", "prepaid", "per_coup", "per_shoe", or null.
  *
  * @param {object} state of the table.
  * @param {string} hash of the rulebook.
@@ -236,7 +236,7 @@ export function commissionTiming({ rulebook, library }, hash) {
   return [rulebook, ...library].find((each) => each.hash === hash)?.commission ?? null;
 }
 
-/** The chips that a seat gets: what it is paid is net of commission, which is not always held back. */
+/** Return the chips that a seat gets: its net payment, plus commission that is not held back. */
 export function chipsOf({ paid, commission }, timing) {
   return heldBack(timing) ? paid : paid + commission;
 }
@@ -244,20 +244,20 @@ export function chipsOf({ paid, commission }, timing) {
 const heldBack = (timing) => timing === "deduct" || timing === null;
 
 /**
- * What a dealer does for a wager that is settled, in chips.
+ * Return a dealer's chip movements for a settled wager.
  *
  * @param {object} line of a settlement: paid = stake returned + winnings - commission.
  * @param {?string} timing when commission is taken.
  * @returns {{take: number, pay: number, back: number}} the part of the stake that the house takes
- *     from the layout; what is won, less the commission that is held back from it; and the part of
- *     the stake that stays its owner's or is given back.
+ *     from the layout; the winnings less commission held back; and the part of the stake that its
+ *     owner keeps or gets back.
  */
 export function handled({ stake, winnings, commission, paid }, timing) {
   const back = paid - winnings + commission;
   return { take: stake - back, pay: winnings - (heldBack(timing) ? commission : 0), back };
 }
 
-/** The wagers of a void coup that no settlement tells of: their stakes go back. */
+/** Return the movements of a void coup's unsettled wagers: their stakes go back. */
 function voided({ coup, settlements }) {
   if (coup.phase !== "voided") return [];
   const told = new Set(settlements.flatMap(({ lines }) => lines.map(({ wager }) => wager)));
@@ -269,7 +269,7 @@ function voided({ coup, settlements }) {
 const COMMISSION = { prepaid: "commission_take", per_coup: "commission_mark", per_shoe: "commission_mark" };
 const HANDLED = ["take", "pay", "back"];
 
-/** What a coup came to, a line a wager: what the dealer takes, pays and gives back, in chips. */
+/** Draw a coup's chip movements, a line for each wager: take, pay and give back. */
 export function settlementTable(found, currency, word, timing) {
   const settled = [...found.settlements.flatMap(({ lines }) => lines), ...voided(found)];
   if (!settled.length) return el("p", {}, word("settled.none"));

@@ -1,4 +1,4 @@
-// The page's language: texts from /static/words/<language>.json, by key.
+// The page's texts in its language, by key, from /static/words/<language>.json.
 
 /** The page's language tag. */
 export const language = document.documentElement.lang;
@@ -6,8 +6,8 @@ export const language = document.documentElement.lang;
 /**
  * Load the texts.
  *
- * @returns {Promise<(key: string, values?: object) => string>} the text of a key, with {name}
- *     replaced by values.name; a key that there is none for is shown as it is.
+ * @returns {Promise<(key: string, values?: object) => string>} returns the text of a key, with
+ *     {name} replaced by values.name; a key without a text is returned as it is.
  */
 export async function loadWords() {
   const answer = await fetch(`/static/words/${language}.json`);

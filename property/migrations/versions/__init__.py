@@ -1,3 +1,3 @@
-"""One module a step, and what it executes in `..sql`."""
+"""One module a migration; the SQL that it executes is in `..sql`."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The archive: events by month and table, heads, each feed's place at the hub, alarms."""
+"""Creates the archive: events by month and table, heads, stream positions, alarms."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ down_revision: str | None = None
 
 
 def upgrade() -> None:
-    """Make the tables of the first version."""
+    """Create the tables of the first version."""
     file = Path(__file__).parent.parent / "sql" / "0001_archive.sql"
-    # The driver itself: text without parameters, in which a % and a : are what they are.
+    # Use the driver directly: SQLAlchemy would interpret % and : in the text.
     driver = op.get_bind().connection.driver_connection
     assert driver is not None  # noqa: S101 - the connection is open
     driver.execute(file.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""What the property asks, as views and functions over the archive: a file each."""
+"""Creates the views and functions of the archive's queries, from one file each."""
 
 from pathlib import Path
 from typing import Final
@@ -10,12 +10,12 @@ __all__ = ["down_revision", "revision", "upgrade"]
 revision: str = "0002"
 down_revision: str | None = "0001"
 
-# In the order of making: later ones stand on earlier ones.
+# In the order of creation: later files use earlier ones.
 _FILES: Final = ("coups", "money", "patrons", "runs", "live")
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create the views and functions."""
     driver = op.get_bind().connection.driver_connection
     assert driver is not None  # noqa: S101 - the connection is open
     for name in _FILES:

@@ -1,4 +1,4 @@
-"""The editions that events cite by their hash."""
+"""Creates the table of the editions that events cite by hash."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ down_revision: str | None = "0002"
 
 
 def upgrade() -> None:
-    """Make their table."""
+    """Create the table of editions."""
     driver = op.get_bind().connection.driver_connection
     assert driver is not None  # noqa: S101 - the connection is open
     file = Path(__file__).parent.parent / "sql" / "0003_editions.sql"

@@ -1,4 +1,4 @@
-// The evidence for a coup, saved as the very file that the server gave.
+// Saves the evidence for a coup as the exact file from the server.
 
 const AGAIN_MS = 700;
 // The server waits for the table for 3 s; the file of a coup comes at once.
@@ -6,7 +6,7 @@ const GIVE_UP_MS = 15_000;
 const TRIES = 30;
 const PASSING = ["past_loading", "past_slow", "past_unavailable", "busy"];
 
-/** Fetch the file and hand it to the browser; say what became of it. */
+/** Fetch the file, let the browser save it, and show the outcome. */
 export async function saveEvidence(station, coup, button, said) {
   const { word } = station;
   button.disabled = true;

@@ -1,4 +1,4 @@
-// The form that finds coups, and the list of those that fit.
+// The form that finds coups, and the list of matches.
 
 import { RANKS, SUITS, faceText } from "../cards.js";
 import { byId, el, fill } from "../dom.js";
@@ -9,24 +9,24 @@ const RESULTS = ["player", "banker", "tie", "void"];
 const NUMBERS = ["number", "seat"];
 const TIMES = ["since", "until"];
 
-/** A time of the log as this screen's clock has it. */
+/** Format a time of the log in this screen's time zone. */
 export function timeText(at, { date = true } = {}) {
   const options = date ? { dateStyle: "medium", timeStyle: "medium" } : { timeStyle: "medium" };
   return new Intl.DateTimeFormat(language, options).format(new Date(at));
 }
 
-/** What came out, in the page's language. */
+/** Return a coup's outcome in the page's language. */
 export function resultText(result, word) {
   if (!result) return word("replay.in_progress");
   return result === "void" ? word("phase.voided") : word(`winner.${result}`);
 }
 
-/** The left side of the page. */
+/** The left side of the page: form and list. */
 export class Finder {
   /**
    * @param {import("../station.js").Station} station
    * @param {(command: string, fields: object, said: HTMLElement) => Promise<?object>} ask
-   * @param {(coup: string) => void} open called with the coup that was chosen.
+   * @param {(coup: string) => void} open called with the chosen coup.
    */
   constructor(station, ask, open) {
     this.station = station;
@@ -52,7 +52,7 @@ export class Finder {
     byId("more").addEventListener("click", () => this.search(this.oldest));
   }
 
-  /** The fields that say something. */
+  /** Return the fields that are not empty. */
   #wanted() {
     const entries = [...new FormData(this.form)].filter(([, value]) => value !== "");
     return Object.fromEntries(
@@ -64,7 +64,7 @@ export class Finder {
     );
   }
 
-  /** Find, from the newest coup or from before one. */
+  /** Find coups, from the newest down or from before a given one. */
   async search(before = null) {
     this.searches += 1;
     const mine = this.searches;
@@ -83,7 +83,7 @@ export class Finder {
     if (before) items[0]?.querySelector("button").focus();
   }
 
-  /** Say which coup is shown. */
+  /** Mark the coup that is shown. */
   mark(coup) {
     this.chosen = coup;
     for (const button of byId("found").querySelectorAll("button")) {

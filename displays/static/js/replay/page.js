@@ -1,4 +1,4 @@
-// The replay viewer: a coup is found on the left and told on the right. Nothing here changes anything.
+// The replay viewer: finds a coup on the left, and shows its narrative on the right. Read-only.
 
 import { byId, el, fill } from "../dom.js";
 import { listenForShortcuts } from "../keys.js";
@@ -16,7 +16,7 @@ const { word } = station;
 let shown = null;
 let wanted = null;
 
-/** Ask about the past; while the table's reader is still reading, ask again and say so. */
+/** Send a history query; while the table is still reading its history, show that and retry. */
 async function ask(command, fields, said) {
   for (let tries = 0; ; tries += 1) {
     const answer = await station.look(command, fields);
@@ -39,7 +39,7 @@ async function ask(command, fields, said) {
   }
 }
 
-/** Tell a coup; its address can be kept and sent to somebody. */
+/** Show a coup's narrative; the page's URL then names the coup. */
 async function open(coup, { keep = true } = {}) {
   wanted = coup;
   const said = el("p", { role: "status" }, word("why.waiting"));

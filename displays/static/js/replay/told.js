@@ -1,4 +1,4 @@
-// One coup, step by step: the slider, the hands as they lay, what happened, and what was paid.
+// A coup's narrative, step by step: slider, hands, events, payments.
 
 import { cardElement } from "../cards.js";
 import { el, fill } from "../dom.js";
@@ -11,11 +11,11 @@ import { betName } from "../wagers.js";
 const MARKS = { card: "■", money: "$", trouble: "⚠", decision: "✎", plain: "·" };
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
 
-/** The right side of the page. */
+/** The right side of the page: one coup's narrative. */
 export class Told {
   /**
    * @param {import("../station.js").Station} station
-   * @param {object} told as `tell_coup` shows it.
+   * @param {object} told the answer of `tell_coup`.
    * @param {(command: string, fields: object, said: HTMLElement) => Promise<?object>} ask
    */
   constructor(station, told, ask) {
@@ -45,7 +45,7 @@ export class Told {
     this.go(this.at);
   }
 
-  /** A key that moves through the coup; true where it was one. */
+  /** Handle a key that moves through the coup; return whether it was one. */
   key(event) {
     const move = KEYS[event.key];
     if (move === undefined || event.shiftKey) return false;
@@ -171,7 +171,7 @@ export class Told {
     );
   }
 
-  /** The draw rules that applied; or what comes next, and by which. */
+  /** Draw the applied draw rules, or the next draw and its rule. */
   #rules(step) {
     const { word } = this.station;
     const named = (rule, words) => (word(`rule.${rule}`) === `rule.${rule}` ? words : word(`rule.${rule}`));
@@ -189,7 +189,7 @@ export class Told {
     ];
   }
 
-  /** The settlements that stood at a step: those issued and not taken back by then. */
+  /** Return the settlements in force at a step: issued, and not reversed by then. */
   #standing(step) {
     const issued = this.story.settlements.filter(({ position }) => position <= step.position);
     const gone = new Set(issued.map(({ reverses }) => reverses));
@@ -233,7 +233,7 @@ export class Told {
     ];
   }
 
-  /** Each wager's arithmetic with where the rule is written, in the record's own words. */
+  /** Draw each wager's arithmetic and its rule's source, in the record's words. */
   #reckoning(lines) {
     const { word } = this.station;
     return el(
@@ -275,7 +275,7 @@ export class Told {
   }
 }
 
-/** A table whose amounts stand to the right. */
+/** Create a table with right-aligned amounts. */
 export function wagerTable(word, heads, rows, lines = []) {
   const texts = ["seat", "bet", "result"];
   return el(

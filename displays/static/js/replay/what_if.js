@@ -1,4 +1,4 @@
-// The same coup with another card, beside what happened. Reckoned by the table, never here.
+// Shows a coup with another card next to what happened. The table computes it, never the page.
 
 import { cardElement, cardPad, choose, faceName, faceText } from "../cards.js";
 import { el, fill } from "../dom.js";
@@ -8,7 +8,7 @@ import { betName } from "../wagers.js";
 // Events that tell the face of a card; the last one of a place is the one that counts.
 const FACED = ["card_dealt", "card_disclosed", "card_entered", "card_corrected"];
 
-/** The part of the page below the coup. */
+/** The panel below the coup. */
 export class WhatIf {
   constructor(station, told, ask) {
     this.station = station;
@@ -34,7 +34,7 @@ export class WhatIf {
     this.#draw();
   }
 
-  /** The cards with the positions at which their faces became known. */
+  /** Return the cards, with the positions at which their faces became known. */
   #places() {
     const { story, steps } = this.told;
     const known = new Map();

@@ -1,10 +1,10 @@
-// Draws roads as SVG. A mark differs by shape or letter and not by colour alone.
+// Draws roads as SVG. Marks differ by shape or letter, not by colour alone.
 
 import { ROWS } from "./grid.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An SVG element with attributes and children. */
+/** Create an SVG element with attributes and children. */
 function svg(name, attributes = {}, ...children) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -17,7 +17,7 @@ const diamond = (r, kind) =>
   svg("path", { d: `M.5 ${0.5 - r}L${0.5 + r} .5 .5 ${0.5 + r} ${0.5 - r} .5Z`, class: kind });
 const letter = (text, kind) => svg("text", { x: 0.5, y: 0.5, class: kind }, text);
 
-/** A result of the bead plate: a disc with its letter; a Banker pair is a dot on top, a Player
+/** Draw a result of the bead plate: a disc with its letter; a Banker pair is a dot on top, a Player
  * pair a diamond below, a natural a bar. */
 export function bead(cell, word) {
   const parts = [circle(0.45, "disc"), letter(word(`bead.${cell.mark}`), "bead-letter")];
@@ -27,7 +27,7 @@ export function bead(cell, word) {
   return parts;
 }
 
-/** A cell of the big road: Banker a circle, Player a circle with a dot; ties as green strokes. */
+/** Draw a cell of the big road: Banker a circle, Player a circle with a dot, ties green strokes. */
 export function big(cell) {
   const parts = [circle(0.38, "ring")];
   if (cell.mark === "P") parts.push(circle(0.13, "dot"));
@@ -36,7 +36,7 @@ export function big(cell) {
   return parts;
 }
 
-/** A mark of a derived road: red the traditional shape, blue the same as a diamond or mirrored. */
+/** Draw a mark of a derived road: red in the traditional shape, blue as a diamond or mirrored. */
 export const DERIVED = {
   big_eye_boy: ({ mark }) => [mark === "R" ? circle(0.36, "ring") : diamond(0.42, "ring")],
   small_road: ({ mark }) => [mark === "R" ? circle(0.4, "disc") : diamond(0.46, "disc")],
@@ -71,11 +71,11 @@ const mark = (cell, shape) =>
 /**
  * Draw a road into its element, six rows and as many columns as it says in `data-columns`.
  *
- * A coup adds a mark or two: what stands already is left alone, so that a browser on a small machine
- * has next to nothing to paint anew.
+ * A coup adds a mark or two. The other marks stay untouched, so that a browser on a small machine
+ * has almost nothing to paint again.
  *
  * @param {SVGSVGElement} into
- * @param {object[]} cells that are seen, as `newest` gives them.
+ * @param {object[]} cells the visible ones, as returned by `newest`.
  * @param {(cell: object) => SVGElement[]} shape of a cell; the same for each call on an element.
  */
 export function drawRoad(into, cells, shape) {
@@ -96,7 +96,7 @@ export function drawRoad(into, cells, shape) {
   drawn.set(into, { columns, keys });
 }
 
-/** One mark alone, for hints and the legend; nothing for an empty mark. */
+/** Draw a single mark, for hints and the legend; nothing for an empty mark. */
 export function loneMark(shape, mark, cell = { mark }) {
   const alone = svg("svg", { viewBox: "0 0 1 1", class: "lone", "data-mark": mark });
   if (mark) alone.append(svg("g", { class: `mark mark-${mark}` }, ...shape(cell)));

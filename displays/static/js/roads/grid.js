@@ -1,9 +1,9 @@
-// Where each mark of a road lies on the grid of six rows. Pure: no DOM, no state.
+// Places each mark of a road on the grid of six rows. Pure: no DOM, no state.
 //
-// The table sends logical columns; the grid is ours (docs/adr/0032). A streak goes down its column.
-// Where the next cell is below the last row or taken, it turns right and stays in that row: a
-// dragon tail. The next streak starts in the column right of where the streak before it started,
-// or in the next column whose top cell is free.
+// The table sends logical columns; the page lays out the grid (docs/adr/0032). A streak goes down
+// its column. If the next cell is below the last row or taken, the streak turns right and stays in
+// that row: a dragon tail. The next streak starts in the column to the right of the start of the
+// streak before it, or in the next column whose top cell is free.
 
 export const ROWS = 6;
 
@@ -38,7 +38,7 @@ export function layOut(heights) {
 }
 
 /**
- * The big road.
+ * Lay out the big road.
  *
  * @param {{winner: string, ties: number}[][]} columns as `state` has them.
  * @returns {{column: number, row: number, mark: string, ties: number}[]} in the order of play.
@@ -51,7 +51,7 @@ export function bigRoad(columns) {
 }
 
 /**
- * A derived road: equal marks in a row are a streak.
+ * Lay out a derived road: equal marks in a row are a streak.
  *
  * @param {string} marks `R` and `B`, in order.
  * @returns {{column: number, row: number, mark: string}[]} in order.
@@ -63,7 +63,7 @@ export function derivedRoad(marks) {
 }
 
 /**
- * The bead plate: every coup in order, six to a column.
+ * Lay out the bead plate: every coup in order, six to a column.
  *
  * @param {string[]} beads as `state` has them: `Bn`, `Pp`, `T`.
  * @returns {{column: number, row: number, mark: string, natural: boolean, playerPair: boolean,
@@ -81,12 +81,12 @@ export function beadPlate(beads) {
 }
 
 /**
- * What of a road is seen when so many columns fit: the newest, moved to the left.
+ * Return the visible cells of a road: the newest columns that fit, moved to the left.
  *
  * @template {{column: number}} Cell
  * @param {Cell[]} cells of a road.
  * @param {number} columns that fit.
- * @returns {Cell[]} those that are seen.
+ * @returns {Cell[]} the visible cells.
  */
 export function newest(cells, columns) {
   const last = cells.reduce((most, cell) => Math.max(most, cell.column), -1);
