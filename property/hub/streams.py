@@ -31,8 +31,8 @@ __all__ = ["StreamLimits", "clear_feed", "ensure_streams", "give_up"]
 
 _DAY_S: Final = 86_400
 _SMALL_BYTES: Final = 256 * 1024 * 1024
-# A checkpoint is a note of a few hundred bytes, with room for signatures; an edition is a file of two
-# thousand. A stranger could make a longer one slow to read.
+# A checkpoint is a note of a few hundred bytes, with room for signatures; an edition is a file of
+# two thousand. A stranger could make a longer one slow to read.
 _NOTE_MOST: Final = 64 * 1024
 # Notes of each table, enough for a witness that is slow.
 _NOTES_KEPT: Final = 16

@@ -1,9 +1,10 @@
 """The hub's streams, subjects and partitions, and each table's place among them. Pure.
 
-A table publishes to `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`, and
-each edition next to its log to `.edition.<kind>.<SHA-256>`. The hub stores its events under `property.v1.part.<n>.<site>.<table>.event`. JetStream's partition mapping inserts
-the number, always the same for a table. Workers therefore share the partitions, and a table's
-events keep their order.
+A table publishes to `property.v1.<site>.<table>.event`, `.checkpoint` and `.feed`, and each edition
+next to its log to `.edition.<kind>.<SHA-256>`. The hub stores its events under
+`property.v1.part.<n>.<site>.<table>.event`. JetStream's partition mapping inserts the number,
+always the same for a table. Workers therefore share the partitions, and a table's events keep
+their order.
 """
 
 import re
