@@ -1,7 +1,7 @@
-"""What the table would refuse as it stands, and why: for consoles, which judge nothing themselves.
+"""The commands that the table would refuse now, and why, for consoles' buttons. Pure.
 
-Each command is asked of `decide` without its details. A refusal for want of these means that the
-command is possible; any other is what a button shows as the reason why it cannot be pressed.
+Each command is decided without its details. A refusal because a detail is missing means that the
+command is possible; a console shows any other refusal next to its button.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _ANY: Final = "?"
 _OPEN, _FREE = OpenBetting(transaction=_ANY), FreeHand(transaction=_ANY)
 _END: Final = EndShoe(transaction=_ANY)
 
-# None of these can be complete: nothing is folded or judged for the answer.
+# None of these is complete, so deciding on them folds and judges nothing.
 _BARE: Final[tuple[Command, ...]] = (
     LoadShoe(transaction=_ANY, shoe=""),
     Burn(transaction=_ANY, cards=-1, reason=""),
@@ -85,15 +85,15 @@ _DETAILS: Final = frozenset(
         "unknown_wager",
     }
 )
-"""Refusals that a whole command would not meet."""
+"""Codes of refusals that a complete command would not meet."""
 _HOLDS: Final = Refusal(code=ANSWER_EXISTS, text="this holds already")
 
 
 def refusals_now(state: TableState, context: Context) -> dict[str, Refusal]:
-    """By command name, why it would be refused now, whoever asks; nothing for one that would not.
+    """Return, by command name, why the table would refuse the command now from any user.
 
-    Commands that may be about a coup that is over, about any seat, or that hold at any time are
-    not among them: only the whole command tells.
+    Commands about a coup that is over or about a seat, and commands that are always possible, are
+    left out: only the complete command can be decided on.
     """
     refused: dict[str, Refusal] = {}
     for command in _asked(state):
@@ -110,6 +110,6 @@ def _asked(state: TableState) -> Iterator[Command]:
     yield from _BARE
     yield from (_OPEN, _FREE)
     yield CutCard(transaction=_ANY, place="mid_coup" if state.in_progress else "between")
-    # Its audit searches the orders of earlier shoes: only where it is refused anyhow.
+    # Its audit searches the orders of earlier shoes: only where the command is refused anyway.
     if state.shoe is None or state.in_progress or state.shoe.ended:
         yield _END

@@ -1,7 +1,7 @@
-"""Every kind of wager in words: its name, what it wins on, and where that is written. Pure.
+"""Every kind of wager in words: its name, its winning condition, and the source of the rule. Pure.
 
-The sources are the documents that the rules come from, as docs/rules.md goes through them. A wager
-that is in none of them is a house's own, and its rulebook file is the only source.
+The sources are the documents of the rules, in the order of docs/rules.md. A wager that is in none
+of them is a house's own, and its rulebook file is the only source.
 """
 
 from typing import Final
@@ -19,11 +19,11 @@ DOCUMENTS: Final = {
 
 
 class BetWords(Struct, frozen=True):
-    """A kind of wager for people.
+    """A kind of wager in words.
 
     Args:
-        name: as the layout has it.
-        wins: when it wins, to follow "wins when".
+        name: on the layout.
+        wins: the winning condition, to follow "wins when".
         source: the document and clause.
     """
 
@@ -78,7 +78,7 @@ BET_WORDS: Final = {
     "dragon7": BetWords("Dragon 7", "Banker wins with seven on three cards", _HOUSE),
     "panda8": BetWords("Panda 8", "Player wins with eight on three cards", _HOUSE),
 }
-"""Bet id to its words; every kind of `table_core.rules.wagers` has some."""
+"""Bet id to its words; every kind of `table_core.rules.wagers` has an entry."""
 
 CATEGORY_WORDS: Final = {
     "win": "its hand or result came",
@@ -109,9 +109,9 @@ CATEGORY_WORDS: Final = {
     "lose": "lost",
     "void": "void",
 }
-"""Category to what came, as a settlement line names it."""
+"""Category of a settlement line to its words."""
 
 
 def bet_words(bet: str) -> BetWords:
-    """The words for a bet; those of one that this build does not know are its id."""
+    """Return the words for a bet; the id itself for a bet that this build does not know."""
     return BET_WORDS.get(bet) or BetWords(bet, "its rulebook says so", _HOUSE)

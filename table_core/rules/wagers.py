@@ -1,11 +1,11 @@
-"""Every kind of wager: what it can win as, decided by one small pure function of the outcome.
+"""Every kind of wager, and the pure function (its judge) that says which category it wins in.
 
-A judge names the categories an outcome falls in, the most special first; nothing means that the
-wager's own condition is not met. What a category pays, and whether it counts at all, is the
-rulebook's: the first category that its schedule lists applies, and no other ("highest category
-only"). So `tiger`, `big_tiger` and `small_tiger` share one judge and differ in their schedules.
+A judge names the categories of an outcome, the most special first; none means that the wager's own
+condition is not met. The rulebook decides which categories pay, and how much: the first category
+that its schedule lists applies, and no other ("highest category only"). So `tiger`, `big_tiger` and
+`small_tiger` share one judge and differ in their schedules.
 
-Adding a wager: a judge here, its row in `KINDS`, a section in a rulebook file.
+To add a wager: a judge here, its row in `KINDS`, a section in a rulebook file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ __all__ = ["KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
 Judge = Callable[[Outcome], tuple[str, ...]]
 Looks = Literal["totals", "pairs", "suits"]
 Patron = str
-"""Whose a wager is, as `patron_of` says it."""
+"""The owner of a wager, as `patron_of` returns it."""
 
 _SIX, _SEVEN, _EIGHT, _NINE = 6, 7, 8, 9
 _TWO_CARDS, _THREE_CARDS, _FOUR_CARDS = 2, 3, 4
@@ -37,11 +37,11 @@ class Kind(Struct, frozen=True, kw_only=True):
     Args:
         categories: every category its judges may name; a schedule may list no other.
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.
-        initial: its judges look at the first two cards of each hand only, so that a rulebook may
-            settle it after the initial deal (seed 1, 11A.6).
-        looks: how far its judges look, by which the exact odds count deals. `totals`: at the hands'
-            totals and numbers of cards; `pairs`: and at the pairs among the first two cards of
-            each; `suits`: at the former, and whether hands of three cards are of one suit.
+        initial: its judges use the first two cards of each hand only, so a rulebook may settle
+            it after the initial deal (seed 1, 11A.6).
+        looks: what its judges use of a deal; the exact odds count deals by it. `totals`: the
+            hands' totals and numbers of cards; `pairs`: also the pairs among the first two cards
+            of each; `suits`: the totals, and whether hands of three cards are of one suit.
     """
 
     categories: tuple[str, ...]
@@ -51,7 +51,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 
 def patron_of(wager: Wager) -> Patron:
-    """Whose wager it is: the opaque reference where one is given, else whoever sits there."""
+    """Return the wager's owner: the opaque reference where one is given, else the seat."""
     return f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
 
 
@@ -81,7 +81,7 @@ def _tie(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _banker_six(outcome: Outcome) -> tuple[str, ...]:
-    """Super Six, the Tigers and Lucky 6: Banker wins with 6; on how many cards may matter."""
+    """Super Six, the Tigers and Lucky 6: Banker wins with 6; the number of cards may matter."""
     if outcome.winner is not Winner.BANKER or outcome.banker_total != _SIX:
         return ()
     cards = "three_card" if len(outcome.banker) == _THREE_CARDS else "two_card"
@@ -195,7 +195,7 @@ def _all_six(own: Sequence[Card], other: Sequence[Card]) -> bool:
 
 
 def _bet_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:
-    """Three cards each, and the hand that was bet on of one suit."""
+    """Three cards each, and the hand that was bet on is of one suit."""
     return _suited(own) and len(other) == _THREE_CARDS
 
 
