@@ -1,8 +1,9 @@
 """Evidence for one coup: one file that anybody can verify with nothing but a public key. Pure.
 
-It holds the stored bytes of the coup's events with their positions, an inclusion proof for each to
-the root of a signed checkpoint, that checkpoint, the rulebook's file, and the result. From the
-coup's first event to its end no position is left out, so nothing can be hidden between.
+It holds the stored bytes of the coup's events with their positions. For each event it holds an
+inclusion proof to the root of a signed checkpoint; then that checkpoint, the rulebook's file, and
+the result. From the coup's first event to its end no position is left out, so nothing can be hidden
+between.
 
 The file has one encoding: JSON with an indent of two, keys as below, a line end. A file in another
 encoding is not of this form. The last key is a seal over everything before it, which detects

@@ -180,8 +180,8 @@ def _roads(past: Trail[Coup]) -> Roads:
 def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
     """Return a shoe's order with one coup's cards replaced.
 
-    Where the coup's cards are not one run in the order (some were disclosed late), the faces are
-    still right, and new faces go to the end.
+    The coup's cards may not be one run in the order, because some were disclosed late. The faces
+    are right even then, and new faces go to the end.
     """
     run = "".join(card.value for card in was)
     at = order.rfind(run)  # no face begins within another: no letter is both a suit and a rank

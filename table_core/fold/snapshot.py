@@ -1,9 +1,9 @@
 """The snapshot: a state as bytes and back, exactly, and the event that anchors it in the log. Pure.
 
-The bytes are JSON in one order only (fields in declaration order, keys and sets sorted), so equal
-states have equal bytes and one hash identifies a state. They are a cache for the build that wrote
-them, and no other build reads them. A reader trusts them only where their hash is the one in the
-log's own `books_closed`.
+The bytes are JSON in one order only: fields in declaration order, keys and sets sorted. So equal
+states have equal bytes, and one hash identifies a state. The bytes are a cache for the build that
+wrote them, and no other build reads them. A reader trusts them only where their hash is the one in
+the log's own `books_closed`.
 """
 
 import hashlib

@@ -1,8 +1,12 @@
 """The history reader's index of a log, so that no query reads the whole log again. Pure.
 
-The index takes every event once, in order, and keeps little: a line a coup, the state before each
-shoe, from which a coup is folded again, and the roots of the tree's blocks, from which proofs are
-made. All of it comes from the log and can be thrown away.
+The index takes every event once, in order, and keeps little:
+
+- a line a coup;
+- the state before each shoe, from which a coup is folded again;
+- the roots of the tree's blocks, from which proofs are made.
+
+All of it comes from the log and can be thrown away.
 """
 
 from bisect import bisect_left

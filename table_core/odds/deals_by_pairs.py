@@ -49,7 +49,8 @@ def classes_by_pairs(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
     """Yield all deals by totals, numbers of cards, and the pairs among the first two cards.
 
     Args:
-        shoe: how many copies of each face are left; at least `table_core.odds.deals.DEAL` in all.
+        shoe: the number of copies of each face left; in all at least
+            `table_core.odds.deals.DEAL`.
     """
     # The shares of cards of one value, which are few; all other shares combine these.
     of_one_value = cache(lambda points: _shares_of_one_value(shoe, points))

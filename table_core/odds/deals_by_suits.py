@@ -49,7 +49,8 @@ def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
     """Yield all deals by totals, numbers of cards, and the suits of three-card hands.
 
     Args:
-        shoe: how many copies of each face are left; at least `table_core.odds.deals.DEAL` in all.
+        shoe: the number of copies of each face left; in all at least
+            `table_core.odds.deals.DEAL`.
     """
     count = _counter(shoe)
     found: dict[Worth, _Counted] = {}

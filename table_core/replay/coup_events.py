@@ -185,9 +185,8 @@ class CoupCollector:
     """Collects the events of one coup from a log, in one pass.
 
     Everything between the coup's beginning and its end belongs to it. So does every later event
-    that names it, and what the shoe still reports of a void round. Events of one cause with any of
-    these belong to it as well, such as the report of a card that began a coup which nobody had
-    opened.
+    that names it, and what the shoe still reports of a void round. Other events of the same cause
+    belong to it as well, such as the report of a card that began a coup without open betting.
 
     Args:
         coup: the coup's id.

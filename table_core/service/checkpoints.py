@@ -6,7 +6,7 @@ never waits for a signature. If a kill prevents one, the next start makes it.
 
 The first signer is the key in force. Where another key signed the log's newest checkpoint first, an
 event announces the new key. Where the old key is still available, it signs once next to the new
-one, so a holder of the old public key can trust the new one.
+one. So a holder of the old public key can trust the new one.
 """
 
 import asyncio

@@ -2,9 +2,9 @@
 
 The client passes a query on with the position up to which the reader must have read. For a command
 about a coup that the state does not hold, the reader recalls that coup. The table then decides on
-the recalled coup in its own process and against its present state, provided that no event since is
-about the coup's shoe; else the client recalls it again. So only the user who asked waits for a
-disk, and no decision is made on an outdated coup.
+the recalled coup in its own process and against its present state. If an event since is about the
+coup's shoe, the client first recalls the coup again. So only the user who asked waits for a disk,
+and no decision is made on an outdated coup.
 """
 
 from collections.abc import Callable
