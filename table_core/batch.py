@@ -62,7 +62,7 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Refused(Struct, frozen=True, gc=False, kw_only=True):
-    """A wager that the rulebook refuses, with a code of `table_core.rules.placement.check`."""
+    """A refused wager, with a code of `table_core.rules.placement.check`."""
 
     id: str
     bet: str | None

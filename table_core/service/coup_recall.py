@@ -3,8 +3,8 @@
 The state holds only the coups of the shoe on the table. An earlier coup is folded again alone: its
 shoe's life, and after that only the events about the shoe's coups.
 
-`recall` searches the log backwards from its end, and costs the events since. `recall_indexed` costs
-one shoe; the history reader uses it.
+`recall` searches the log backwards from its end, and costs the events since.
+`recall_indexed` costs one shoe; the history reader uses it.
 """
 
 import re
