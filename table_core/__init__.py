@@ -1,3 +1,6 @@
-"""Commands and shoe events to table events: the pure core and the one shell that runs it."""
+"""The table: decides on commands and shoe events, and folds the table events that result.
+
+Everything is pure except `service`, which runs it.
+"""
 
 __all__: list[str] = []

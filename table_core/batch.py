@@ -1,11 +1,10 @@
-"""Coups judged without a table: one case in, one answer out, as JSON lines. Pure.
+"""Judges coups without a table: one JSON line in, one JSON line out. Pure.
 
-What can be answered under a code is answered: a case that is no coup by its `error`, a wager that
-the rulebook does not take by `refused` and its code, however odd their values. JSON of another
-shape (a wager without an id, or with a field that nobody knows, which might be money) is answered
-by `invalid_case`, and the lines behind it are judged all the same: only what is no JSON ends the
-batch, because nobody can say what line it was meant to be. Other fields beside a case's own are
-left alone.
+Every case gets an answer, however odd its values. A case that is no coup is answered by its
+`error`; a wager that the rulebook does not take, by `refused` and its code. JSON of another shape
+(a wager without an id, or with an unknown field, which might be money) is answered by
+`invalid_case`, and the batch goes on. Only a line that is no JSON ends the batch, because nobody
+can say which case it was meant to be. Unknown fields of the case itself are ignored.
 """
 
 import re
@@ -26,7 +25,7 @@ from table_core.rules.settlement import settle
 
 __all__ = ["CaseError", "Judgement", "Refused", "Settled", "answer_line", "judge_case"]
 
-# A number written as an integer, with more digits than any amount has and no more than is quick.
+# An integer in digits: more digits than any amount has, few enough to be read fast.
 _INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
 _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
@@ -50,7 +49,7 @@ class CaseError(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Settled(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of a wager that stood, in minor units."""
+    """The settlement of an accepted wager, amounts in minor units."""
 
     id: str
     bet: str
@@ -63,7 +62,7 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Refused(Struct, frozen=True, gc=False, kw_only=True):
-    """A wager that the rulebook does not take, and why (`table_core.rules.placement.check`)."""
+    """A refused wager, with a code of `table_core.rules.placement.check`."""
 
     id: str
     bet: str | None
@@ -72,7 +71,7 @@ class Refused(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Judgement(Struct, frozen=True, gc=False, kw_only=True):
-    """A coup judged: the hands, and one entry for each wager in the order they were asked."""
+    """The judged coup: both hands, and one entry for each wager in the order of the case."""
 
     player: tuple[Card, ...]
     banker: tuple[Card, ...]
@@ -90,7 +89,7 @@ class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     patron: str | None = None
 
     def wager(self) -> Wager:
-        """As a wager: what is no integer becomes 0, which no check lets pass."""
+        """Return the wager; a value that is no integer becomes 0, which every check refuses."""
         return Wager(
             id=self.id,
             seat=_whole(self.seat),
@@ -101,7 +100,7 @@ class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Laid(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """A wager in which everything is of its own type."""
+    """A wager whose fields all have the right types."""
 
     id: str
     seat: _Int64 = 0
@@ -114,14 +113,14 @@ class _Laid(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
 
 
 class _Case(Struct, frozen=True, kw_only=True):
-    case: Raw = Raw(b"null")  # given back as it was written
+    case: Raw = Raw(b"null")  # returned as it was written
     rules: Any = None
     cards: Any = None
     wagers: tuple[_Asked, ...] = ()
 
 
 class _Plain(Struct, frozen=True, kw_only=True):
-    """A case in which everything is of its own type, as nearly all are: read in one go."""
+    """A case whose fields all have the right types, as nearly all have: one decoder reads it."""
 
     case: Raw = Raw(b"null")
     rules: str
@@ -130,7 +129,7 @@ class _Plain(Struct, frozen=True, kw_only=True):
 
 
 class _Named(Struct, frozen=True):
-    """All that is read of a line that is no case: what it calls itself."""
+    """The name of a line that is no case; nothing else of the line is read."""
 
     case: Raw = Raw(b"null")
 
@@ -143,7 +142,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -> bytes:
-    """Judgement one line of a batch.
+    """Judge one line of a batch.
 
     Args:
         line: one case as JSON.
@@ -153,7 +152,7 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
         The answer as JSON, without a line end.
 
     Raises:
-        InputError: the line is no JSON; says where and why.
+        InputError: the line is no JSON; the message names the place and the reason.
     """
     try:
         text = line.decode()
@@ -171,15 +170,15 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
 def judge_case(
     rulebook: Rulebook, cards: Sequence[Card], wagers: Sequence[Wager]
 ) -> Judgement | CaseError:
-    """Judge one coup and settle the wagers that stand.
+    """Judge one coup and settle the wagers that the rulebook takes.
 
     Args:
         rulebook: the rules to judge by.
         cards: in dealing order.
         wagers: in placing order; those that the rulebook refuses are answered and left out.
     """
-    # Before the deal is looked at: more copies than the shoe holds are no cards of this shoe, and
-    # say so even where they also make a row too long.
+    # First, before the deal: cards of which the shoe holds fewer copies are not from this shoe,
+    # and that is the answer even where the row is too long as well.
     copies_of = Counter(cards) if len(cards) > rulebook.decks else {}
     for card, copies in copies_of.items():
         if copies > rulebook.decks:
@@ -223,17 +222,17 @@ def _case(text: str) -> _Plain | _Case | CaseError:
     try:
         return _plain.decode(text)
     except msgspec.ValidationError:
-        pass  # something is odd: what it is, and what that means, says the long way
+        pass  # something is odd: the lenient decoder below finds out what
     try:
         return _cases.decode(text)
     except msgspec.ValidationError as error:
-        # Another shape, as far as was read: the rest of the line must be JSON too.
+        # Another shape, as far as the decoder read: the rest of the line must be JSON too.
         _anything.decode(text)
         return CaseError(code="invalid_case", text=f"not a case: {error}")
 
 
 def _name(text: str) -> Raw:
-    """What the line calls itself, as it was written; null where it has no name."""
+    """Return the name of the case as it was written; null where the line has none."""
     try:
         return _named.decode(text).case
     except msgspec.ValidationError:

@@ -1,7 +1,7 @@
-"""A list that grows at its end in constant time and never changes: what a fold can carry.
+"""A persistent list: immutable, and appending an item takes constant time and copies nothing.
 
-Each trail keeps the one before it, so that appending copies nothing, and two trails share what
-they have in common. Reading one in order costs its length.
+Each list refers to the list before it, so two lists share their common beginning. Reading a list in
+order costs its length.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ _T = TypeVar("_T")
 class Trail(Generic[_T]):
     """An immutable sequence, oldest first; `Trail()` is the empty one.
 
-    Comparing, hashing and showing are written out because those of nested values would go as deep
-    into the stack as the trail is long; so would an encoder, which is why this is no `Struct`.
+    Comparison, hashing and representation are written out: those of nested values would recurse as
+    deep as the list is long. An encoder would too, so this is no `Struct`.
 
     Args:
         cells: the last item and the cells before it, None where there are none.
-        length: how many items.
+        length: the number of items.
     """
 
     __slots__ = ("cells", "length")
@@ -30,11 +30,11 @@ class Trail(Generic[_T]):
         self.length = length
 
     def append(self, item: _T) -> "Trail[_T]":
-        """This trail and one item more."""
+        """Return this list with `item` added at the end."""
         return Trail((item, self.cells), self.length + 1)
 
     def replace_last(self, item: _T) -> "Trail[_T]":
-        """This trail with another last item.
+        """Return this list with its last item replaced.
 
         Raises:
             IndexError: it is empty.
@@ -42,7 +42,7 @@ class Trail(Generic[_T]):
         return Trail((item, self._from(1)[1]), self.length)
 
     def back(self, steps: int) -> _T:
-        """The item `steps` from the end, 1 for the last; costs as many steps.
+        """Return the item `steps` from the end, 1 for the last; costs as many steps.
 
         Raises:
             IndexError: there are fewer.
@@ -50,7 +50,7 @@ class Trail(Generic[_T]):
         return self._from(steps)[0]
 
     def newest(self, count: int) -> list[_T]:
-        """The last `count` items, newest first; fewer where there are not so many."""
+        """Return the last `count` items, newest first; fewer where the list is shorter."""
         items: list[_T] = []
         cells = self.cells
         while cells and len(items) < count:

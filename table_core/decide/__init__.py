@@ -1,6 +1,6 @@
-"""Commands and shoe reports to events: a module a subject.
+"""Decides on commands and shoe reports: state and input to events, a module a subject.
 
-Imported by projections, history and the service; pure.
+Projections, history and the service may import it. Pure.
 """
 
 __all__: list[str] = []

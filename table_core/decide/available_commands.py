@@ -1,8 +1,8 @@
-"""What the table would refuse as it stands, and why: for consoles, which judge nothing themselves.
+"""The commands that the table would refuse now, and why, for consoles' buttons. Pure.
 
-Each command is asked of `decide` without its details. A refusal for want of these means that the
-command is possible; any other is what a button shows as the reason why it cannot be pressed. What
-is asked stands in the `OFFERS` of each subject, beside its handlers.
+Each command is decided without its details. A refusal because a detail is missing means that the
+command is possible; a console shows any other refusal next to its button. `OFFERS` of each subject
+names the commands, next to its handlers.
 """
 
 from collections.abc import Iterator
@@ -24,15 +24,16 @@ _BARE: Final[tuple[Command, ...]] = tuple(
 _DETAILS: Final[frozenset[str]] = frozenset(
     code for subject in SUBJECTS for code in subject.OFFERS.details
 )
+"""Codes of refusals that a complete command would not meet."""
 _END: Final = EndShoe(transaction=ANY)
 _HOLDS: Final = Refusal(code=ANSWER_EXISTS, text="this holds already")
 
 
 def refusals_now(state: TableState, context: Context) -> dict[str, Refusal]:
-    """By command name, why it would be refused now, whoever asks; nothing for one that would not.
+    """Return, by command name, why the table would refuse the command now from any user.
 
-    Commands that may be about a coup that is over, about any seat, or that hold at any time are
-    not among them: only the whole command tells.
+    Commands about a coup that is over or about a seat, and commands that are always possible, are
+    left out: only the complete command can be decided on.
     """
     refused: dict[str, Refusal] = {}
     for command in _asked(state):
@@ -48,6 +49,6 @@ def refusals_now(state: TableState, context: Context) -> dict[str, Refusal]:
 def _asked(state: TableState) -> Iterator[Command]:
     yield from _BARE
     yield CutCard(transaction=ANY, place="mid_coup" if state.in_progress else "between")
-    # Its audit searches the orders of earlier shoes: only where it is refused anyhow.
+    # Its audit searches the orders of earlier shoes: only where the command is refused anyway.
     if state.shoe is None or state.in_progress or state.shoe.ended:
         yield _END

@@ -56,11 +56,11 @@ RECORDED_KINDS: Final = frozenset(
         "other",
     }
 )
-"""Irregularities that change no card and no money: put right by hand, and recorded."""
+"""Irregularities that change no card and no money: people correct and record them by hand."""
 
 
 def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> Decision:
-    """A face that was read is not trusted: it must be entered."""
+    """Distrust a face that was read: a person must enter it."""
     coup = state.coup
     if coup is None or not allows(state.phase, CardMarkedUnreadable.TYPE):
         return _wrong_phase("nothing_to_mark", state)
@@ -79,7 +79,7 @@ def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> D
 
 
 def enter_card(state: TableState, command: EnterCard, context: Context) -> Decision:
-    """The face of a card that was not read, or of one that never was told of and is due."""
+    """Enter the face of a card that was not read, or of a due card that the shoe never reported."""
     coup = state.coup
     if coup is None or not allows(state.phase, CardEntered.TYPE):
         return _wrong_phase("nothing_to_enter", state)
@@ -106,7 +106,7 @@ def enter_card(state: TableState, command: EnterCard, context: Context) -> Decis
 
 
 def correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
-    """Another face for a card; its coup is judged again, in progress or settled."""
+    """Correct the face of a card; the coup is judged again, in progress or settled."""
     if command.coup is not None and in_progress(state, command.coup) is None:
         return correct_past_card(state, command, context)
     coup = state.coup
@@ -135,7 +135,7 @@ def correct_card(state: TableState, command: CorrectCard, context: Context) -> D
 
 
 def realign(state: TableState, command: Realign, context: Context) -> Decision:
-    """A person vouches for the cards as they stand; the coup goes on from there."""
+    """Realign the coup: a person vouches for the cards as they lie, and the coup goes on."""
     coup = state.coup
     if coup is None or not allows(state.phase, CoupRealigned.TYPE):
         return _wrong_phase("nothing_to_realign", state)
@@ -148,7 +148,7 @@ def realign(state: TableState, command: Realign, context: Context) -> Decision:
 def resolve_irregularity(
     state: TableState, command: ResolveIrregularity, context: Context
 ) -> Decision:
-    """The way out of an excess card by the house's policy; other kinds are put on record."""
+    """Resolve an excess card by the house's policy, or record an irregularity of another kind."""
     refusal = _needs_reason(command.reason)
     if refusal:
         return refusal
@@ -187,8 +187,8 @@ def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Co
     return draft.done
 
 
-# House rule 17: a hidden card is carried over, a seen one is shown in a dummy coup; or, by policy,
-# every one is burned, or voids the coup.
+# House rule 17: a hidden card is carried over, and a seen card is shown in a dummy coup; or, by
+# policy, every excess card is burned, or voids the coup.
 _OUTCOMES: Final[dict[str, Callable[[bool], ExcessOutcome | None]]] = {
     "carry": lambda seen: "dummy" if seen else "carried",
     "burn": lambda _: "burned",
@@ -204,7 +204,7 @@ _MEANT: Final[dict[ExcessOutcome, str]] = {
 
 
 def _gone(state: TableState) -> str | None:
-    """Why the excess card cannot be any coup's first card; None where it can."""
+    """Return why the excess card cannot be any coup's first card; None where it can."""
     if state.coup is not None and state.coup.excess == "taken_out":
         return "the shoe has taken it out of play"
     shoe = shoe_of_excess(state)
@@ -214,7 +214,7 @@ def _gone(state: TableState) -> str | None:
 
 
 def _judged(state: TableState, context: Context, event: TableEvent) -> Decision:
-    """What a person has changed about the cards, and what follows from them then."""
+    """Emit a person's change to the cards, and the events that follow from it."""
     draft = Draft(state)
     draft.emit(event)
     judge_cards(draft, context)
@@ -231,7 +231,7 @@ def _too_many(state: TableState, command: EnterCard | CorrectCard) -> Refusal | 
     if times_seen(shoe, face) < shoe.decks or face_told(shoe, *place) is face:
         return None
     if is_aside(state, *place, face) and shoe.extra and shoe.extra.face is face:
-        return None  # it was counted when it was drawn outside the game
+        return None  # the shoe counted it when it was drawn outside the game
     return refuse("too_many_copies", f"all {shoe.decks} copies of {face} have been seen")
 
 

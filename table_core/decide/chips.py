@@ -1,6 +1,6 @@
 """Commands about the table's chips: float, fills, credits, counts, the drop. Pure.
 
-None of them touches a coup. A count is taken between coups, when no chip is on its way.
+None of them changes a coup. A count is taken between coups, when no chip is being moved.
 """
 
 import re
@@ -56,7 +56,7 @@ _LONGEST: Final = 64  # a number or a reference is a key, not a text
 
 
 def open_float(state: TableState, command: OpenFloat, context: Context) -> Decision:
-    """The table takes over a counted tray."""
+    """Open a float with a counted tray."""
     last = state.floats[-1] if state.floats else None
     currency = context.rulebook.currency
     refusal = _busy(state) or first_of(
@@ -94,12 +94,12 @@ def open_float(state: TableState, command: OpenFloat, context: Context) -> Decis
 
 
 def fill(state: TableState, command: Fill, context: Context) -> Decision:
-    """The cage brought chips."""
+    """Record chips that the cage brought."""
     return _moved(state, command, context, ChipsFilled)
 
 
 def credit(state: TableState, command: Credit, context: Context) -> Decision:
-    """Chips went back to the cage."""
+    """Record chips that went back to the cage."""
     return _moved(state, command, context, ChipsCredited)
 
 
@@ -109,7 +109,7 @@ def _moved(
     context: Context,
     fact: type[ChipsFilled | ChipsCredited],
 ) -> Decision:
-    """Chips went by a slip, one way or the other."""
+    """Record chips that moved by a slip, in either direction."""
     found = _open(state)
     if isinstance(found, Refusal):
         return found
@@ -126,7 +126,7 @@ def _moved(
 
 
 def count_chips(state: TableState, command: CountChips, context: Context) -> Decision:
-    """The tray was counted between opening and closing."""
+    """Record a count of the tray between opening and closing."""
     found = _open(state)
     if isinstance(found, Refusal):
         return found
@@ -146,7 +146,7 @@ def count_chips(state: TableState, command: CountChips, context: Context) -> Dec
 
 
 def close_float(state: TableState, command: CloseFloat, context: Context) -> Decision:
-    """The tray was counted a last time."""
+    """Close the float with a last count of the tray."""
     found = _open(state)
     if isinstance(found, Refusal):
         return found
@@ -165,7 +165,7 @@ def close_float(state: TableState, command: CloseFloat, context: Context) -> Dec
 
 
 def count_drop(state: TableState, command: CountDrop, _: Context) -> Decision:
-    """The count room has counted a box, for the first time or, with a reason, again."""
+    """Record the count room's count of a box: the first, or a later one with a reason."""
     found = _known(state, command.float_id)
     if isinstance(found, Refusal):
         return found
@@ -196,7 +196,7 @@ def count_drop(state: TableState, command: CountDrop, _: Context) -> Decision:
 
 
 def correct_chips(state: TableState, command: CorrectChips, context: Context) -> Decision:
-    """A count or a slip is put right, or a slip is void."""
+    """Correct a count or a slip, or void a slip."""
     found = _known(state, command.float_id)
     if isinstance(found, Refusal):
         return found
@@ -254,7 +254,7 @@ def _busy(state: TableState) -> Refusal | None:
     return None
 
 
-# ---- what is said of it ----
+# ---- checks of a command's chips and slips ----
 
 
 def _faults(

@@ -1,4 +1,4 @@
-"""Commands about commission that was marked: collected, given up, recovered. Pure."""
+"""Commands about marked commission: collect it, give it up, recover it. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,7 @@ __all__ = ["HANDLERS", "OFFERS", "collect_commission", "mark_uncollected", "reco
 
 
 def collect_commission(state: TableState, command: CollectCommission, _: Context) -> Decision:
-    """One seat or all have paid what they owe, or a part of it."""
+    """Collect what one seat or all seats owe, or a part of what one owes."""
     owed = state.commission.outstanding
     if command.seat is None:
         if command.amount is not None:
@@ -34,7 +34,7 @@ def collect_commission(state: TableState, command: CollectCommission, _: Context
 
 
 def mark_uncollected(state: TableState, command: MarkUncollected, _: Context) -> Decision:
-    """All that a seat owes is given up for now, with the reason."""
+    """Give up all that a seat owes for now, with the reason."""
     if not command.reason.strip():
         return Refusal(code="reason_required", text="say why it cannot be collected")
     amounts = _of_seat(state.commission.outstanding, command.seat, None, "outstanding")
@@ -44,7 +44,7 @@ def mark_uncollected(state: TableState, command: MarkUncollected, _: Context) ->
 
 
 def recover_commission(state: TableState, command: RecoverCommission, _: Context) -> Decision:
-    """A seat has paid what had been given up, or a part of it."""
+    """Collect commission that had been given up, or a part of it."""
     given_up = state.commission.uncollected
     amounts = _of_seat(given_up, command.seat, command.amount, "uncollected")
     if isinstance(amounts, Refusal):
@@ -55,7 +55,7 @@ def recover_commission(state: TableState, command: RecoverCommission, _: Context
 def _of_seat(
     owed: Sequence[SeatAmount], seat: int, amount: int | None, what: str
 ) -> tuple[SeatAmount, ...] | Refusal:
-    """The amount of one seat, not more than it owes."""
+    """Return the amount of one seat, not more than it owes; else the refusal."""
     due = next((each.amount for each in owed if each.seat == seat), 0)
     if not due:
         return _nothing(what)

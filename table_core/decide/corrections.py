@@ -1,8 +1,8 @@
-"""Commands that put a coup right: the one in progress, or one that was settled long ago. Pure.
+"""Commands that correct a coup's cards, or void it: in progress, or settled long ago. Pure.
 
-Before the settlement the coup is judged again with what is known then. After it, the correction is
-recorded, every settlement that is not as it should be is taken back by its next revision, and the
-commission follows; all of it in one transaction, and nothing else of the table moves.
+Before the settlement the coup is judged again with its cards as they are then. After it, one
+transaction records the correction, reverses each settlement that is now wrong by its next revision,
+and adjusts the commission. Nothing else of the table changes.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _IMPOSSIBLE: Final = {
 
 
 def correct_hands(state: TableState, command: CorrectHands, context: Context) -> Decision:
-    """The cards as they really lay, of the coup in progress or of one that was settled."""
+    """Correct both hands, of the coup in progress or of a settled coup."""
     hands = (command.player, command.banker)
     coup = in_progress(state, command.coup)
     if coup is not None:
@@ -48,7 +48,7 @@ def correct_hands(state: TableState, command: CorrectHands, context: Context) ->
 
 
 def correct_past_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
-    """Another face for one card of a settled coup: the other cards are as they were."""
+    """Correct the face of one card of a settled coup; the other cards stay."""
     case = case_of(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
@@ -78,7 +78,7 @@ def _hands(
     command: CorrectHands | CorrectCard,
     context: Context,
 ) -> Decision:
-    """A settled coup with these cards; one that was void after its settlement counts again."""
+    """Correct the hands of a settled coup; a coup voided after its settlement counts again."""
     coup, was = case.coup, _faces(case.coup)
     void = coup.phase is Phase.VOIDED
     if hands == was and not void:
@@ -145,13 +145,13 @@ def _hands_in_progress(
 
 
 def _counted(shoe: ShoeView | None) -> tuple[Card, ...]:
-    """The faces of the round in progress that the shoe has told of, at their places or not."""
+    """Return the faces of the round in progress that the shoe reported, at their places or not."""
     told = (*shoe.told, shoe.extra) if shoe else ()
     return tuple(each.face for each in told if each is not None and each.face is not None)
 
 
 def _too_many(shoe: ShoeView | None, before: Sequence[Card], now: Hands) -> Refusal | None:
-    """A face more often than the shoe holds it; `before` are counted already."""
+    """Refuse more copies of a face than the shoe holds; `before` are counted already."""
     if shoe is None:
         return None
     after = (*now[0], *now[1])
@@ -172,7 +172,7 @@ def _faces(coup: Coup) -> Hands:
 
 
 def void_past_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:
-    """A settled coup does not count: stakes go back, less what was paid for them."""
+    """Void a settled coup: stakes go back, less what was paid for them."""
     case = case_of(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
@@ -190,7 +190,7 @@ def void_past_coup(state: TableState, command: VoidCoup, context: Context) -> De
 
 
 def _audit_again(draft: Draft, coup: Coup) -> None:
-    """The shoe on the table was audited with other cards in this coup: its audit as it is now."""
+    """Audit the shoe on the table again, if its audit counted other cards of this coup."""
     shoe = draft.state.shoe
     if shoe is None or not shoe.ended or past_coup(draft.state, coup.id) is None:
         return

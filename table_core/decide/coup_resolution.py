@@ -1,7 +1,7 @@
-"""What follows from the cards on the table: contradictions, completion, result, settlement. Pure.
+"""Resolves a coup from its cards: contradictions, completion, result, settlement. Pure.
 
-Both the shoe's reports and people's corrections end here, so that a coup is judged in one way
-however its cards became known.
+The shoe's reports and people's corrections both end here, so a coup is judged in one way however
+its cards became known.
 """
 
 from typing import Final
@@ -33,13 +33,13 @@ __all__ = [
 ]
 
 EXCESS_MISMATCH: Final = "excess_card_mismatch"
-"""The shoe has done something else with an excess card than the house's policy says."""
+"""The alarm for an excess card that the shoe handled against the house's policy."""
 _TWO_CARDS: Final = 2
 _BANKER_SIX: Final = 6
 
 
 def judge_cards(draft: Draft, context: Context) -> None:
-    """After a card, a face or a correction: contradictions, first phase, completion, result."""
+    """Judge the coup after a card or a correction: check it, complete it, conclude it."""
     if draft.state.phase is not Phase.DEALING:
         return
     wrong = contradiction(draft.coup)
@@ -86,13 +86,13 @@ def conclude(draft: Draft, context: Context) -> None:
 
 
 def hold_for_excess(draft: Draft) -> None:
-    """A card was drawn when none was due: held until a person says whether the table saw it."""
+    """Hold the coup for a card that was drawn when none was due, until a person has resolved it."""
     draft.emit(ExcessCardDrawn(coup=draft.coup.id))
     tell_of_excess(draft)
 
 
 def tell_of_excess(draft: Draft) -> None:
-    """The alarm of a card in excess, with what is known of it now."""
+    """Raise the alarm of an excess card, with what is known of it now."""
     coup = draft.coup
     if coup.phase is Phase.HELD:
         then = "say whether the table has seen it"
@@ -105,18 +105,18 @@ def tell_of_excess(draft: Draft) -> None:
 
 
 def misalign(draft: Draft, reason: str, detail: str) -> None:
-    """The coup cannot be vouched for, where it is in a phase in which that can be."""
+    """Misalign the coup, where it is in a phase in which it can be."""
     if allows(draft.state.phase, CoupMisaligned.TYPE):
         draft.emit(CoupMisaligned(coup=draft.coup.id, reason=reason, detail=detail))
 
 
 def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> None:
-    """Something needs a person."""
+    """Raise an alarm: something needs a person."""
     draft.emit(AlarmRaised(alarm=name, text=text, coup=coup))
 
 
 def _misalign_if_the_excess_was_due(draft: Draft) -> None:
-    """A card drawn outside the game that our draw table wants in a hand is no overdraw."""
+    """Misalign the coup where the card drawn outside the game was due to a hand."""
     coup = draft.coup
     if not coup.excess_open:
         return
@@ -127,7 +127,7 @@ def _misalign_if_the_excess_was_due(draft: Draft) -> None:
 
 
 def settle_first_phase(draft: Draft, context: Context) -> None:
-    """Pair wagers are judged once the first four faces are known (seed 1, 11A.6)."""
+    """Settle the pair wagers once the first four faces are known (seed 1, 11A.6)."""
     coup = draft.coup
     if len(coup.cards) < INITIAL_CARDS:
         return
@@ -141,10 +141,10 @@ def settle_first_phase(draft: Draft, context: Context) -> None:
 
 
 def _differences(ours: DealCompleted, device: DeviceResult) -> list[str]:
-    """Where the device's own result is another than ours.
+    """Return where the device's own result differs from ours.
 
-    A device that does not tell a winning six apart reports plain Banker: that is no difference.
-    A six that is none is one.
+    A device that does not report a winning six separately reports plain Banker: that is no
+    difference. A reported six that is none is a difference.
     """
     player_pair = ours.player[0].rank == ours.player[1].rank
     banker_pair = ours.banker[0].rank == ours.banker[1].rank

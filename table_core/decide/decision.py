@@ -1,4 +1,4 @@
-"""One decision in the making: what it may know, and the events it has collected so far."""
+"""A decision in progress: the context it may use, and the events it has collected. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -43,21 +43,21 @@ from table_core.state.table import Coup, TableState
 __all__ = ["ANY", "Context", "Draft", "Handlers", "Hands", "Offers"]
 
 Hands = tuple[tuple[Card, ...], tuple[Card, ...]]
-"""Player's faces and Banker's."""
+"""The faces of Player and of Banker."""
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """What a decision may know beside the state.
+    """The input of a decision besides the state.
 
     Args:
         table: the table's id, first part of every settlement id.
         rulebook: the rulebook in force.
-        user: who asks, empty where the shoe speaks; first part of every wager's id, because a
-            transaction is one user's own.
-        result_required: the wire profile brings the shoe's own result, and it is waited for.
-        caught_up: everything the driver has numbered has been appended.
-        library: other rulebooks by which a coup can be judged once that is corrected.
-        recalled: the table as it left a shoe of before, where a command is about a coup of that.
+        user: the user who asks, empty for a shoe report; first part of every wager's id,
+            because each user numbers transactions independently.
+        result_required: whether the table waits for the shoe's own result.
+        caught_up: whether the table has appended every event that the driver has numbered.
+        library: other rulebooks by which a coup can be judged after a correction.
+        recalled: the state at the end of an earlier shoe, for a command about a coup of that shoe.
     """
 
     table: str
@@ -69,10 +69,10 @@ class Context(Struct, frozen=True, kw_only=True):
     recalled: TableState | None = None
 
     def rulebook_of(self, coup: Coup) -> Rulebook:
-        """The rulebook that a coup in progress pins: the one in force, unless that was corrected.
+        """Return the rulebook that a coup pins: the one in force, unless that was corrected.
 
         Raises:
-            OurBug: it is not at hand; the shell must not have started.
+            OurBug: the table does not have it; the service should not have started.
         """
         for book in (self.rulebook, *self.library):
             if book.hash == coup.rulebook_hash:
@@ -101,7 +101,7 @@ class Offers(Struct, frozen=True):
 
 
 class Draft:
-    """Collects the events of one decision and folds them as it goes.
+    """Collects the events of one decision and folds each of them at once.
 
     It is mutable, and never leaves the decision that made it.
     """
@@ -112,25 +112,25 @@ class Draft:
         self._before = state
 
     def emit(self, event: TableEvent) -> None:
-        """Add `event`; the state moves on."""
+        """Add `event` and fold it."""
         self.state = fold(self.state, event)
         self.events.append(event)
 
     @property
     def done(self) -> Folded:
-        """All events of the decision, and what the table becomes by them."""
+        """All events of the decision, with the state after them."""
         return Folded(self.events, self._before, self.state)
 
     @property
     def coup(self) -> Coup:
-        """The coup of the state as drafted."""
+        """The coup after the events so far."""
         if self.state.coup is None:
             raise OurBug("a coup was asked for before the first coup")
         return self.state.coup
 
     @property
     def shoe(self) -> ShoeView:
-        """The shoe of the state as drafted."""
+        """The shoe after the events so far."""
         if self.state.shoe is None:
             raise OurBug("a shoe was asked for before the first shoe")
         return self.state.shoe
@@ -154,12 +154,12 @@ class Draft:
     def settle(self, context: Context, phase: int, *, hands: Hands | None = None) -> None:
         """Settle one phase of the coup by the rulebook it pinned, or settle it again.
 
-        What is in force already is not issued again.
+        A settlement equal to the one in force is not emitted again.
 
         Args:
             context: the table and its rulebook.
-            phase: which.
-            hands: the faces of Player and Banker, where not those that are known now.
+            phase: the settlement phase.
+            hands: the faces to settle on; None for those that are known now.
         """
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
@@ -173,7 +173,7 @@ class Draft:
         self._end_shoe_after_its_last_coup()
 
     def emit_caps(self, settlement: Settlement, cuts: Sequence[Capped]) -> None:
-        """Which aggregate maxima cut what of a settlement."""
+        """Emit which aggregate maxima reduced which winnings of a settlement."""
         for cut in cuts:
             self.emit(_capped(settlement, cut))
 
@@ -186,7 +186,7 @@ class Draft:
             self.emit(fact)
 
     def _take_back_first_phase(self, context: Context) -> None:
-        """A void that leaves nothing: the paid phase's stakes go back as well."""
+        """Reverse the first phase where the house's policy for a void is `reverse_all`."""
         if context.rulebook_of(self.coup).procedure.void_after_phase_one == "keep":
             return
         settlement = voided_again(context.table, self.coup, INITIAL_PHASE)
@@ -194,7 +194,7 @@ class Draft:
             self._issue(context, settlement)
 
     def close_betting(self, context: Context, *, by: str) -> None:
-        """No more wagers; what the rulebook takes in advance lies beside them now."""
+        """Close betting, and take in advance the commission that the rulebook prepays."""
         self._void_unsupported(context)
         coup = self.coup
         self.emit(BettingClosed(coup=coup.id, by=by))
@@ -203,7 +203,7 @@ class Draft:
             self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
 
     def _void_unsupported(self, context: Context) -> None:
-        """A side bet without the wager it needs goes back, now that the set is whole."""
+        """Return each side bet without the wager it needs; the set of wagers is complete now."""
         coup = self.coup
         lacks = unsupported(context.rulebook, coup.wagers, coup.standing)
         needs = zip(coup.wagers, lacks, strict=True)
@@ -214,7 +214,7 @@ class Draft:
             self.emit(WagersVoided(coup=coup.id, code=code, refunds=refunds))
 
     def void(self, context: Context, reason: str) -> None:
-        """The coup does not count: stakes not yet settled go back, and what was laid."""
+        """Void the coup: unsettled stakes and prepaid commission go back."""
         self._take_back_first_phase(context)
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         refunds = tuple(
@@ -229,7 +229,7 @@ class Draft:
         self._end_shoe_after_its_last_coup()
 
     def end_shoe(self, reason: str, *, audited: bool = True) -> None:
-        """No more coups come from the shoe; its audit goes with it, or waits for its last coup."""
+        """End the shoe, with its audit unless that waits for the shoe's last coup."""
         shoe = self.shoe
         self.emit(ShoeEnded(shoe=shoe.id, reason=reason))
         if audited:

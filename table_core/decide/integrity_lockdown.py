@@ -1,9 +1,9 @@
-"""What a table refuses while its log cannot be trusted. Pure.
+"""Integrity lockdown: the commands that a table refuses while its log cannot be trusted. Pure.
 
-The coup on the table goes on to its end by the cards that everybody sees: it is finished, or void.
-What else would pay stands on the record that is in doubt, and waits: new bets, a wager or another
-rulebook put in afterwards, and whatever changes a coup that is over. A settlement is never issued
-again out of a log that somebody may have changed.
+The coup in progress may be finished or voided by the cards that everybody sees. Every other command
+that would pay relies on the doubtful record, and waits: new bets, a wager or a rulebook corrected
+afterwards, and any change to a coup that is over. The table never issues a settlement again from a
+log that somebody may have changed.
 """
 
 from typing import Final
@@ -22,17 +22,17 @@ __all__ = ["refusal_in_doubt"]
 _CODE: Final = "log_unsound"
 _NEW_BETS: Final = (OpenBetting, PlaceWager)
 _NEW_CLAIMS: Final = (CorrectWager, CorrectRulebook)
-# Of the coup in progress they are allowed: without them it could not be finished.
+# Allowed for the coup in progress: without them nobody could finish it.
 _OF_A_COUP: Final = (CorrectCard, CorrectHands, VoidCoup)
 
 
 def refusal_in_doubt(state: TableState, command: Command, fault: str | None) -> Refusal | None:
-    """Why a command must wait until the log is trusted again; None where it need not.
+    """Return why a command must wait until the log is trusted again; None where it need not.
 
     Args:
         state: the table.
-        command: what is asked.
-        fault: what is wrong with the log, in one line; None where nothing is.
+        command: the command to decide on.
+        fault: the fault of the log, in one line; None where it has none.
     """
     if fault is None:
         return None

@@ -1,10 +1,11 @@
-"""The command that names the rulebook by which a coup was really played. Pure.
+"""The command that corrects the rulebook of a coup. Pure.
 
-What was on the table's sign when the stakes were laid counts, not what was configured. Before the
-settlement the coup is judged by the right one from then on: what lies in advance and a first phase
-that was paid follow at once, the rest when it is settled. After it, its settlements are taken back.
-A wager that the right rulebook does not have is void when the coup is settled; one that breaks its
-limits stands, and the breach is recorded (house rule 19).
+The rules on the table's sign at the time of the stakes count, not the configured ones. Before the
+settlement, the coup is judged by the right rulebook from then on: prepaid commission and a paid
+first phase are adjusted at once, the rest at the settlement. After the settlement, the coup's
+settlements are reversed. A wager that the right rulebook does not have is void when the coup is
+settled. A wager that breaks the right rulebook's limits stays, and the breach is recorded (house
+rule 19).
 """
 
 from typing import Final
@@ -31,11 +32,11 @@ from table_core.state.table import Coup, TableState
 __all__ = ["HANDLERS", "OFFERS", "correct_rulebook"]
 
 _TWO_CARDS: Final = 2
-_MOST_TOLD: Final = 20  # breaches that are told one by one
+_MOST_TOLD: Final = 20  # breaches that are listed one by one
 
 
 def correct_rulebook(state: TableState, command: CorrectRulebook, context: Context) -> Decision:
-    """A coup judged by another rulebook that this build has: in progress, or settled."""
+    """Judge a coup, in progress or settled, by another rulebook that this build has."""
     coup = in_progress(state, command.coup)
     if coup is not None:
         refusal = _phase_refusal(state, command)
@@ -72,7 +73,7 @@ def _phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | Non
 def _asked_for(
     coup: Coup, was: Rulebook, command: CorrectRulebook, context: Context
 ) -> Rulebook | Refusal:
-    """The rulebook that is named; else why the coup cannot have been played by it."""
+    """Return the rulebook that the command names, or why the coup cannot have been played by it."""
     now = book(context, command.rulebook_hash)
     if now is None or now.id != command.rulebook:
         text = f"no rulebook {command.rulebook!r} of hash {command.rulebook_hash[:12]!r} is known"
@@ -100,7 +101,7 @@ def _event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected:
 
 
 def _record_breaches(draft: Draft, coup: Coup, now: Rulebook) -> None:
-    """What the right rulebook would not have taken, in one record."""
+    """Record in one event every wager that the right rulebook would have refused."""
     refusals = zip(coup.wagers, check(now, (), coup.wagers), strict=True)
     told = [_told(wager, no.text, now) for wager, no in refusals if no is not None]
     if told:
@@ -134,9 +135,9 @@ def _judged_by_another(
 
 
 def _first_phase_again(draft: Draft, context: Context, was: Rulebook, now: Rulebook) -> None:
-    """A first phase that was paid is taken back and paid by the right rulebook.
+    """Reverse a first phase that was paid, and pay it by the right rulebook.
 
-    One that it has, and that the other had not, is paid if the first four faces are known.
+    A first phase that only the right rulebook has is paid if the first four faces are known.
     """
     coup = draft.coup
     paid, hands = coup.settlement(INITIAL_PHASE), _first_four(coup)
@@ -150,10 +151,10 @@ def _first_phase_again(draft: Draft, context: Context, was: Rulebook, now: Ruleb
 
 
 def _first_four(coup: Coup) -> Hands | None:
-    """The faces that the first phase was paid on, or is to be; None while they are not known."""
+    """Return the faces that the first phase is paid on; None while they are not known."""
     paid = coup.settlement(INITIAL_PHASE)
     if paid is not None:
-        return paid.player, paid.banker  # though one is distrusted since
+        return paid.player, paid.banker  # even where a face was distrusted since
     player, banker = (
         known_faces(coup, hand)[:_TWO_CARDS]
         if all(dealt.card for dealt in coup.hand(hand)[:_TWO_CARDS])
@@ -164,7 +165,7 @@ def _first_four(coup: Coup) -> Hands | None:
 
 
 def _lay_anew(draft: Draft, now: Rulebook) -> None:
-    """What the right rulebook takes in advance for what is not settled; the rest goes back."""
+    """Adjust the prepaid commission of unsettled wagers to the right rulebook."""
     coup = draft.coup
     open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
     more, less = more_and_less(draft.state.commission.laid, laid_for(now, open_))

@@ -1,4 +1,4 @@
-"""Coups that are over, as corrections need them: found, judged again, settled again. Pure."""
+"""Coups that are over, for corrections: find one, judge it again, settle it again. Pure."""
 
 from msgspec import Struct
 
@@ -19,12 +19,12 @@ __all__ = ["Case", "book", "case_of", "in_progress", "issue", "settle_again"]
 
 
 class Case(Struct, frozen=True):
-    """A coup that is over, and what judging it again needs.
+    """A coup that is over, with the data needed to judge it again.
 
     Args:
-        coup: as it stands now.
-        shoe: the one it was dealt from; None where a coup went on from another.
-        rulebook: by which it was settled.
+        coup: with its corrections so far.
+        shoe: the one it was dealt from; None where the coup continued from another shoe.
+        rulebook: the one it was settled by.
     """
 
     coup: Coup
@@ -33,7 +33,7 @@ class Case(Struct, frozen=True):
 
 
 def in_progress(state: TableState, coup: str) -> Coup | None:
-    """The coup in progress, where that is the one that is named."""
+    """Return the coup in progress where it has this id; else None."""
     found = state.coup
     return found if found is not None and found.id == coup and state.in_progress else None
 
@@ -41,7 +41,7 @@ def in_progress(state: TableState, coup: str) -> Coup | None:
 def case_of(
     state: TableState, name: str, reason: str, context: Context, *, void_too: bool = False
 ) -> Case | Refusal:
-    """A settled coup by its id; else why there is nothing to correct."""
+    """Return a settled coup by its id; else why there is nothing to correct."""
     if not reason.strip():
         return refuse("reason_required", "say why")
     coup, shoe = past_coup(state, name), state.shoe
@@ -63,7 +63,7 @@ def case_of(
 
 
 def book(context: Context, its_hash: str) -> Rulebook | None:
-    """The rulebook of this hash, where the table has it at hand."""
+    """Return the rulebook of this hash; None where the table does not have it."""
     books = (context.rulebook, *context.library)
     return next((each for each in books if each.hash == its_hash), None)
 
@@ -71,14 +71,14 @@ def book(context: Context, its_hash: str) -> Rulebook | None:
 def settle_again(
     draft: Draft, context: Context, coup: Coup, *, was: Rulebook, now: Rulebook
 ) -> None:
-    """Take back every settlement of a corrected coup that is not as it should be.
+    """Reverse every settlement of a corrected coup that is now wrong, and settle again.
 
     Args:
-        draft: the decision in the making.
+        draft: the decision in progress.
         context: the table.
         coup: as corrected, with the settlements in force until now.
-        was: the rulebook by which it was settled.
-        now: the one by which it is settled.
+        was: the rulebook it was settled by.
+        now: the rulebook to settle it by.
     """
     for settlement, cuts in settled_again(context.table, coup, now):
         issue(draft, coup, settlement, cuts, was=was, now=now)
@@ -93,7 +93,7 @@ def issue(
     was: Rulebook,
     now: Rulebook,
 ) -> None:
-    """A revision, what it means for the commission, and which maxima cut it."""
+    """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
     facts = correction_facts(
         was,
         now,

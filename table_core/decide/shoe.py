@@ -1,4 +1,4 @@
-"""Commands about the shoe: load, burn, cut card, end, replace, errors that are over. Pure."""
+"""Commands about the shoe: load, burn, cut card, end, replace, clear an error. Pure."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ _MAX_BURN: Final = 52
 
 
 def load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decision:
-    """A shuffled shoe is in place."""
+    """Load a shuffled shoe."""
     last = state.shoe
     refusal = first_of(
         (state.in_progress, "coup_in_progress", "finish or void the coup before loading a shoe"),
@@ -44,7 +44,7 @@ def load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decisio
 
 
 def end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
-    """No more coups come from the shoe; its audit goes with its end."""
+    """End the shoe and audit it: no more coups come from it."""
     if state.shoe is None:
         return refuse("no_shoe", "there is no shoe to end; load one first")
     if state.in_progress:
@@ -57,7 +57,7 @@ def end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
 
 
 def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> Decision:
-    """Another shoe takes its place; a coup in progress goes on or is void."""
+    """Replace the shoe by another; a coup in progress goes on or is void."""
     last = state.shoe
     refusal = first_of(
         (last is None, "no_shoe", "there is no shoe to replace; load one"),
@@ -70,14 +70,14 @@ def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> D
     if state.in_progress and command.coup == "void":
         draft.void(context, command.reason)
     if not draft.shoe.ended:
-        # The faces of a coup that goes on may still become known: its audit waits for its end.
+        # Faces of a coup that goes on may still become known: the shoe's audit waits for its end.
         draft.end_shoe(f"replaced: {command.reason}", audited=not draft.state.in_progress)
     draft.emit(ShoeLoaded(shoe=command.shoe, decks=command.decks))
     return draft.done
 
 
 def burn(state: TableState, command: Burn, context: Context) -> Decision:
-    """A person says what became of the burn."""
+    """Record the burn as a person reports it."""
     if state.shoe is None or state.shoe.ended:
         return refuse("no_shoe", "there is no shoe whose burn could be recorded")
     if state.shoe.burn_recorded:
@@ -100,7 +100,7 @@ def burn(state: TableState, command: Burn, context: Context) -> Decision:
 
 
 def report_cut_card(state: TableState, command: CutCard, context: Context) -> Decision:
-    """The dealer reports the cut card."""
+    """Record the cut card as the dealer reports it."""
     if state.shoe is None or state.shoe.ended:
         return refuse("no_shoe", "there is no shoe whose cut card could come")
     if state.shoe.last_coup is not None:
@@ -113,10 +113,10 @@ def report_cut_card(state: TableState, command: CutCard, context: Context) -> De
 
 
 def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> Decision:
-    """A person has seen that the shoe stands in this error no more, or is silent for no reason.
+    """Clear a device error that is over, or a stall without a reason.
 
-    A device that is silent between coups will not speak before the next one, so a stall that stands
-    when its coup is over would keep betting shut for ever.
+    A device that is silent between coups reports nothing before the next one. So a stall that
+    remains after its coup would keep betting closed for ever.
     """
     if command.code == STALLED and state.link.state == STALLED:
         if state.coup is not None and state.in_progress:
@@ -129,7 +129,7 @@ def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> 
 
 
 def owes_before(state: TableState, context: Context, timing: CommissionTiming) -> bool:
-    """Whether play must wait until commission taken at such times has been collected."""
+    """Return whether play must wait until commission with this timing has been collected."""
     terms = context.rulebook.commission
     return terms is not None and terms.timing is timing and bool(state.commission.outstanding)
 
@@ -137,7 +137,7 @@ def owes_before(state: TableState, context: Context, timing: CommissionTiming) -
 def _shoe_faults(
     state: TableState, command: LoadShoe | ReplaceShoe, context: Context
 ) -> tuple[tuple[bool, str, str], ...]:
-    """What can be wrong with a new shoe, whichever way it comes."""
+    """Return the checks of a new shoe, loaded or replaced, as (fails, code, text)."""
     last = state.shoe
     return (
         (
@@ -145,7 +145,7 @@ def _shoe_faults(
             "invalid_shoe",
             f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN",
         ),
-        # A shoe's id is the first part of its coups' and settlements' ids: never twice.
+        # A shoe's id is the first part of its coups' and settlements' ids: it is never reused.
         (
             last is not None and command.shoe <= last.id,
             "shoe_known",

@@ -1,8 +1,8 @@
-"""What the shoe says, to events: `hear(state, shoe_event, context)`. Pure, and never refuses.
+"""Decides on shoe reports: state and shoe event to table events. Pure, and never refuses.
 
-Every shoe event is recorded whole (`shoe_reported`) and then acted on. A card goes to the place
-the draw table says; a card that belongs nowhere, and any break in continuity from the close of
-betting on, makes the coup misaligned. Nothing is guessed, and no card is dropped.
+Every shoe event is recorded whole (`shoe_reported`), and then applied. The draw table says the
+place of a card. A card that belongs nowhere makes the coup misaligned, and so does any break in
+continuity from the close of betting on. Nothing is guessed, and no card is dropped.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ _SEALED_FIELDS: Final = frozenset({"face", "bodies", "raw"})
 
 
 def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEvent, ...]:
-    """What the table makes of one shoe event; the first of the events records it whole."""
+    """Decide on one shoe event; the first of the returned events records it whole."""
     draft = Draft(state)
     draft.emit(ShoeReported(source=event))
     if state.link.carried and not draft.state.link.carried:
@@ -83,7 +83,7 @@ def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEv
 
 
 def _too_many_copies(draft: Draft, report: Report) -> str | None:
-    """What is to be said of a face that comes more often than the shoe can hold it."""
+    """Return the complaint about a face that comes more often than the shoe holds it; else None."""
     face = getattr(report, "face", None)
     if draft.state.shoe is None or face is None:
         return None
@@ -94,7 +94,7 @@ def _too_many_copies(draft: Draft, report: Report) -> str | None:
 
 
 def _hold_for_copies(draft: Draft, context: Context, text: str) -> None:
-    """Before the card can complete anything: an alarm, and a coup that nobody can vouch for."""
+    """Misalign the coup with an alarm, before the card can complete anything."""
     raise_alarm(draft, "too_many_copies", text)
     if draft.state.phase is Phase.BETTING:
         draft.close_betting(context, by="break")
@@ -102,7 +102,7 @@ def _hold_for_copies(draft: Draft, context: Context, text: str) -> None:
 
 
 def _burn_card(draft: Draft, report: BurnCard, context: Context) -> None:
-    """The burn is done when its countdown ends."""
+    """Record the burn when its countdown ends."""
     shoe = draft.state.shoe
     if shoe is None or report.left != 0 or shoe.burn_recorded:
         return
@@ -122,7 +122,7 @@ def _cut_card(draft: Draft, _: CutCard, context: Context) -> None:
 
 
 def _nothing(_: Draft, __: Report, ___: Context) -> None:
-    """The report is recorded; the coup goes on as it was."""
+    """Do nothing more: the report is recorded, and the coup goes on."""
 
 
 def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
@@ -134,7 +134,7 @@ def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
 
 
 def _carried_card_missing(draft: Draft, context: Context, what: str) -> bool:
-    """A card from the shoe where the carried-over one is due begins a coup nobody vouches for."""
+    """Misalign the coup where the shoe dealt a card although the carried-over card is due."""
     if not draft.state.link.carried or draft.state.phase not in _BEFORE_CARDS:
         return False
     _begin(draft, context, first=True, what=what)
@@ -144,7 +144,7 @@ def _carried_card_missing(draft: Draft, context: Context, what: str) -> bool:
 
 
 def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Context) -> None:
-    """A card comes to the table: to its place, or to nowhere that it could be."""
+    """Place a card on the table, or misalign the coup where the card belongs nowhere."""
     first = place is None or _same(place, FIRST_PLACE)
     hidden = face is None
     if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
@@ -170,9 +170,9 @@ def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Co
 
 
 def _fitting(draft: Draft, place: Place | None) -> Place | None:
-    """The due place that a card belongs to; None when it belongs nowhere.
+    """Return the due place that a card belongs to; None where it belongs nowhere.
 
-    A card that the shoe gives to Player's third while Banker's is due is Banker's third.
+    A card that the shoe gives to Player's third place while Banker's is due is Banker's third.
     """
     if not allows(draft.state.phase, CardDealt.TYPE):
         return None
@@ -229,7 +229,7 @@ def _card_revealed(draft: Draft, report: CardRevealed, context: Context) -> None
 
 
 def _device_result(draft: Draft, report: DeviceResult, context: Context) -> None:
-    """The fold has kept the result; here it is held against the cards, or comes too early."""
+    """Compare the shoe's result, which the fold stored, with the cards; it may come too early."""
     if draft.state.phase in {Phase.CLOSED, Phase.DEALING} and not draft.coup.unread:
         detail = f"the shoe says {report.winner} before the deal is complete"
         misalign(draft, "result_too_early", detail)
@@ -238,7 +238,7 @@ def _device_result(draft: Draft, report: DeviceResult, context: Context) -> None
 
 
 def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> None:
-    """It lies at its place; the coup goes on by the shoe's positions until a person enters it."""
+    """Place an unread card; the coup goes on by positions until a person enters the face."""
     if draft.state.phase is Phase.MISALIGNED:
         return
     place = Place(report.hand, report.number) if report.hand and report.number else None
@@ -257,10 +257,10 @@ def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> 
 
 
 def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> None:
-    """Behind a complete deal it is the excess card itself, or the shoe's evidence of its end.
+    """Handle a card outside the game: the excess card, or the shoe's evidence of its end.
 
-    Where a face is not known yet nobody can say whether the deal is complete: the card is
-    remembered, and judged when all are. The fold has kept what the shoe says of it.
+    Where a face is not known yet, nobody can tell whether the deal is complete. The fold keeps the
+    card, and it is judged when all faces are known.
     """
     phase = draft.state.phase
     excess = draft.coup.excess if draft.state.coup else ""
@@ -281,7 +281,7 @@ def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> 
 
 
 def _deal_may_be_complete(draft: Draft) -> bool:
-    """The first four cards lie there, and not every face is known."""
+    """Return whether the first four cards lie there and some face is unknown."""
     if draft.state.phase not in {Phase.BETTING, Phase.CLOSED, Phase.DEALING}:
         return False
     dealt = draft.coup.cards
@@ -289,7 +289,7 @@ def _deal_may_be_complete(draft: Draft) -> bool:
 
 
 def _awaited_card_taken_out(draft: Draft) -> None:
-    """The shoe burns a card that was to be carried over: no coup waits for it any more."""
+    """Note that the shoe burned a card to be carried over: no coup waits for it any more."""
     shoe = shoe_of_excess(draft.state).id
     text = f"the shoe {shoe} took out of play the excess card that was to be carried over"
     coup = draft.coup.id if draft.state.in_progress else None
@@ -298,7 +298,7 @@ def _awaited_card_taken_out(draft: Draft) -> None:
 
 
 def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) -> None:
-    """The next coup's first card, where that was decided; else the shoe contradicts the table."""
+    """Take the next coup's first card, if that was decided; else misalign the coup."""
     if draft.state.link.carried and draft.state.phase in _BEFORE_CARDS:
         _take_card(draft, Place(report.hand, report.number), report.face, context)
     else:
@@ -306,7 +306,7 @@ def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) 
 
 
 def _break(draft: Draft, report: Report, context: Context) -> None:
-    """Continuity broke: from the close of betting on, a card may be hidden in the break."""
+    """Handle a break in continuity: from the close of betting on, it may hide a card."""
     reason, detail = _BREAKS[type(report)]
     said = ", ".join(f"{key} {value}" for key, value in _fields(report))
     detail = f"{detail} ({said})" if said else detail
@@ -320,15 +320,15 @@ def _break(draft: Draft, report: Report, context: Context) -> None:
 
 
 def _error_raised(draft: Draft, report: ErrorRaised, context: Context) -> None:
-    """An error stands, which the fold has kept. Some devices tell a reverse run in no other way."""
+    """Handle a device error, which the fold stored: some devices report a reverse run so."""
     if report.code in _REVERSE_RUNS:
         _break(draft, CardReversed(place=_REVERSE_RUNS[report.code]), context)
 
 
 def _begin(draft: Draft, context: Context, *, first: bool, what: str, hidden: bool = False) -> bool:
-    """Bring the table to a coup that can take this card; False when it can have none.
+    """Bring the table to a coup that can take this card; return False where it can have none.
 
-    A first card closes open betting, or begins a wagerless coup. Anything else, without a coup
+    A first card closes open betting, or begins a wagerless coup. Any other card, without a coup
     that expects it, is the rest of a void round or a break in continuity. Where the house closes
     betting before the reveal, a hidden card leaves it open and the first face closes it.
     """
@@ -356,7 +356,7 @@ def _same(one: Place, other: Place) -> bool:
 
 
 def _fields(report: Report) -> list[tuple[str, object]]:
-    """What may be said of a report: a face that the table has not seen stays out of every text."""
+    """Return the fields of a report that texts may show: no face that the table has not seen."""
     return [
         (name, value.value if isinstance(value, Hand) else value)
         for name in report.__struct_fields__

@@ -1,4 +1,4 @@
-"""Commands that correct a wager: before the settlement of its coup, or long after. Pure."""
+"""The command that corrects a wager, before or after the settlement of its coup. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,7 +26,8 @@ from table_core.state.table import Coup, TableState
 
 __all__ = ["HANDLERS", "OFFERS", "correct_wager"]
 
-# House rule 19: what is found late stands, and is recorded; all else a wager never could be.
+# House rule 19: a breach that is found late is recorded and the wager stays. Any other refusal
+# means that the wager cannot have existed.
 _BREACHES: Final = frozenset(
     {
         "not_a_step",
@@ -42,7 +43,7 @@ _BREACHES: Final = frozenset(
 
 
 def correct_wager(state: TableState, command: CorrectWager, context: Context) -> Decision:
-    """A wager as it really stood, once betting is closed."""
+    """Correct a wager once betting is closed."""
     coup = in_progress(state, command.coup)
     if coup is None:
         case = case_of(state, command.coup, command.reason, context)
@@ -84,7 +85,7 @@ def _wager_phase_refusal(state: TableState) -> Refusal | None:
 def _wager_in_progress(
     state: TableState, coup: Coup, event: WagerCorrected, context: Context
 ) -> Decision:
-    """Laid commission and a first phase that was paid follow at once."""
+    """Emit the correction; prepaid commission and a paid first phase are adjusted at once."""
     rulebook, draft = context.rulebook_of(coup), Draft(state)
     draft.emit(event)
     _record_breach(draft, coup, with_limits(rulebook, state.limits), event)
@@ -104,7 +105,7 @@ def _wager_in_progress(
 def _wager_event(
     coup: Coup, rulebook: Rulebook, command: CorrectWager, context: Context
 ) -> WagerCorrected | Refusal:
-    """The correction, or why there can be none."""
+    """Return the correction, or why there can be none."""
     was = next((each for each in coup.wagers if each.id == command.wager), None)
     if command.wager is not None and was is None:
         return refuse("unknown_wager", f"no wager {command.wager!r} stands in coup {coup.id}")
@@ -135,7 +136,7 @@ def _wager(name: str, asked: WagerRequest) -> Wager:
 
 
 def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) -> Refusal | None:
-    """Why a wager cannot have stood; a limit that it breaks is no reason, only a breach."""
+    """Return why a wager cannot have existed; a broken limit is a breach, not a reason."""
     if not MIN_SEAT <= wager.seat <= MAX_SEAT:
         return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
     if any(each.id == wager.id for each in others):
@@ -150,7 +151,7 @@ def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) ->
 
 
 def _record_breach(draft: Draft, coup: Coup, rulebook: Rulebook, event: WagerCorrected) -> None:
-    """A limit that the wager broke: it stands, and is paid or lost in full (house rule 19)."""
+    """Record a limit that the wager broke: it is paid or lost in full (house rule 19)."""
     if event.wager is None:
         return
     others = with_wager(coup, event.was, None).wagers if event.was else coup.wagers

@@ -1,4 +1,4 @@
-"""Commands about wagers: placing them, taking them back, and the table's limits. Pure."""
+"""Commands about wagers: place them, withdraw them, set the table's limits. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -28,7 +28,7 @@ __all__ = ["HANDLERS", "OFFERS", "place_wager", "set_limits", "withdraw_wager"]
 
 
 def place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
-    """All wagers of the command stand, or none does."""
+    """Place all wagers of the command, or none."""
     if not context.caught_up:
         return refuse("catching_up", "the table is still reading what the shoe has said")
     if state.coup is None or state.phase is not Phase.BETTING:
@@ -56,17 +56,17 @@ def place_wager(state: TableState, command: PlaceWager, context: Context) -> Dec
 def _wager_refusal(
     rulebook: Rulebook, standing: Standing, asked: Sequence[Wager]
 ) -> Refusal | None:
-    """Why wagers cannot stand beside those that do; None where they can."""
+    """Return why wagers cannot be placed next to those already placed; else None."""
     for wager in asked:
         if not MIN_SEAT <= wager.seat <= MAX_SEAT:
             return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
-    # A side bet may come before the wager it needs: that is judged at the close of betting.
+    # A side bet may come before the wager it needs: the close of betting checks that.
     refusals = [refusal for refusal in check_more(rulebook, standing, asked) if refusal]
     return refusals[0] if refusals else bounds_refusal(standing, asked)
 
 
 def set_limits(state: TableState, command: SetLimits, context: Context) -> Decision:
-    """The table's own limits, from the next coup on."""
+    """Set the table's own limits, from the next coup on."""
     if state.in_progress:
         return refuse("coup_in_progress", "limits change between coups")
     limits = LimitsSet(
@@ -79,7 +79,7 @@ def set_limits(state: TableState, command: SetLimits, context: Context) -> Decis
 
 
 def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
-    """The wagers named go back, and with a main wager what needs it; all of them, or none."""
+    """Withdraw the named wagers, all or none, and with a main wager the side bets that need it."""
     coup = state.coup
     if coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
         return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
@@ -95,7 +95,8 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) 
     refusal = withdrawal_refusal(rulebook, standing, left)
     if refusal:
         return refusal
-    # Withdrawing a main wager withdraws what needs it, but not what still waits for its own.
+    # Withdrawing a main wager withdraws the side bets that need it, but not a side bet that
+    # still waits for its own main wager.
     patrons = {patron_of(wager) for wager in withdrawn}
     theirs = [wager for wager in coup.wagers if patron_of(wager) in patrons]
     waiting = _lonely(rulebook, theirs, standing)
@@ -108,7 +109,7 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) 
 
 
 def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: Standing) -> set[str]:
-    """Those of `wagers` that lack the wager they need, by their ids."""
+    """Return the ids of those `wagers` that lack the wager they need."""
     needs = zip(wagers, unsupported(rulebook, wagers, standing), strict=True)
     return {wager.id for wager, lacks in needs if lacks}
 

@@ -1,6 +1,6 @@
-"""Evidence for one coup: the bundle, and the judge that decides the coup again from it.
+"""Evidence for one coup: the bundle, and the judge that decides the coup again from its events.
 
-Imported by commands; pure.
+Only commands import it. Pure.
 """
 
 __all__: list[str] = []

@@ -1,12 +1,13 @@
-"""Evidence for one coup: one file that proves itself with nothing but a public key. Pure.
+"""Evidence for one coup: one file that anybody can verify with nothing but a public key. Pure.
 
-It holds the stored bytes of the coup's events with their places in the log, a proof for each that
-leads to the root of a signed checkpoint, that checkpoint, the rulebook's file, and the result. From
-the coup's first event to its end no position is left out, so that nothing can be hidden between.
+It holds the stored bytes of the coup's events with their positions. For each event it holds an
+inclusion proof to the root of a signed checkpoint; then that checkpoint, the rulebook's file, and
+the result. From the coup's first event to its end no position is left out, so nothing can be hidden
+between.
 
-There is one way to write it: JSON with an indent of two, keys as below, a line end. What is written
-in another way is not this form. The last key is a seal over all before it, which finds an accident;
-against a forger stands the signature, which covers all but `build`.
+The file has one encoding: JSON with an indent of two, keys as below, a line end. A file in another
+encoding is not of this form. The last key is a seal over everything before it, which detects
+accidents. The signature protects against a forger, and covers all but `build`.
 """
 
 import hashlib
@@ -40,12 +41,12 @@ __all__ = [
 ]
 
 FORM: Final = "bac/evidence/1"
-# By either of these a file is known to be evidence, however damaged the rest of it is.
+# Either of these identifies a file as evidence, however damaged the rest of it is.
 _MARKS: Final = (b'"form": "bac/evidence/', b'"seal": "')
 
 
 class Proved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A stored event with its place.
+    """A stored event with its position and proof.
 
     Args:
         position: in the log, from 1.
@@ -59,18 +60,18 @@ class Proved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the file holds.
+    """The content of an evidence file.
 
     Args:
-        form: of this file.
+        form: name and version of the file's form.
         build: of the program that made it; the seal covers it, the signature does not.
         origin: of the log, `<site>/<table>`.
         coup: the coup's id.
-        expected: how the coup stands.
+        expected: the coup's result.
         checkpoint: the signed checkpoint that covers the events.
         rulebooks: the files that the coup was judged by, as text.
         events: in order of position.
-        seal: SHA-256 of this file as it is with an empty seal, hex.
+        seal: SHA-256 of this file with an empty seal, hex.
     """
 
     form: str
@@ -85,18 +86,18 @@ class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class EvidenceVerdict(NamedTuple):
-    """What a verification found.
+    """The result of verifying an evidence file.
 
     Args:
-        ok: everything is proved.
+        ok: whether everything is proved.
         part: the part of the file that is wrong; None if ok.
         reason: one line for a person; None if ok.
         coup: the coup's id, where that could be read.
         origin: of the log.
-        size: how many events the checkpoint covers.
+        size: the number of events that the checkpoint covers.
         key: the public key that signed it.
-        events: how many events are proved.
-        expected: how the coup stands; None unless ok.
+        events: the number of events that are proved.
+        expected: the coup's result; None unless ok.
     """
 
     ok: bool
@@ -111,22 +112,22 @@ class EvidenceVerdict(NamedTuple):
 
 
 def written(evidence: Evidence) -> bytes:
-    """The bytes of its file."""
+    """Return the bytes of the evidence's file."""
     return msgspec.json.format(msgspec.json.encode(evidence), indent=2) + b"\n"
 
 
 def sealed(evidence: Evidence) -> Evidence:
-    """The same with its seal."""
+    """Return the evidence with its seal."""
     unsealed = msgspec.structs.replace(evidence, seal="")
     seal = hashlib.sha256(written(unsealed)).hexdigest()
     return msgspec.structs.replace(evidence, seal=seal)
 
 
 def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdict:
-    """Verify a file of evidence, with the public keys that are believed and nothing else.
+    """Verify an evidence file with the trusted public keys and nothing else.
 
     Raises:
-        InputError: this is no evidence at all, or a newer build's.
+        InputError: the file is no evidence, or a newer build made it.
     """
     try:
         evidence = _read(data)
@@ -153,19 +154,19 @@ def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdi
 def expected_result(
     origin: str, coup: str, records: Sequence[Recorded], rulebooks: Sequence[str]
 ) -> Result:
-    """How the coup stands by its events.
+    """Return the coup's result by its events.
 
     Raises:
-        Fault: they contradict themselves, the rules or the rulebooks.
+        Fault: the events contradict one another, the rules or the rulebooks.
     """
     return judge_again(origin, coup, records, parsed_rulebooks(rulebooks))
 
 
 def parsed_rulebooks(texts: Sequence[str]) -> Mapping[str, Rulebook]:
-    """The rulebooks by the SHA-256 of their files.
+    """Return the rulebooks by the SHA-256 of their files.
 
     Raises:
-        Fault: one is no rulebook, or is there twice.
+        Fault: a file is no rulebook, or is there twice.
     """
     found: dict[str, Rulebook] = {}
     for text in texts:
@@ -180,7 +181,7 @@ def parsed_rulebooks(texts: Sequence[str]) -> Mapping[str, Rulebook]:
 
 
 def ends_coup(record: Recorded, coup: str) -> bool:
-    """Whether the coup is over with this event."""
+    """Return whether this event ends the coup."""
     event = record.event
     if isinstance(event, CoupSettled):
         return event.coup == coup and event.settlement.phase == LAST_PHASE
@@ -207,7 +208,7 @@ def _read(data: bytes) -> Evidence:
 
 
 def _printable(text: str) -> str:
-    """One line, whatever a damaged file has put into it."""
+    """Return one printable line, whatever a damaged file contains."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
@@ -235,7 +236,7 @@ def _checkpoint(
 
 
 def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[Recorded]:
-    """Each event, once its bytes are proved to stand in the log where it says."""
+    """Yield each event once its bytes are proved to be in the log at its position."""
     for item in evidence.events:
         part = f"event at {item.position}"
         stored = item.stored.encode()
@@ -264,7 +265,7 @@ def _as_it_says(evidence: Evidence, records: Sequence[Recorded]) -> None:
 
 
 def _hash(text: str) -> bytes | None:
-    """A hash in lower-case hex, and in no other way; else None."""
+    """Return a hash from lower-case hex; None for any other text."""
     try:
         found = bytes.fromhex(text)
     except ValueError:
@@ -273,7 +274,7 @@ def _hash(text: str) -> bytes | None:
 
 
 def _complete(coup: str, records: Sequence[Recorded]) -> None:
-    """Nothing is left out from the coup's beginning to its end, and nothing foreign follows."""
+    """Check that no event of the coup is missing and no foreign event follows its end."""
     causes = {r.envelope.cause for r in records if r.envelope.correlation == coup}
     if not causes:
         raise Fault("coup", f"no event of coup {coup!r} is here")

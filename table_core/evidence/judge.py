@@ -1,7 +1,7 @@
-"""A coup judged again from its events alone: its cards, its wagers, its rulebook. Pure.
+"""Judges a coup again from its events alone: its cards, its wagers, its rulebook. Pure.
 
-Not the fold: that needs the table as it stood before the coup. Here nothing is known but what the
-events of one coup say, and whatever they conclude is concluded again and compared.
+It is independent of the fold, which needs the state of the table before the coup. It knows only the
+events of one coup, derives again whatever they conclude, and compares.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,15 +42,15 @@ __all__ = ["Fault", "Recorded", "Result", "judge_again"]
 
 _INITIAL_CARDS: Final = 2
 _FROM_SHOE: Final = "shoe"
-# The shoe gives to Player what is due to Banker: the one place that the table puts right by itself.
+# The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
 _DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
 
 
-class Fault(Exception):  # noqa: N818 - what was found, not an error of ours
+class Fault(Exception):  # noqa: N818 - a finding about the record, not an error of ours
     """The record contradicts itself or the rules.
 
     Args:
-        part: which part of the evidence.
+        part: the part of the evidence.
         reason: one line for a person.
     """
 
@@ -61,7 +61,7 @@ class Fault(Exception):  # noqa: N818 - what was found, not an error of ours
 
 
 class Recorded(NamedTuple):
-    """An event of the coup, its position and its envelope."""
+    """An event of the coup, with its position and its envelope."""
 
     position: int
     envelope: Envelope
@@ -69,21 +69,21 @@ class Recorded(NamedTuple):
 
 
 class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the coup stands by its record, corrections included.
+    """The coup's result by its record, corrections included.
 
     Args:
         player: Player's known cards, in dealing order.
         banker: Banker's.
         player_total: Player's points; None where the deal was not complete.
         banker_total: Banker's points.
-        winner: how it came out; None where it did not.
-        void: it does not count.
+        winner: None where the deal was not complete.
+        void: whether the coup is void.
         rulebook: id of the rulebook it is judged by.
-        lines: what became of each wager that was settled, phase by phase.
+        lines: the settlement line of each wager, phase by phase.
         refunds: stakes that went back unsettled.
         staked: sum over the settlements in force, minor units, as all that follow.
-        paid: what the patrons receive by them.
-        commission: what the house keeps of winnings.
+        paid: the sum that the patrons receive by them.
+        commission: the sum that the house keeps of winnings.
     """
 
     player: tuple[Card, ...]
@@ -103,16 +103,16 @@ class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def judge_again(
     origin: str, coup: str, records: Sequence[Recorded], rulebooks: Mapping[str, Rulebook]
 ) -> Result:
-    """Follow a coup through its record, concluding again whatever the record concludes.
+    """Follow a coup through its record, and derive again whatever the record concludes.
 
     Args:
         origin: `<site>/<table>`.
         coup: the coup's id.
-        records: its events in order, and others of the table that stand between them.
-        rulebooks: those that it was played and judged by, under the SHA-256 of their files.
+        records: its events in order, with other events of the table between them.
+        rulebooks: those that it was played and judged by, by the SHA-256 of their files.
 
     Raises:
-        Fault: an event does not follow from those before it.
+        Fault: an event does not follow from the events before it.
     """
     replay = _Replay(origin.rpartition("/")[2], coup, records, rulebooks)
     for record in records:
@@ -275,7 +275,7 @@ class _Replay:
             raise self._fault(record, "the stakes that go back are not those that are due")
         self._void, self._refunds = True, event.refunds
 
-    # ---- what is known ----
+    # ---- the coup so far ----
 
     @property
     def _known(self) -> Coup:
@@ -319,13 +319,13 @@ class _Replay:
             raise self._fault(record, "the shoe reported it to another place")
 
     def _settlement(self, record: Recorded, said: Settlement) -> Settlement:
-        """What the settlement must be."""
+        """Return the settlement that the record must hold."""
         coup, rulebook = self._known, self._rulebook(record)
         player, banker = self._hand(Hand.PLAYER), self._hand(Hand.BANKER)
         before = coup.settlement(said.phase)
         paid_on_these = before and (before.player, before.banker) == (said.player, said.banker)
         if before and said.phase == INITIAL_PHASE and paid_on_these:
-            player, banker = before.player, before.banker  # though one is distrusted since
+            player, banker = before.player, before.banker  # even where a face was distrusted since
         if said.phase not in {INITIAL_PHASE, LAST_PHASE}:
             raise self._fault(record, f"there is no phase {said.phase}")
         if min(len(player), len(banker)) < _INITIAL_CARDS:

@@ -1,6 +1,6 @@
-"""Events to state: a module a subject, and the snapshot of a state.
+"""Folds events into state, a module a subject, and encodes the snapshot of a state.
 
-Imported by decide and everything above; pure.
+`decide` and everything above it may import it. Pure.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The fold of events about cards: dealt, disclosed, unread, entered, corrected, in excess."""
+"""The fold of events about cards: dealt, disclosed, unread, entered, corrected, in excess. Pure."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableState:
-    """A card lies at its place."""
+    """Place a card."""
     card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
     shoe, link, coup = current_shoe(state), state.link, current_coup(state)
     return replace(
@@ -46,21 +46,21 @@ def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableSta
 
 
 def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableState:
-    """A card lies at its place, its face unknown."""
+    """Place a card with an unknown face."""
     card = DealtCard(event.hand, event.number, None, None, "unread")
     state = replace(state, shoe=place_last(current_shoe(state), event.hand, event.number))
     return with_coup(state, phase, cards=(*current_coup(state).cards, card))
 
 
 def on_card_disclosed(state: TableState, event: CardDisclosed, phase: Phase) -> TableState:
-    """A face is known now."""
+    """Set the face of a card."""
     return _with_face(state, event, phase, card=event.card)
 
 
 def on_card_marked_unreadable(
     state: TableState, event: CardMarkedUnreadable, phase: Phase
 ) -> TableState:
-    """A face counts as unknown again."""
+    """Forget the face of a card."""
     state = _face_in_shoe(state, event.hand, event.number, None)
     return _with_face(state, event, phase, card=None, rule=None, source="unread")
 
@@ -68,7 +68,7 @@ def on_card_marked_unreadable(
 def on_card_set_by_hand(
     state: TableState, event: CardEntered | CardCorrected, phase: Phase
 ) -> TableState:
-    """A person has entered or corrected a face, or a card that was never told of."""
+    """Set a face that a person entered or corrected, or add a card that the shoe never reported."""
     place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
         state = _face_in_shoe(state, *place, event.card)
@@ -89,7 +89,7 @@ def _with_face(
     phase: Phase,
     **changes: Any,
 ) -> TableState:
-    """One card changed; what was concluded from the cards is open again."""
+    """Change one card, and forget the outcome that was derived from the cards."""
     place = (event.hand, event.number)
     cards = tuple(
         replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
@@ -99,14 +99,15 @@ def _with_face(
 
 
 def on_deal_completed(state: TableState, event: DealCompleted, phase: Phase) -> TableState:
-    """Our own outcome stands."""
+    """Set our own outcome."""
     return with_coup(state, phase, completed=event)
 
 
 def on_coup_realigned(state: TableState, _: CoupRealigned, phase: Phase) -> TableState:
-    """The coup goes on from its cards as they stand.
+    """Continue the coup from its cards as they lie.
 
-    A card drawn outside the game while one was due is vouched for with them: it is no hand's.
+    A person vouches for a card drawn outside the game while one was due, too: it belongs to no
+    hand.
     """
     coup = current_coup(state)
     known = all(dealt.card is not None for dealt in coup.cards)
@@ -117,7 +118,7 @@ def on_coup_realigned(state: TableState, _: CoupRealigned, phase: Phase) -> Tabl
 def on_excess_card_resolved(
     state: TableState, event: ExcessCardResolved, phase: Phase
 ) -> TableState:
-    """The excess card has its fate."""
+    """Set the fate of the excess card."""
     carried, dummy = event.outcome == "carried", event.outcome == "dummy"
     link, shoe = replace(state.link, carried=carried or dummy, dummy=dummy), shoe_of_excess(state)
     if event.outcome == "burned":

@@ -1,4 +1,4 @@
-"""How the table's floats go on: folds of the facts about chips. Pure."""
+"""The fold of events about chips: floats, slips, counts, the drop. Pure."""
 
 from typing import Any
 
@@ -30,36 +30,36 @@ __all__ = [
 
 
 def on_float_opened(state: TableState, event: FloatOpened) -> TableState:
-    """A new float; the oldest is forgotten."""
+    """Add a float, and drop the oldest."""
     opened = TableFloat(id=event.float_id, currency=event.currency, opening=event.chips)
     return replace(state, floats=(*state.floats, opened)[-KEPT_FLOATS:])
 
 
 def on_chips_moved(state: TableState, event: ChipsFilled | ChipsCredited) -> TableState:
-    """A slip more."""
+    """Add a slip."""
     move: ChipMove = "fill" if isinstance(event, ChipsFilled) else "credit"
     slip = Slip(move, event.slip, event.chips)
     return _with(state, event, slips=(*_of(state, event).slips, slip))
 
 
 def on_chips_counted(state: TableState, event: ChipsCounted) -> TableState:
-    """The newest count is the one that is meant."""
+    """Set the newest count."""
     return _with(state, event, counted=event.chips)
 
 
 def on_float_closed(state: TableState, event: FloatClosed) -> TableState:
-    """The table has no float until the next is opened."""
+    """Close the float: the table has none until the next is opened."""
     return _with(state, event, closing=event.chips)
 
 
 def on_drop_counted(state: TableState, event: DropCounted) -> TableState:
-    """A box's newest count is the one that is meant."""
+    """Set the newest count of a box."""
     others = tuple(each for each in _of(state, event).drops if each[0] != event.box)
     return _with(state, event, drops=(*others, (event.box, event.amount)))
 
 
 def on_chips_corrected(state: TableState, event: ChipsCorrected) -> TableState:
-    """A count or a slip says something else from here on."""
+    """Correct a count or a slip."""
     if event.move in {"opening", "closing"}:
         return _with(state, event, **{event.move: event.chips})
     slips = tuple(

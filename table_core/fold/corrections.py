@@ -1,8 +1,8 @@
-"""The fold of corrections: of the coup in progress, and of coups that are over.
+"""The fold of corrections: of the coup in progress, and of coups that are over. Pure.
 
-The coups of the shoe on the table are remembered as they ended (`TableState.past`), because their
-record, the roads and the shoe's order follow a correction. Of a coup before that the events alone
-say what changes: a settlement's `difference`, and the hands before and after.
+The state holds the coups of the shoe on the table (`TableState.past`), because their record, the
+roads and the shoe's order follow a correction. Of an earlier shoe's coup, only the events say what
+changes: a settlement's `difference`, and the hands before and after.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ _NOTHING: Final = Standing()
 
 
 def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -> TableState:
-    """The coup's cards are these; what was concluded from the others is open again."""
+    """Set the coup's cards, and forget the outcome derived from the old ones."""
     coup = with_hands(current_coup(state), event.player, event.banker)
     faces = {(each.hand, each.number): each.card for each in coup.cards if each.card}
     state = lay_cards(state, faces)
@@ -51,14 +51,14 @@ def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -
 
 
 def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -> TableState:
-    """A wager stands as it really stood."""
+    """Set a wager as corrected."""
     coup = current_coup(state)
     wagers = with_wager(coup, event.was, event.wager).wagers
     return with_coup(state, phase, wagers=wagers, summed=summed_on(Standing(), wagers))
 
 
 def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Phase) -> TableState:
-    """The coup is judged by another rulebook from here on; the one in force stays."""
+    """Set the rulebook that the coup is judged by; the rulebook in force stays."""
     changes = {"rulebook": event.rulebook, "rulebook_hash": event.rulebook_hash}
     return with_coup(state, phase, **changes)
 
@@ -67,7 +67,7 @@ def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Ph
 
 
 def past_with(state: TableState) -> Trail[Coup]:
-    """The past with the coup that has just ended: it is of the shoe that its id names."""
+    """Return the past coups with the one that has just ended, which belongs to its id's shoe."""
     coup = current_coup(state)
     if coup.id.rpartition("/")[0] != current_shoe(state).id:
         return state.past
@@ -75,18 +75,18 @@ def past_with(state: TableState) -> Trail[Coup]:
 
 
 def past_coup(state: TableState, coup: str) -> Coup | None:
-    """A coup of the shoe on the table that is over, as it stands now; None where it is not."""
+    """Return a coup of the shoe on the table that is over, with its corrections; else None."""
     return next((each for each in state.past if each.id == coup), None)
 
 
 def is_of_the_past(state: TableState, event: TableEvent) -> bool:
-    """Whether an event of `OF_THE_PAST` is about a coup that is over, not the one in progress."""
+    """Return whether an event of `OF_THE_PAST` is about a coup that is over."""
     coup = state.coup
     return coup is not None and (coup.phase in OVER or coup.id != event.coup)  # type: ignore[attr-defined]  # each type of _PAST has a coup
 
 
 def fold_past(state: TableState, event: TableEvent, position: int) -> TableState:
-    """The table after an event about a coup that is over, which is the one at `position`.
+    """Return the state after an event about a coup that is over; `position` is the event's.
 
     Raises:
         OurBug: the event could not have been decided.
@@ -111,7 +111,7 @@ def fold_past(state: TableState, event: TableEvent, position: int) -> TableState
 
 def _lawful(state: TableState, coup: Coup | None, event: TableEvent) -> bool:
     if coup is None:
-        # A coup before the shoe on the table: only the log knows how it stood.
+        # A coup of an earlier shoe: only the log knows its cards and settlements.
         shoe = event.coup.rpartition("/")[0]  # type: ignore[attr-defined]  # as above
         return not isinstance(event, CoupSettled) or shoe != current_shoe(state).id
     if isinstance(event, CoupSettled):
@@ -169,7 +169,7 @@ def _voided(state: TableState, event: CoupVoided) -> TableState:
 
 
 def _roads(past: Trail[Coup]) -> Roads:
-    """The roads from the shoe's first coup on: a winner that changed moves all that follow."""
+    """Return the roads from the shoe's first coup on: a changed winner moves all later marks."""
     roads = Roads()
     for coup in past:
         if coup.phase is Phase.SETTLED and coup.completed is not None:
@@ -178,13 +178,13 @@ def _roads(past: Trail[Coup]) -> Roads:
 
 
 def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
-    """A shoe's order with the cards of one coup in place of others.
+    """Return a shoe's order with one coup's cards replaced.
 
-    Where they do not lie there in one run (some were disclosed late) the faces are still right,
-    and what is new stands at the end.
+    The coup's cards may not be one run in the order, because some were disclosed late. The faces
+    are right even then, and new faces go to the end.
     """
     run = "".join(card.value for card in was)
-    at = order.rfind(run)  # no face begins within another: no suit is written as a rank is
+    at = order.rfind(run)  # no face begins within another: no letter is both a suit and a rank
     if at >= 0:
         return order[:at] + "".join(card.value for card in now) + order[at + len(run) :]
     left, new = list(was), []
@@ -203,7 +203,7 @@ def _in_order(order: str, was: Sequence[Card], now: Sequence[Card]) -> str:
 
 
 def _lean(coup: Coup) -> Coup:
-    """Without the sums that only a coup with open betting needs."""
+    """Return the coup without the totals that only a coup with open betting needs."""
     return replace(coup, summed=_NOTHING)
 
 

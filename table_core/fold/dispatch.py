@@ -1,6 +1,6 @@
-"""Events to state: `fold(state, event)` returns nothing but the next state.
+"""Folds an event into the state: `fold(state, event)` returns the next state. Pure.
 
-One small function a type, in a map at the end. The coup's phase moves by `coup.TRANSITIONS`.
+One small function an event type, in a map at the end. The coup's phase moves by `coup.TRANSITIONS`.
 """
 
 from collections.abc import Callable, Iterable
@@ -112,31 +112,31 @@ from table_core.state.table import Alarm, Coup, TableState
 
 __all__ = ["FOLD_VERSION", "Folded", "fold", "fold_all"]
 
-# Raised whenever the same log would fold to another state; snapshots are keyed by it.
+# Increase it whenever the same log would fold to another state; snapshots are keyed by it.
 FOLD_VERSION: Final = 3
 
 
 class Folded(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
-    """Events whose fold is known already: what a decision made has been folded on the way.
+    """Events together with their fold: a decision folds its events as it makes them.
 
     Args:
         events: in order.
         before: the state that they were decided in.
-        after: what `before` becomes by them.
+        after: the state after them.
     """
 
     before: TableState
     after: TableState
 
     def __new__(cls, events: Iterable[TableEvent], before: TableState, after: TableState) -> Self:
-        """Plain events otherwise."""
+        """Make a tuple of the events that also holds both states."""
         made = super().__new__(cls, events)
         made.before, made.after = before, after
         return made
 
 
 def fold(state: TableState, event: TableEvent) -> TableState:
-    """The table after `event`, which is the one at position `state.position + 1`.
+    """Return the state after `event`, which is at position `state.position + 1`.
 
     Raises:
         OurBug: the event could not have been decided in this state.
@@ -146,9 +146,9 @@ def fold(state: TableState, event: TableEvent) -> TableState:
 
 
 def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
-    """The table after all of `events`, in order: `fold` again and again, the position told once.
+    """Return the state after all of `events`, in order.
 
-    Nothing is folded twice: those that were decided in this very state know what it becomes.
+    Events that were decided in this very state are not folded again: they hold the result.
     """
     if isinstance(events, Folded) and events.before is state:
         return events.after
@@ -159,7 +159,7 @@ def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
 
 
 def _step(state: TableState, event: TableEvent, position: int) -> TableState:
-    """All that the event at `position` moves but the position itself."""
+    """Return the state after the event at `position`, except for the position itself."""
     kind, coup = type(event), state.coup
     if kind in OF_THE_PAST and is_of_the_past(state, event):
         return fold_past(state, event, position)
@@ -221,7 +221,7 @@ def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
 
 def _on_excess_card_drawn(state: TableState, _: ExcessCardDrawn, phase: Phase) -> TableState:
     if current_coup(state).excess_open:
-        return with_coup(state, phase)  # it was drawn outside the game, and is judged now
+        return with_coup(state, phase)  # drawn outside the game earlier, and judged now
     return with_coup(replace(state, shoe=put_aside(current_shoe(state))), phase, excess="drawn")
 
 
@@ -298,12 +298,12 @@ def _on_commission(state: TableState, event: TableEvent) -> TableState:
 
 
 def _over(state: TableState) -> TableState:
-    """A coup that has just ended joins the past, and takes its own alarms with it."""
+    """Add a coup that has just ended to the past, and clear its own alarms."""
     alarms = tuple([alarm for alarm in state.alarms if alarm.coup is None])
     return replace(state, past=past_with(state), alarms=alarms)
 
 
-# What moves the coup in progress, to the phase that is given with it.
+# Folds of events that move the coup in progress to the given phase.
 _COUP_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any, Phase], TableState]]] = {
     BettingOpened: _on_betting_opened,
     WagersPlaced: _on_wagers_placed,

@@ -1,4 +1,4 @@
-"""What the fold's functions share: the coup and the shoe of a state, and moving them on."""
+"""Helpers that the folds share: the current coup and shoe of a state, and a coup in a new phase."""
 
 from typing import Any
 
@@ -27,5 +27,5 @@ def current_shoe(state: TableState) -> ShoeView:
 
 
 def with_coup(state: TableState, phase: Phase, **changes: Any) -> TableState:
-    """The coup moved on to `phase`, with `changes`."""
+    """Return the state with the coup moved to `phase`, and with `changes`."""
     return replace(state, coup=replace(current_coup(state), phase=phase, **changes))

@@ -1,4 +1,4 @@
-"""The fold of what the shoe says and of a shoe's life: loaded, heard, ended, audited."""
+"""The fold of shoe reports and of a shoe's life: loaded, reported, ended, audited. Pure."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -42,24 +42,24 @@ __all__ = [
 
 
 def on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
-    """A new shoe; of the one before cards may still be told, and a coup may go on."""
+    """Load a shoe; the one before may still report cards, and its coup may go on."""
     before = (*state.replaced, state.shoe) if state.shoe else ()
     kept = tuple(shoe for shoe in before if state.in_progress or shoe.told or shoe.extra)
-    # An overdrawn card of the shoe before is no card of this one.
+    # An overdrawn card of the earlier shoe does not belong to this one.
     link = replace(state.link, carried=False, dummy=False)
     shoe = ShoeView(id=event.shoe, decks=event.decks)
     return replace(state, shoe=shoe, replaced=kept, link=link, past=Trail())
 
 
 def on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
-    """No more coups come from the shoe."""
+    """End the shoe: no more coups come from it."""
     shoe = current_shoe(state)
     orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
     return _forget_burn(replace(state, shoe=replace(shoe, ended=True), orders=orders))
 
 
 def on_shoe_audited(state: TableState, event: ShoeAudited) -> TableState:
-    """All that will be known of its cards is known."""
+    """Close the shoe's record of cards."""
     shoe = next((s for s in (state.shoe, *state.replaced) if s and s.id == event.shoe), None)
     if shoe is None:
         return state
@@ -68,17 +68,17 @@ def on_shoe_audited(state: TableState, event: ShoeAudited) -> TableState:
 
 
 def on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:
-    """The burn is known."""
+    """Mark the burn as recorded."""
     return _forget_burn(replace(state, shoe=replace(current_shoe(state), burn_recorded=True)))
 
 
 def on_cut_card_came(state: TableState, event: CutCardCame) -> TableState:
-    """The last coup is known."""
+    """Set the number of the last coup."""
     return replace(state, shoe=replace(current_shoe(state), last_coup=event.last_coup))
 
 
 def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
-    """What the shoe says, as far as it is a fact by itself: the link, the cards, the evidence."""
+    """Apply the facts that a report itself establishes: the link, the cards, the evidence."""
     source, report = event.source, event.source.report
     kind, before, coup = type(report), state.link, state.coup
     past = before.past
@@ -101,27 +101,27 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
 
 
 def on_shoe_error_cleared(state: TableState, event: ShoeErrorCleared) -> TableState:
-    """A person has seen that it is over. Reported once more, it stands again."""
+    """Clear a device error that a person saw to be over; a new report raises it again."""
     link = replace(state.link, errors=state.link.errors - {event.code})
     if event.code == link.state == STALLED:
-        link = replace(link, state="open")  # nothing is proven: its next report says that it lives
+        link = replace(link, state="open")  # not proven to be up: its next report shows that
     return replace(state, link=link)
 
 
 def _round_over(coup: Coup, _: object) -> Coup:
-    """The evidence that the shoe gives of a coup: its round is over."""
+    """Note the shoe's evidence that the round is over."""
     return replace(coup, round_over=True)
 
 
 def _with_result(coup: Coup, report: DeviceResult) -> Coup:
-    """And what came out, where the coup is on."""
+    """Note the shoe's evidence, and its result where the coup is in progress."""
     if coup.phase is Phase.BETTING or coup.phase in OVER:
         return replace(coup, round_over=True)
     return replace(coup, round_over=True, device_result=report)
 
 
 def _excess(coup: Coup, report: CardOutOfGame) -> Coup:
-    """A card outside the game is remembered until it is judged and resolved; so is its end."""
+    """Keep a card outside the game until it is judged and resolved, and note its end."""
     if report.reason != DRAWN_OUTSIDE:
         return replace(coup, excess=_TAKEN_OUT.get(coup.excess, coup.excess))
     if coup.phase in OVER or (coup.phase is Phase.BETTING and not coup.cards):
@@ -129,25 +129,25 @@ def _excess(coup: Coup, report: CardOutOfGame) -> Coup:
     return replace(coup, excess="several" if coup.excess_open else "drawn")
 
 
-# What becomes of an excess card that the shoe takes out of play: a person has still to say so
-# where nobody has, and what was to be carried over is burned.
+# The fate of an excess card that the shoe takes out of play. A person must still confirm it where
+# nobody has resolved the card; a card that was to be carried over is burned.
 _TAKEN_OUT: Final = {"drawn": "taken_out", "carried": "burned", "dummy": "burned"}
 
 
 def _out_of_game(link: LinkView, report: CardOutOfGame) -> LinkView:
-    """A card that the shoe has taken out of play is not awaited as the next coup's first."""
+    """Stop awaiting a card as the next coup's first, once the shoe has taken it out of play."""
     if report.reason == DRAWN_OUTSIDE:
         return link
     return replace(link, carried=False, dummy=False)
 
 
 def _no_residue(link: LinkView, _: object) -> LinkView:
-    """The round is over: no card of it comes any more."""
+    """Note that the round is over: it sends no more cards."""
     return replace(link, residue=False) if link.residue else link
 
 
 def _forget_burn(state: TableState) -> TableState:
-    """A burn that is known, or whose shoe is over, is missed no more."""
+    """Clear the alarm of a missing burn, once the burn is known or the shoe is over."""
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
 
 

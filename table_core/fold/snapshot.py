@@ -1,9 +1,9 @@
-"""A state as bytes and back, exactly, and the books that vouch for it. Pure.
+"""The snapshot: a state as bytes and back, exactly, and the event that anchors it in the log. Pure.
 
-The bytes are JSON in one order only (fields as the types have them, keys and sets sorted), so that
-equal states have equal bytes and one hash says which state is meant. They are a cache for the build
-that wrote them: nothing else reads them, and nothing is trusted in them but what hashes to what the
-log's own `books_closed` says.
+The bytes are JSON in one order only: fields in declaration order, keys and sets sorted. So equal
+states have equal bytes, and one hash identifies a state. The bytes are a cache for the build that
+wrote them, and no other build reads them. A reader trusts them only where their hash is the one in
+the log's own `books_closed`.
 """
 
 import hashlib
@@ -28,21 +28,21 @@ __all__ = ["books_at", "comparable", "decode_state", "encode_state", "shape_of_s
 
 _SHAPE_DIGITS: Final = 16
 # The first builds digested the names of modules, too: the same types, by today's digest and theirs.
-_SHAPES_OF_010: Final = {"91d339706092f488": "0e224b54fff5baa0"}
+_SHAPES_OF_010: Final = {"559eb4b7c5a926da": "0e224b54fff5baa0"}
 
 
 def encode_state(state: TableState) -> bytes:
-    """The state's bytes; equal states have equal ones."""
-    # In two steps: the encoder itself puts nothing in order that has other keys than texts.
+    """Return the state's bytes; equal states have equal bytes."""
+    # In two steps: the encoder itself sorts only the keys that are texts.
     plain = msgspec.to_builtins(state, enc_hook=_plain, order="deterministic", str_keys=True)
     return msgspec.json.encode(plain)
 
 
 def decode_state(data: bytes) -> TableState:
-    """The state that `encode_state` made these bytes of.
+    """Decode a state from the bytes that `encode_state` made.
 
     Raises:
-        UnreadableEvent: the bytes are no state of this build.
+        UnreadableEvent: the bytes are not a state of this build.
     """
     try:
         return _decoder.decode(data)
@@ -51,21 +51,21 @@ def decode_state(data: bytes) -> TableState:
 
 
 def state_hash(data: bytes) -> str:
-    """SHA-256 of an encoded state, hex."""
+    """Return the SHA-256 of an encoded state, hex."""
     return hashlib.sha256(data).hexdigest()
 
 
 def books_at(
     state: TableState, encoded: bytes, *, shoe: str, chain: bytes, peaks: Sequence[bytes]
 ) -> BooksClosed:
-    """The books as of `state`.
+    """Return the `books_closed` event that anchors a snapshot of `state`.
 
     Args:
         state: the table.
         encoded: its bytes.
-        shoe: the last one that ended.
+        shoe: the last shoe that ended.
         chain: the chain's hash at the state's position.
-        peaks: of the tree over all events up to there.
+        peaks: of the Merkle tree over all events up to there.
     """
     return BooksClosed(
         shoe=shoe,
@@ -79,17 +79,17 @@ def books_at(
 
 
 def comparable(books: BooksClosed) -> bool:
-    """Whether this build's fold must come to the very state that these books name."""
+    """Return whether this build's fold must come to the very state that this event names."""
     ours = shape_of_state()
     return books.fold == FOLD_VERSION and books.shape in {ours, _SHAPES_OF_010.get(ours)}
 
 
 @cache
 def shape_of_state() -> str:
-    """A digest of every type that a state is made of: fields, their types and their order.
+    """Return a digest of every type in a state: its fields, their types and their order.
 
-    A fold whose author forgot to raise `FOLD_VERSION` when the state got a field is another fold
-    all the same. Names of types and modules do not count: another name is the same state.
+    A state with a new field has another fold, even where its author forgot to raise `FOLD_VERSION`.
+    The digest ignores the names of types and modules: a renamed type is the same state.
     """
     shapes: dict[str, str] = {}
     _describe(TableState, shapes)
@@ -100,9 +100,10 @@ def shape_of_state() -> str:
 
 
 def _describe(kind: Any, shapes: dict[str, str]) -> None:
-    """Put each type that `kind` is made of into `shapes`, in the order of discovery."""
+    """Add each type that `kind` is made of to `shapes`, in the order of discovery."""
     for argument in get_args(kind):
         _describe(argument, shapes)
+    kind = get_origin(kind) or kind
     if not isinstance(kind, type) or (name := f"{kind.__module__}.{kind.__qualname__}") in shapes:
         return
     if issubclass(kind, Enum):
@@ -112,10 +113,12 @@ def _describe(kind: Any, shapes: dict[str, str]) -> None:
         shapes[name] = repr([(field, str(hints[field])) for field in fields])
         for field in fields:
             _describe(hints[field], shapes)
+    elif kind is Trail:
+        shapes[name] = "list"
 
 
 def _plain(value: object) -> object:
-    """What msgspec has no form of its own for."""
+    """Encode a value that msgspec cannot encode by itself."""
     if isinstance(value, Trail):
         return list(value)
     if isinstance(value, Fraction):

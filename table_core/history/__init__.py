@@ -1,6 +1,6 @@
 """Past coups: an index of a log, the queries it answers, and what another card would have done.
 
-Imported by the history process; pure.
+Only the history process imports it. Pure.
 """
 
 __all__: list[str] = []

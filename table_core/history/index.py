@@ -1,8 +1,12 @@
-"""What a reader of the past keeps of a log, so that no question reads all of it again. Pure.
+"""The history reader's index of a log, so that no query reads the whole log again. Pure.
 
-It takes every event once, in order, and keeps little: a line a coup, the table as it stood before
-each shoe, from which a coup is folded again, and the roots of the tree's blocks, from which proofs
-are made. All of it comes from the log and can be thrown away.
+The index takes every event once, in order, and keeps little:
+
+- a line a coup;
+- the state before each shoe, from which a coup is folded again;
+- the roots of the tree's blocks, from which proofs are made.
+
+All of it comes from the log and can be thrown away.
 """
 
 from bisect import bisect_left
@@ -34,19 +38,19 @@ from table_core.state.table import TableState
 
 __all__ = ["BLOCK", "Mark", "PastIndex", "Read", "root_above"]
 
-"""Position, stored bytes, and the chain's hash up to and with them."""
+"""Position, stored bytes, and the chain's hash up to and including them."""
 
 Read = Callable[[int, bytes], Iterator[Row]]
-"""Rows from behind a position, given with the chain's hash there."""
+"""Returns the rows after a position; the caller passes the chain's hash there as well."""
 
-# Leaves of a perfect subtree: a proof hashes two or three blocks again, and a million events cost
-# a thousand roots.
+# Leaves of one perfect subtree. A proof hashes two or three blocks again, and the index of a
+# million events holds a thousand roots.
 BLOCK: Final = 1024
 _FACED: Final = (CardDealt, CardDisclosed, CardEntered, CardCorrected)
 
 
 class Mark(NamedTuple):
-    """The table just behind a position, and the chain's hash there."""
+    """The state just after a position, and the chain's hash there."""
 
     position: int
     head: bytes
@@ -54,7 +58,7 @@ class Mark(NamedTuple):
 
 
 class PastIndex:
-    """Grows with its log.
+    """An index that grows with its log.
 
     Args:
         origin: `<site>/<table>`.
@@ -72,7 +76,7 @@ class PastIndex:
         self.heads = [self.newest.head]
         self._coups = CoupList()
         self._order: list[str] = []
-        self._begun: list[int] = []  # where each of `_order` began
+        self._begun: list[int] = []  # the position where each of `_order` began
         self._seats: dict[str, frozenset[int]] = {}
         self._faces: dict[str, frozenset[Card]] = {}
         self._late: dict[str, tuple[int, ...]] = {}
@@ -80,15 +84,16 @@ class PastIndex:
         self._leaves: list[bytes] = []
 
     def take(self, row: Row) -> None:
-        """The next event.
+        """Add the next event.
 
         Raises:
-            LogRefused: this build cannot read it; names its position.
+            LogRefused: this build cannot read the event; names its position.
         """
         fact = fact_of(row)
         before, event = self.newest, fact.event
         if isinstance(event, ShoeLoaded):
-            # Without the coups of the shoe before, which its loading forgets: they are most of it.
+            # Without the coups of the earlier shoe, which the new one's loading drops anyway:
+            # they are most of the state.
             self._marks.append(before._replace(state=replace(before.state, past=Trail())))
         moment = Moment(before.state, fact, fold(before.state, event))
         self._coups.take(moment)
@@ -125,7 +130,7 @@ class PastIndex:
 
     @property
     def coups(self) -> tuple[str, ...]:
-        """Every coup's id, the oldest first."""
+        """Return every coup's id, the oldest first."""
         return tuple(self._order)
 
     @property
@@ -134,19 +139,19 @@ class PastIndex:
         return self._coups.by_id
 
     def place(self, coup: str) -> int:
-        """How many coups began before this one, which is one of `coups`."""
+        """Return how many coups began before this one, which is one of `coups`."""
         return bisect_left(self._begun, self._coups.by_id[coup].first)
 
     def seats(self, coup: str) -> frozenset[int]:
-        """The seats that ever had a wager in a coup."""
+        """Return the seats that ever had a wager in a coup."""
         return self._seats.get(coup, frozenset())
 
     def faces(self, coup: str) -> frozenset[Card]:
-        """The faces that ever were on record in a coup."""
+        """Return the faces that were ever on record in a coup."""
         return self._faces.get(coup, frozenset())
 
     def course(self, coup: str, read: Read) -> Iterator[tuple[Row, Moment]]:
-        """All rows that may belong to a coup, in order, with their moments; and some that do not.
+        """Yield all rows that may belong to a coup, in order, with their moments; some do not.
 
         Args:
             coup: a coup of `coups`.
@@ -167,10 +172,10 @@ class PastIndex:
                 now = Mark(fact.position, row[2], after)
 
     def shoe_rows(self, shoe: str, read: Read) -> Iterator[Row]:
-        """A shoe's life, from its loading until a coup of another begins; then what tells of it.
+        """Yield a shoe's rows, from its loading until another shoe's coup begins, and later ones.
 
         Args:
-            shoe: of which there is a coup.
+            shoe: one that has a coup.
             read: the log.
         """
         own = [name for name in self._order if name.rpartition("/")[0] == shoe]
@@ -188,11 +193,11 @@ class PastIndex:
                 )
 
     def mark_before(self, position: int) -> Mark:
-        """The newest table that is kept of those before a position."""
+        """Return the newest kept state before a position."""
         return next(each for each in reversed(self._marks) if each.position < position)
 
     def _stretches(self, coup: str) -> Iterator[tuple[int, int]]:
-        """From where to where: its course until the next coup begins, and what was said later."""
+        """Yield the ranges of a coup: until the next coup begins, and the later events about it."""
         at = self.place(coup)
         last = self._begun[at + 1] if at + 1 < len(self._begun) else self.newest.position
         yield self._begun[at], last
@@ -200,7 +205,7 @@ class PastIndex:
 
 
 def root_above(level: list[bytes]) -> bytes:
-    """The root over a row of hashes, as the tree of the log has it."""
+    """Return the root over a row of hashes, as the log's tree computes it."""
     while len(level) > 1:
         pairs = zip(level[::2], level[1::2], strict=False)
         odd = level[-1:] if len(level) & 1 else []

@@ -1,7 +1,7 @@
-"""Questions about the past, answered from a log and its index. Pure.
+"""Answers queries about past coups from a log and its index. Pure.
 
-A coup is told, changed in thought and proved only when it is over and no card of it waits to be
-played: the shoe's own bytes say faces that the table has not seen.
+A coup is narrated, judged with other cards and proved only when it is over and none of its cards
+waits to be played: the shoe's raw bytes contain faces that the table has not seen.
 """
 
 import re
@@ -94,18 +94,18 @@ class CoupsFound(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """How a coup lay behind one event of it.
+    """The coup after one of its events.
 
     Args:
-        position: the event's.
-        phase: where the coup stood.
+        position: of the event.
+        phase: of the coup.
         cards: those on the table.
         player_total: Player's points, once all its cards are known.
         banker_total: Banker's.
         winner: once the deal is complete.
-        rules: the draw rules that applied, once it is.
-        due: where the next card may come, and by which rule.
-        wagers: how many stood.
+        rules: the draw rules that applied, once the deal is complete.
+        due: the places where the next card may come, each with its rule.
+        wagers: how many were placed.
         staked: by them, minor units.
     """
 
@@ -122,12 +122,12 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class CoupTold(Struct, frozen=True, kw_only=True):
-    """What `tell_coup` shows.
+    """The narrative that `tell_coup` shows.
 
     Args:
         story: as `baccarat replay --coup ID --json` prints it.
         steps: one for each line of the story.
-        wagers: that stood, as they are on record now.
+        wagers: those placed, as they are on record now.
     """
 
     story: Story
@@ -136,7 +136,7 @@ class CoupTold(Struct, frozen=True, kw_only=True):
 
 
 def find(index: PastIndex, asked: FindCoups) -> CoupsFound | Refusal:
-    """A page of the coups that fit."""
+    """Return a page of the coups that match."""
     if not 1 <= asked.limit <= FOUND_MOST:
         return refuse("invalid_limit", f"limit: 1 to {FOUND_MOST} coups at once")
     names = index.coups
@@ -163,9 +163,10 @@ def find(index: PastIndex, asked: FindCoups) -> CoupsFound | Refusal:
 
 
 def withheld(index: PastIndex, coup: str) -> Refusal | None:
-    """Why a coup is not told: there is none, it is not over, or a card of it is still to be played.
+    """Return why a coup is withheld: unknown, not over, or with a card still to be played.
 
-    Its record holds the shoe's own words, which say every face, also one that nobody may know yet.
+    Its record holds the shoe's raw reports. They contain every face, including a face that nobody
+    may know yet.
     """
     if coup not in index.lines:
         return _unknown(coup)
@@ -180,10 +181,10 @@ def withheld(index: PastIndex, coup: str) -> Refusal | None:
 
 
 def _card_to_come_of(state: TableState) -> str | None:
-    """The coup in whose record a face may stand that nobody has seen: its card in excess.
+    """Return the coup whose record may hold a face that nobody has seen: its excess card.
 
-    It waits to be the next coup's first, through coups that are void before a card; and once it is
-    dealt it may lie face down until that coup is over.
+    That card waits to be the next coup's first, through coups that are void before a card. Once
+    dealt, it may lie face down until that coup is over.
     """
     last = next((each for each in reversed(list(state.past)) if each.cards or each.excess), None)
     if last is None:
@@ -195,7 +196,7 @@ def _card_to_come_of(state: TableState) -> str | None:
 def tell(
     index: PastIndex, read: Read, origin: str, books: Mapping[str, Rulebook], asked: TellCoup
 ) -> CoupTold | Refusal:
-    """A coup step by step."""
+    """Return the narrative of a coup, step by step."""
     refusal = withheld(index, asked.coup)
     if refusal is not None:
         return refusal
@@ -210,7 +211,7 @@ def tell(
 def think(
     index: PastIndex, read: Read, books: Mapping[str, Rulebook], asked: WhatIfCard
 ) -> WhatIf | Refusal:
-    """A coup with other cards, beside what happened."""
+    """Return a coup with other cards, next to what happened."""
     refusal = withheld(index, asked.coup)
     if refusal is not None:
         return refusal
@@ -231,7 +232,7 @@ def think(
 def show_table(
     index: PastIndex, read: Read, origin: str, books: Mapping[str, Rulebook], asked: ShowTable
 ) -> StateView | Refusal:
-    """The `state` that was published at a position."""
+    """Return the `state` document that was published at a position."""
     if not 1 <= asked.position <= index.newest.position:
         text = f"the log has positions 1 to {index.newest.position}"
         return refuse("unknown_position", text)
@@ -255,7 +256,7 @@ def _unknown(coup: str) -> Refusal:
 
 
 def _nanoseconds(text: str | None) -> str | None:
-    """A time in the form in which the log has its own; empty for no time, None for none that is."""
+    """Return a time in the log's own form; empty for no time, None for an invalid one."""
     if text is None:
         return ""
     match = _TIME.fullmatch(text)
@@ -312,7 +313,7 @@ def _steps(record: CoupRecord) -> Iterator[Step]:
 
 
 def _as_it_lay(name: str, moment: Moment, before: Coup | None) -> Coup | None:
-    """The coup behind an event; of an earlier shoe's the state says nothing any more."""
+    """Return the coup after an event; the state no longer holds a coup of an earlier shoe."""
     state, event = moment.after, moment.fact.event
     if state.coup is not None and state.coup.id == name:
         return state.coup

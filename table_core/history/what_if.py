@@ -1,7 +1,7 @@
-"""What if another card had come: the same coup judged again, beside what happened. Pure.
+"""What-if: a coup judged again with another card, next to what happened. Pure.
 
-The cards are dealt anew, in the order in which they lay, by the draw table alone. Another face may
-make another card due or make one superfluous; what was never drawn is never invented.
+The cards are dealt again in the order in which they lay, by the draw table alone. Another face may
+make another card due, or a card superfluous. A card that was never drawn is never invented.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,18 +41,18 @@ _FACED: Final = (CardDealt, CardDisclosed, CardEntered, CardCorrected)
 
 _Place = tuple[Hand, int]
 
-# As cards are dealt, whoever of the two draws a third.
+# The dealing order, whichever of the two hands draws a third card.
 _ORDER: Final = tuple((hand, number) for number in (1, 2, 3) for hand in Hand)
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One of the two coups that stand side by side.
+    """One of the two compared coups.
 
     Args:
         player: Player's cards.
         banker: Banker's.
-        player_total: its points; None while it has no two cards.
-        banker_total: the same of Banker.
+        player_total: Player's points; None while Player has fewer than two cards.
+        banker_total: Banker's points, likewise.
         winner: `player`, `banker`, `tie`; None where the deal is not complete.
         rules: each third card's rule in words, drawn or not.
     """
@@ -68,7 +68,7 @@ class Side(Struct, frozen=True, kw_only=True):
 class WhatIfWager(Struct, frozen=True, kw_only=True):
     """A wager on both sides; None where it cannot be judged, or was not settled.
 
-    `difference` is what the patron would have received more, minor units.
+    `difference` is how much more the patron would have received, minor units.
     """
 
     wager: str
@@ -81,15 +81,15 @@ class WhatIfWager(Struct, frozen=True, kw_only=True):
 
 
 class WhatIf(Struct, frozen=True, kw_only=True):
-    """A coup beside what it would have been.
+    """A coup next to what it would have been.
 
     Args:
         coup: its id.
-        changes: what was put in place of what, in words.
+        changes: each replaced card and its replacement, in words.
         happened: the coup as it was dealt.
         instead: the coup with the other card.
-        sequence: how the drawing would have gone another way, a sentence each; empty if it did not.
-        wagers: those that stood, in the order they were placed.
+        sequence: each difference in the drawing, a sentence each; empty where there is none.
+        wagers: those placed, in the order they were placed.
     """
 
     coup: str
@@ -101,10 +101,10 @@ class WhatIf(Struct, frozen=True, kw_only=True):
 
 
 def parse_change(text: str) -> tuple[int, Card]:
-    """Read `POSITION=FACE`, such as `21=9D`.
+    """Parse `POSITION=FACE`, such as `21=9D`.
 
     Raises:
-        InputError: it is not of that form, or no card.
+        InputError: the text is not of that form, or names no card.
     """
     position, sign, card = text.partition("=")
     if not sign or not position.strip().isdecimal() or int(position) < 1:
@@ -113,10 +113,10 @@ def parse_change(text: str) -> tuple[int, Card]:
 
 
 def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook) -> WhatIf:
-    """The coup with other cards at the positions of `changes`.
+    """Return the coup with other cards at the positions of `changes`.
 
     Raises:
-        InputError: a position is no card's of this coup, or no such card can have come there.
+        InputError: a position belongs to no card of this coup, or the card cannot have come there.
     """
     cards = record.cards
     replaced: dict[_Place, Card] = {}
@@ -146,11 +146,11 @@ def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook)
     )
 
 
-# ---- which card is meant ----
+# ---- the card at a position ----
 
 
 def _place_at(record: CoupRecord, position: int) -> _Place:
-    """The place whose face became known, or would have, at this position."""
+    """Return the place whose face became known, or would have, at this position."""
     moment = next((m for m in record.moments if m.fact.position == position), None)
     faced = [(m.fact.position, place) for m in record.moments if (place := _faced(m.fact.event))]
     known = ", ".join(str(at) for at, _ in faced)
@@ -176,7 +176,7 @@ def _place_at(record: CoupRecord, position: int) -> _Place:
 
 
 def _last_of_cause(record: CoupRecord, position: int) -> int:
-    """The last position of the same step: a report and the card that it became are one card."""
+    """Return the last position of the same step: a report and the card it became are one step."""
     causes = {m.fact.position: m.fact.cause for m in record.moments}
     return max(at for at, cause in causes.items() if cause == causes[position])
 
@@ -201,7 +201,7 @@ def _refuse_nonsense(
         )
 
 
-# ---- dealing anew ----
+# ---- dealing again ----
 
 
 def _by_hand(cards: Sequence[DealtCard]) -> dict[Hand, list[Card]]:
@@ -209,7 +209,7 @@ def _by_hand(cards: Sequence[DealtCard]) -> dict[Hand, list[Card]]:
 
 
 def _deal(row: Sequence[Card]) -> tuple[dict[Hand, list[Card]], list[Card]]:
-    """The cards to the hands they are due to, and what is left when none is due any more."""
+    """Deal the cards to the hands they are due to; return the hands and the cards left over."""
     hands: dict[Hand, list[Card]] = {hand: [] for hand in Hand}
     for index, card in enumerate(row):
         hand, _ = due(hands[Hand.PLAYER], hands[Hand.BANKER])
@@ -244,7 +244,7 @@ def _sequence(
     left: Sequence[Card],
     unknown: bool,
 ) -> list[str]:
-    """Where the drawing would have gone another way, in sentences."""
+    """Return the differences in the drawing, as sentences."""
     said = []
     if left:
         was = ", ".join(place_name(d.hand, d.number) for d in known[-len(left) :])
@@ -269,7 +269,7 @@ def _sequence(
 
 
 def _places(hands: Mapping[Hand, Sequence[Card]]) -> list[_Place]:
-    """The places of the hands' cards in the order in which they were dealt."""
+    """Return the places of the hands' cards in dealing order."""
     return [(hand, number) for hand, number in _ORDER if number <= len(hands[hand])]
 
 

@@ -1,6 +1,6 @@
-"""A coup told in words: every event, wager and report as a sentence.
+"""The narrative of a coup: every event, wager and report as a sentence.
 
-Imported by history, projections and pages; pure.
+History, projections and pages may import it. Pure.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The shoe's and the cards' events in words, each draw with the row of the table. Pure."""
+"""Sentences for events of the shoe and the cards, each draw with its draw-table row. Pure."""
 
 from typing import Final
 
@@ -72,7 +72,7 @@ def _dealt(event: CardDealt, moment: Moment, _: str) -> Told:
 
 
 def _due(event: CardDealt, before: TableState) -> str:
-    """Why the card was due: the row of the draw table, with the figures that it was read with."""
+    """Return why the card was due: the row of the draw table, with the totals that selected it."""
     rule = DRAW_WORDS.get(event.rule or "", event.rule or "")
     coup = before.coup
     if coup is None or event.number <= _TWO:
@@ -168,4 +168,4 @@ CARD_WORDS: Final[dict[type[TableEvent], Words]] = {
     ),
     ExcessCardResolved: _excess_resolved,
 }
-"""Event type to its words."""
+"""Event type to the function that makes its sentence."""

@@ -1,4 +1,4 @@
-"""The facts about the table's chips in words: float, fills, credits, counts, the drop. Pure."""
+"""Sentences for events about the table's chips: float, fills, credits, counts, the drop. Pure."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -83,4 +83,4 @@ CHIP_WORDS: Final[dict[type[TableEvent], Words]] = {
     DropCounted: _drop,
     ChipsCorrected: _corrected,
 }
-"""Event type to its words."""
+"""Event type to the function that makes its sentence."""

@@ -1,6 +1,6 @@
-"""One coup as a story: what it was, each step, the money, what went wrong and who decided. Pure.
+"""The narrative of one coup: each step, the money, what went wrong and who decided. Pure.
 
-It is derived from the coup's events and from nothing else; the same events tell the same story.
+It is derived from the coup's events alone, so the same events give the same narrative.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,27 +22,27 @@ __all__ = ["Change", "HandStory", "SeatMoney", "SettlementStory", "Story", "tell
 
 
 class HandStory(Struct, frozen=True, kw_only=True):
-    """A hand as it stands: its cards, None where a face is not known, and its points."""
+    """A hand: its cards, None where a face is not known, and its points."""
 
     cards: tuple[Card | None, ...]
     total: int | None
 
 
 class SettlementStory(Struct, frozen=True, kw_only=True):
-    """A settlement, told; amounts in minor units.
+    """A settlement in the narrative; amounts in minor units.
 
     Args:
-        id: its own.
+        id: of the settlement.
         phase: 1 after the first four cards, 2 at the end.
         revision: 1 for the first.
-        reverses: the one that it takes back, or None.
-        position: its event's.
-        at: when.
-        in_force: no later revision has taken it back.
-        player: the cards it was judged by, in words.
-        banker: the same of Banker.
+        reverses: id of the settlement that it reverses, or None.
+        position: of its event.
+        at: time of its event.
+        in_force: whether no later revision has reversed it.
+        player: Player's cards that it was judged by, in words.
+        banker: Banker's cards, likewise.
         winner: `player`, `banker`, `tie`; None after the first four cards.
-        wagers: each of the phase, in the order they were placed.
+        wagers: of the phase, in the order they were placed.
         staked: the sum of the stakes, tokens aside.
         paid: the sum of the payments.
         commission: the sum kept.
@@ -65,16 +65,16 @@ class SettlementStory(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """A revision: what was paid before, what after, and why.
+    """A revision: the payment before, the payment after, and the reason.
 
     Args:
-        before: id of the settlement that was taken back.
-        after: id of the one in its place.
+        before: id of the settlement that was reversed.
+        after: id of its replacement.
         phase: which of the two settlements of a coup.
-        position: its event's.
-        at: when.
-        who: who asked for it.
-        reason: why, in that person's words; empty where the log has none.
+        position: of its event.
+        at: time of its event.
+        who: the person who asked for it.
+        reason: in that person's words; empty where the log has none.
         was: cards and result before, in words.
         now: cards and result after.
         seats: by seat, before and after and the difference.
@@ -95,7 +95,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class SeatMoney(Struct, frozen=True, kw_only=True):
-    """What a seat laid down and received in the coup, minor units; stakes that went back count."""
+    """The amounts that a seat laid down and received, minor units; returned stakes count."""
 
     seat: int
     staked: int
@@ -104,35 +104,35 @@ class SeatMoney(Struct, frozen=True, kw_only=True):
 
 
 class Story(Struct, frozen=True, kw_only=True):
-    """One coup, told.
+    """The narrative of one coup.
 
     Args:
         site: the property.
         table: the table's id.
         coup: the coup's id.
-        shoe: its shoe's.
-        rulebook: id of the rules it was played by.
-        rulebook_hash: SHA-256 of their file.
+        shoe: the shoe's id.
+        rulebook: id of the rulebook it was played by.
+        rulebook_hash: SHA-256 of the rulebook's file.
         rulebook_title: for people; empty where the file is not at hand.
         currency: of all amounts; empty where the rulebook's file is not at hand.
-        dealer: who dealt, where that was assigned.
-        supervisor: who answered for it.
-        opened_at: when it began.
-        ended_at: when it was settled or void; None while it is neither.
-        phase: where it stands.
+        dealer: the dealer, where one was assigned.
+        supervisor: the supervisor in charge.
+        opened_at: time of its beginning.
+        ended_at: time when it was settled or void; None while it is neither.
+        phase: of the coup.
         result: `player`, `banker`, `tie` or None.
         reason: why it is void, disputed or misaligned; else empty.
         player: Player's hand.
         banker: Banker's.
         rules: the draw rule that applied to each hand's third card, in words.
-        first: its first event's position.
-        last: its last event's.
+        first: position of its first event.
+        last: position of its last event.
         first_hash: the chain's hash at the first.
         last_hash: the chain's hash at the last.
         lines: the timeline.
-        settlements: all of them, those taken back included.
-        changes: each revision against what it took back.
-        seats: what each seat laid and received, by what is in force.
+        settlements: all of them, reversed ones included.
+        changes: each revision, compared with the settlement it reversed.
+        seats: the amounts each seat laid and received, by the settlements in force.
     """
 
     site: str
@@ -164,17 +164,17 @@ class Story(Struct, frozen=True, kw_only=True):
 
     @property
     def troubles(self) -> tuple[StoryLine, ...]:
-        """What went wrong, and what people decided about it, in order."""
+        """The lines about what went wrong, and what people decided about it, in order."""
         return tuple(line for line in self.lines if line.tone in {"trouble", "decision"})
 
 
 def tell_coup(record: CoupRecord, *, origin: str, rulebooks: Mapping[str, Rulebook]) -> Story:
-    """The story of a coup.
+    """Return the narrative of a coup.
 
     Args:
-        record: all that belongs to it.
+        record: all moments that belong to it.
         origin: `<site>/<table>`.
-        rulebooks: by hash; one that is not at hand is told without.
+        rulebooks: by hash; where one is missing, the narrative goes without it.
     """
     site, _, table = origin.partition("/")
     coup, first, last = record.coup, record.moments[0].fact, record.moments[-1].fact
@@ -237,7 +237,7 @@ def _issued(moments: Sequence[Moment]) -> _Issued:
 
 
 def _why(record: CoupRecord) -> str:
-    """Why the coup is void, or held."""
+    """Return why the coup is void, or held."""
     events = (moment.fact.event for moment in record.moments)
     voids = [event.reason for event in events if isinstance(event, CoupVoided)]
     return voids[-1] if voids else record.coup.reason
@@ -289,7 +289,7 @@ def _changes(moments: Sequence[Moment], issued: _Issued) -> Iterator[Change]:
 
 
 def _reason(moments: Sequence[Moment], cause: str) -> str:
-    """Why a person did it: the reason that an event of the same command holds."""
+    """Return the person's reason: the one in an event of the same command."""
     reasons = [getattr(m.fact.event, "reason", "") for m in moments if m.fact.cause == cause]
     return next((reason for reason in reasons if reason), "")
 
@@ -322,7 +322,7 @@ def _seats(record: CoupRecord) -> tuple[SeatMoney, ...]:
 
 
 def _rules(hands: Mapping[Hand, tuple[Card | None, ...]]) -> tuple[str, ...]:
-    """Why the third cards were drawn or not, where every face is known."""
+    """Return why the third cards were drawn or not, where every face is known."""
     player, banker = (
         tuple(card for card in hands[hand] if card is not None)
         for hand in (Hand.PLAYER, Hand.BANKER)

@@ -1,4 +1,4 @@
-"""The draw rules in words, for screens and timelines. Every row of the draw table has some."""
+"""The draw rules in words, for screens and timelines, one text a row of the draw table. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -36,7 +36,7 @@ DRAW_WORDS: Final = {
 def explain(
     rules: Iterable[DrawRule], player: Sequence[Card], banker: Sequence[Card]
 ) -> tuple[str, ...]:
-    """Why each hand drew a third card or did not: the figures, and the row that they lead to.
+    """Return why each hand drew a third card or did not: the totals, and the row they select.
 
     Args:
         rules: as they were applied; those of the first four cards are left out.

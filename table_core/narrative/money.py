@@ -1,4 +1,4 @@
-"""The events of a coup's wagers and money in words: placed, judged, settled, void. Pure."""
+"""Sentences for events of a coup's wagers and money: placed, judged, settled, void. Pure."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ def _wagers_voided(event: WagersVoided, _: Moment, currency: str) -> Told:
     return Told(f"Wagers could not stand when betting closed ({why}).", lines, "money")
 
 
-_HASH: Final = 12  # letters of a file's hash that a person compares; the page names it whole
+_HASH: Final = 12  # letters of a file's hash that a person compares; the page shows all of them
 _CLOSED_BY: Final = {
     "first_card": "by the first card",
     "reveal": "by the first face that was shown",
@@ -193,4 +193,4 @@ MONEY_WORDS: Final[dict[type[TableEvent], Words]] = {
     CommissionRecovered: _commission("Commission that had been given up was paid after all."),
     CommissionUncollected: _given_up,
 }
-"""Event type to its words."""
+"""Event type to the function that makes its sentence."""

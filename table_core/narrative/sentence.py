@@ -1,4 +1,4 @@
-"""What the words for an event are made of: a sentence, its details, and what it is about. Pure."""
+"""The parts of a narrated event: a sentence, its details, and its subject. Pure."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -12,16 +12,16 @@ from table_core.replay.coup_events import Moment
 __all__ = ["Told", "Tone", "Words", "fields_of", "plain"]
 
 Tone = Literal["plain", "card", "money", "trouble", "decision"]
-"""What a line is about: `trouble` went wrong, a `decision` was taken by a person."""
+"""The subject of a line: in `trouble` something went wrong, in a `decision` a person decided."""
 
 
 class Told(Struct, frozen=True):
     """An event in words.
 
     Args:
-        says: what happened, in a sentence.
-        details: what belongs to it, a line each.
-        tone: what it is about.
+        says: the event as a sentence.
+        details: further lines.
+        tone: its subject.
     """
 
     says: str
@@ -30,16 +30,16 @@ class Told(Struct, frozen=True):
 
 
 Words = Callable[[Any, Moment, str], Told]
-"""Words for one type of event: the event, the table around it, and the currency."""
+"""Makes the words of one type of event from the event, the moment around it, and the currency."""
 
 
 def plain(says: Callable[[Any], str], tone: Tone = "plain") -> Words:
-    """Words for an event that a sentence tells whole."""
+    """Return a function for an event that one sentence describes completely."""
     return lambda event, _, __: Told(says(event), (), tone)
 
 
 def fields_of(event: TableEvent, _: Moment, __: str) -> Told:
-    """Words for an event that has none of its own: its name and all its fields."""
+    """Return the words of an event that has no function of its own: its name and all its fields."""
     details = tuple(
         f"{name.replace('_', ' ')}: {msgspec.to_builtins(getattr(event, name))}"
         for name in event.__struct_fields__

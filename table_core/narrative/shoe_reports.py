@@ -1,4 +1,4 @@
-"""What a shoe says, in words: one sentence for every kind of report. Pure."""
+"""Sentences for a shoe's reports, one for every kind of report. Pure."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -52,11 +52,11 @@ TROUBLE: Final = frozenset(
         UnknownReport,
     }
 )
-"""Reports of something that is not as it should be, or that asks for a person's eye."""
+"""Reports of something wrong, or of something that a person should look at."""
 
 
 def report_words(report: Report) -> str:
-    """What the shoe says, as a sentence that a reader who knows no protocol understands."""
+    """Return the report as a sentence for a reader who knows no protocol."""
     words = REPORT_WORDS.get(type(report))
     return words(report) if words else f"The shoe says {type(report).__name__}."
 

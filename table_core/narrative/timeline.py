@@ -1,6 +1,6 @@
-"""Every event of a coup as a line of its timeline: when, who, what, in plain words. Pure.
+"""The timeline of a coup: each event as a line with time, actor and a plain sentence. Pure.
 
-A line never leaves out what its event holds: what has no words of its own is told field by field.
+A line never omits a field of its event: an event without words of its own is listed field by field.
 """
 
 from typing import Final
@@ -25,7 +25,7 @@ _TABLE: Final = who("core")
 
 
 class RawBytes(Struct, frozen=True, kw_only=True):
-    """Where the bytes of a shoe's report are: what they are, and their place in the raw journal."""
+    """The bytes of a shoe's report, and their place in the raw journal."""
 
     journal: str
     seq: int
@@ -34,18 +34,18 @@ class RawBytes(Struct, frozen=True, kw_only=True):
 
 
 class StoryLine(Struct, frozen=True, kw_only=True):
-    """One event, told.
+    """One event as a line of the timeline.
 
     Args:
-        position: its place in the log.
-        at: when, RFC 3339.
+        position: in the log.
+        at: RFC 3339.
         who: the shoe, the table, or a user.
-        cause: the command or report it came of; lines of one cause are one step.
+        cause: the command or report that caused it; lines of one cause are one step.
         type: the event's type.
-        says: what happened, in a sentence.
-        details: what belongs to it, a line each.
-        tone: what it is about.
-        raw: the bytes behind it.
+        says: the event as a sentence.
+        details: further lines.
+        tone: its subject.
+        raw: the raw bytes of the report.
     """
 
     position: int
@@ -60,12 +60,12 @@ class StoryLine(Struct, frozen=True, kw_only=True):
 
 
 def tell(moment: Moment, currency: str, *, follows: bool = False) -> StoryLine:
-    """The line of one event.
+    """Return the line of one event.
 
     Args:
         moment: the event.
         currency: for amounts.
-        follows: another event of the same cause stands before it: this one the table made of that.
+        follows: whether another event of the same cause precedes it, so that the table made it.
     """
     fact = moment.fact
     words = _WORDS.get(type(fact.event), fields_of)

@@ -1,7 +1,7 @@
-"""What became of a wager, in words and sums: class, arithmetic, commission, rounding. Pure.
+"""A wager's result in words and sums: category, arithmetic, commission, rounding. Pure.
 
-A settlement line holds its own figures. The rulebook that the coup pinned says how they came about;
-where that file is not at hand the figures are told without it.
+A settlement line holds the figures. The rulebook that the coup pinned explains them; where that
+file is missing, only the figures are given.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,21 +18,21 @@ __all__ = ["SeatDifference", "WagerStory", "differences", "tell_wager"]
 
 
 class WagerStory(Struct, frozen=True, kw_only=True):
-    """One wager, told.
+    """One wager in the narrative.
 
     Args:
         wager: its id.
         seat: 1 to 99.
         bet: the bet's id.
-        name: as the layout has it.
+        name: on the layout.
         result: `win`, `lose`, `push` or `void`.
-        why: what the wager came out as, in words.
+        why: the category that it came out as, in words.
         sums: the arithmetic, a step a line.
-        source: where the rule is written.
+        source: document and clause of the rule.
         stake: minor units, like all that follow.
         winnings: before commission.
         commission: kept by the house.
-        paid: what the patron received.
+        paid: received by the patron.
     """
 
     wager: str
@@ -50,7 +50,7 @@ class WagerStory(Struct, frozen=True, kw_only=True):
 
 
 class SeatDifference(Struct, frozen=True, kw_only=True):
-    """What a revision changed for one seat, minor units; positive: the house owes the seat."""
+    """The change of one seat by a revision, minor units; positive: the house owes the seat."""
 
     seat: int
     before: int
@@ -61,10 +61,10 @@ class SeatDifference(Struct, frozen=True, kw_only=True):
 def tell_wager(
     line: SettlementLine, rulebook: Rulebook | None, currency: str, rules: str
 ) -> WagerStory:
-    """What became of a wager.
+    """Return the narrative of a wager.
 
     Args:
-        line: as it was settled.
+        line: its settlement line.
         rulebook: the one that the coup pinned; None where it is not at hand.
         currency: for the amounts.
         rules: the rulebook's id.
@@ -87,7 +87,7 @@ def tell_wager(
 
 
 def differences(before: Settlement, after: Settlement) -> tuple[SeatDifference, ...]:
-    """By seat, what a revision pays more or less than the settlement that it takes back."""
+    """Return, by seat, how much more or less a revision pays than the settlement it reverses."""
     seats = sorted({line.seat for line in (*before.lines, *after.lines)})
     return tuple(
         SeatDifference(seat=seat, before=was, after=now, difference=now - was)

@@ -1,7 +1,7 @@
-"""A wager and its categories in words, and the documents that they come from. Pure.
+"""A wager and its categories in words, and the source of its rule. Pure.
 
-The words of a kind stand in its row of `table_core.rules.wagers`; what is said here is for bets
-and categories that have no row.
+The words of a kind stand in its row of `table_core.rules.wagers`. This module has the words for
+bets and categories without a row.
 """
 
 from typing import Final

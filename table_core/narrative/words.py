@@ -1,4 +1,4 @@
-"""Cards, places, money and people in words, for timelines and pages that a stranger reads. Pure."""
+"""Cards, places, money and people in words, for timelines and pages that strangers read. Pure."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,52 +14,52 @@ _RANK_NAMES: Final = {
     "8": "eight", "9": "nine", "T": "ten", "J": "jack", "Q": "queen", "K": "king",
 }  # fmt: skip
 _ORDINALS: Final = {1: "first", 2: "second", 3: "third"}
-# ISO 4217: how many decimals a currency has, where it is not two.
+# ISO 4217: the number of decimals of a currency, where it is not two.
 _DECIMALS: Final = {
     **dict.fromkeys(("CLP", "ISK", "JPY", "KRW", "PYG", "UGX", "VND", "XAF", "XOF", "XPF"), 0),
     **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
 }
 _TWO_DECIMALS: Final = 2
-_FINE: Final = 4  # so many decimals more, where an amount is told before it is rounded
+_FINE: Final = 4  # extra decimals of an amount that is shown before it is rounded
 _OWN: Final = {"shoe": "the shoe", "core": "the table"}
 
 
 def face(card: Card | None) -> str:
-    """A face as it is printed, `10♦`; a card without one is face down."""
+    """Return a face as it is printed, `10♦`; a card without one is face down."""
     if card is None:
         return "a card face down"
     return f"{'10' if card.rank == 'T' else card.rank}{_SUITS[card.suit]}"
 
 
 def card_name(card: Card) -> str:
-    """A card as it is called: `ten of diamonds`."""
+    """Return a card's spoken name: `ten of diamonds`."""
     return f"{_RANK_NAMES.get(card.rank, card.rank)} of {_SUIT_NAMES[card.suit]}"
 
 
 def faces(cards: Iterable[Card | None]) -> str:
-    """A row of cards; `-` where there is none."""
+    """Return a row of cards; `-` where there is none."""
     return " ".join("??" if card is None else face(card) for card in cards) or "-"
 
 
 def hand_name(hand: Hand) -> str:
-    """`Player` or `Banker`."""
+    """Return `Player` or `Banker`."""
     return hand.value.capitalize()
 
 
 def place_name(hand: Hand, number: int) -> str:
-    """`Player's first card`."""
+    """Return the name of a place: `Player's first card`."""
     return f"{hand_name(hand)}'s {_ORDINALS.get(number, str(number))} card"
 
 
 def amount(minor: int, currency: str) -> str:
-    """Minor units as people write them: 123456 AUD is `1,234.56`, 500 JPY is `500`."""
+    """Return minor units as people write them: 123456 AUD is `1,234.56`, 500 JPY is `500`."""
     decimals = _DECIMALS.get(currency, _TWO_DECIMALS)
     sign, (whole, part) = "-" if minor < 0 else "", divmod(abs(minor), 10**decimals)
     return f"{sign}{whole:,}.{part:0{decimals}}" if decimals else f"{sign}{whole:,}"
 
 
 def exact_amount(numerator: int, denominator: int, currency: str) -> str:
-    """An amount before it is rounded, to four decimals more than the currency has."""
+    """Return an amount before rounding, with four decimals more than the currency has."""
     if numerator % denominator == 0:
         return amount(numerator // denominator, currency)
     decimals = _DECIMALS.get(currency, _TWO_DECIMALS) + _FINE
@@ -68,6 +68,6 @@ def exact_amount(numerator: int, denominator: int, currency: str) -> str:
 
 
 def who(actor: str) -> str:
-    """Whose doing it is, by the envelope's actor: `the shoe`, `dealer`, `d-17 (through pit)`."""
+    """Return the name of an envelope's actor: `the shoe`, `dealer`, `d-17 (through pit)`."""
     user, through, person = actor.partition(":")
     return f"{person} (through {user})" if through else _OWN.get(actor, actor)

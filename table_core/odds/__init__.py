@@ -1,3 +1,3 @@
-"""Exact odds: every deal of a shoe counted. Imported by commands; pure."""
+"""Exact odds: every deal of a shoe counted. Only commands import it; pure."""
 
 __all__: list[str] = []

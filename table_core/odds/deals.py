@@ -1,14 +1,14 @@
-"""Every deal that a shoe can give, by points: who draws and who wins depends on points alone.
+"""Counts every deal that a shoe can give, by points, because points alone decide draws and winners.
 
-Unit of counting: ordered six-card deals. A coup that ends on fewer cards counts once for every way
-in which the undrawn ones could have come, so the counts of a shoe of n cards add up to
+The unit of counting is an ordered six-card deal. A coup that ends on fewer cards counts once for
+every way in which the undrawn cards could have come. So the counts of a shoe of n cards add up to
 n(n-1)(n-2)(n-3)(n-4)(n-5).
 
-The deals are split as far as a wager's judge looks, by the share of the faces with those points, in
-`table_core.odds.deals_by_pairs` and `table_core.odds.deals_by_suits`; where a judge looks at totals
-alone, `merged_by_totals` puts classes together again. A class comes with one deal of it, so that
-the judges themselves say what the class is worth. That they cannot tell a class's deals apart is
-for the suite to show; a judge that looks at more than these needs a finer split.
+The deals are split as finely as a wager's judge needs, by the share of the faces with those points,
+in `table_core.odds.deals_by_pairs` and `table_core.odds.deals_by_suits`. For a judge that uses
+totals alone, `merged_by_totals` merges classes again. Each class comes with one of its deals, and
+the judges themselves say what the class is worth. The test suite shows that no judge tells a
+class's deals apart; a judge that uses more of a deal needs a finer split.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,34 +36,34 @@ __all__ = [
 ]
 
 DEAL: Final = 6
-"""The most cards that a coup can need."""
+"""The maximum number of cards in a coup."""
 
 Points = tuple[int, ...]
-"""Of a hand's cards; the first two in ascending order."""
+"""The points of a hand's cards; the first two in ascending order."""
 Worth = tuple[int, int, int, int]
 """Player's number of cards and total, then Banker's."""
 Grown = tuple[Worth, Points, Points, int]
-"""A worth, each hand's third card if it has one, and in how many deals."""
+"""A worth, each hand's third card if it has one, and the number of such deals."""
 
-_MOST_DRAWN: Final = 2  # behind the first four
+_MOST_DRAWN: Final = 2  # after the first four
 _PAIRS: Final = tuple(combinations_with_replacement(range(10), 2))
 _THIRDS: Final = tuple((points,) for points in range(10))
 _RANK: Final = {points: rank for rank, points in reversed(POINTS.items())}
 
 
 class DealClass(NamedTuple):
-    """Deals that no judge tells apart: one of them judged, and how many there are."""
+    """Deals that no judge tells apart: the outcome of one of them, and their number."""
 
     outcome: Outcome
     deals: int
 
 
 class FirstFour(NamedTuple):
-    """Deals that have the points of their first four cards in common.
+    """Deals whose first four cards have the same points.
 
     Args:
-        player: the points of its first two cards; `banker` the same.
-        grown: what they become.
+        player: the points of Player's first two cards; `banker` likewise.
+        grown: the complete deals that begin so.
     """
 
     player: Points
@@ -72,7 +72,7 @@ class FirstFour(NamedTuple):
 
 
 def merged_by_totals(classes: Iterable[DealClass]) -> list[DealClass]:
-    """The classes put together for judges who look at totals and numbers of cards alone."""
+    """Merge classes for judges that use only totals and numbers of cards."""
     found: dict[Worth, DealClass] = {}
     for outcome, deals in classes:
         player, banker = len(outcome.player), len(outcome.banker)
@@ -83,7 +83,7 @@ def merged_by_totals(classes: Iterable[DealClass]) -> list[DealClass]:
 
 
 def by_points(shoe: Mapping[Card, int]) -> Iterator[FirstFour]:
-    """All deals, by their first four cards.
+    """Yield all deals, grouped by their first four cards.
 
     Args:
         shoe: how many copies of each face are left; at least `DEAL` cards in all.
@@ -100,9 +100,9 @@ def by_points(shoe: Mapping[Card, int]) -> Iterator[FirstFour]:
 
 
 def _grown(player: int, banker: int, deals: int, left: list[int]) -> list[Grown]:
-    """What four cards of these totals become; `left` are the undealt, by points.
+    """Return the complete deals of four cards with these totals; `left` are the undealt, by points.
 
-    Banker's third card is the last that can be due, whatever Player did.
+    Banker's third card is the last that can be due, whether Player drew or not.
     """
     size = sum(left)
     hand = _due(player, banker, (), ())
@@ -127,7 +127,7 @@ def _grown(player: int, banker: int, deals: int, left: list[int]) -> list[Grown]
 def _with_bankers_third(
     player: tuple[int, int], third: Points, banker: int, left: list[int], deals: int
 ) -> list[Grown]:
-    """Each with one card more for Banker."""
+    """Return the deals with one more card for Banker."""
     return [
         (worth, third, own, deals * copies)
         for worth, own, copies in zip(_worths(*player, banker), _THIRDS, left, strict=True)
@@ -137,13 +137,13 @@ def _with_bankers_third(
 
 @cache
 def _worths(player_cards: int, player: int, banker: int) -> list[Worth]:
-    """By the points of Banker's third card."""
+    """Return the worths by the points of Banker's third card."""
     return [(player_cards, player, 3, (banker + points) % 10) for points in range(10)]
 
 
 @cache
 def _due(player: int, banker: int, *thirds: Points) -> Hand | None:
-    """Whose card is due to these totals of two cards and these third cards, by the draw table."""
+    """Return the hand that the next card is due to, by two-card totals and third cards."""
     hands = [
         [any_card(0), any_card(total), *map(any_card, third)]
         for total, third in zip((player, banker), thirds, strict=True)
@@ -152,7 +152,7 @@ def _due(player: int, banker: int, *thirds: Points) -> Hand | None:
 
 
 def points_left(shoe: Mapping[Card, int]) -> list[int]:
-    """How many cards of each point value there are."""
+    """Return the number of cards of each point value."""
     counts = [0] * 10
     for card, copies in shoe.items():
         counts[card.points] += copies
@@ -160,7 +160,7 @@ def points_left(shoe: Mapping[Card, int]) -> list[int]:
 
 
 def ways_of(counts: Sequence[int], points: Points) -> int:
-    """In how many ways cards of these points come one after another out of `counts`."""
+    """Return the number of ways to draw cards of these points, in order, out of `counts`."""
     left, ways = list(counts), 1
     for value in points:
         ways *= left[value]
@@ -169,5 +169,5 @@ def ways_of(counts: Sequence[int], points: Points) -> int:
 
 
 def any_card(points: int, suit: str = SUITS[0]) -> Card:
-    """A card that counts so much."""
+    """Return some card with these points."""
     return Card(f"{_RANK[points]}{suit}")

@@ -1,6 +1,6 @@
-"""Deals split by which pair the first two cards of each hand are, and whether all are of one rank.
+"""Splits deals by the pairs among each hand's first two cards, and whether all four have one rank.
 
-Given the points of all cards, that does not depend on the third ones.
+Given the points of all cards, this does not depend on the third cards.
 """
 
 from collections import Counter
@@ -22,13 +22,13 @@ _TWO: Final = 2
 
 
 class _Share(NamedTuple):
-    """What part of the faces with certain points makes certain pairs.
+    """The share of the faces with certain points that make certain pairs.
 
     Args:
-        pairs: the pair that each two cards are.
-        one_rank: all the cards are of one rank.
+        pairs: the kind of pair of each two cards.
+        one_rank: whether all the cards are of one rank.
         faces: cards of this kind.
-        ways: in how many ways such cards come.
+        ways: the number of ways in which such cards come.
     """
 
     pairs: tuple[str, ...]
@@ -38,7 +38,7 @@ class _Share(NamedTuple):
 
 
 class _Counted(Struct):
-    """A class that is being counted, and the first of its deals."""
+    """A class that is being counted, with its first deal."""
 
     faces: tuple[Card, ...]
     thirds: tuple[Points, Points]
@@ -46,12 +46,13 @@ class _Counted(Struct):
 
 
 def classes_by_pairs(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
-    """All deals by totals, number of cards, and the pairs that the first two cards are.
+    """Yield all deals by totals, numbers of cards, and the pairs among the first two cards.
 
     Args:
-        shoe: how many copies of each face are left; at least `table_core.odds.deals.DEAL` in all.
+        shoe: the number of copies of each face left; in all at least
+            `table_core.odds.deals.DEAL`.
     """
-    # Of cards of one value, which are few; all the rest is put together out of these.
+    # The shares of cards of one value, which are few; all other shares combine these.
     of_one_value = cache(lambda points: _shares_of_one_value(shoe, points))
     found: dict[object, dict[Worth, _Counted]] = {}
     for player, banker, grown in by_points(shoe):
@@ -76,7 +77,7 @@ def _as_class(counted: _Counted) -> DealClass:
 
 
 def _alike(grown: Iterable[Grown]) -> dict[Worth, tuple[tuple[Points, Points], int]]:
-    """By what they are worth on how many cards: the first one's third cards, the deals of all."""
+    """Group by worth: the third cards of the first deal, and the number of all deals."""
     found: dict[Worth, tuple[tuple[Points, Points], int]] = {}
     for worth, player, banker, deals in grown:
         known = found.get(worth)
@@ -87,10 +88,10 @@ def _alike(grown: Iterable[Grown]) -> dict[Worth, tuple[tuple[Points, Points], i
 def _shares(
     of_one_value: Callable[[Points], list[_Share]], player: Points, banker: Points
 ) -> list[_Share]:
-    """The first two cards of both hands, by the pairs that they are."""
+    """Return the shares of both hands' first two cards, by their pairs."""
     if len({*player, *banker}) == 1:
         return of_one_value(player + banker)
-    # A hand that could be a pair has its points to itself, or meets them in a hand that is none.
+    # A hand that may be a pair shares its points with no other hand that may be one.
     hands = [
         of_one_value(points)
         if len(set(points)) == 1
@@ -107,9 +108,9 @@ class _Two(NamedTuple):
     """Two cards of a hand, in either order.
 
     Args:
-        pair: that they are.
-        ways: in which they come out of a whole shoe.
-        orders: in which they can lie.
+        pair: the kind of pair that they are.
+        ways: the number of ways in which they come out of a whole shoe.
+        orders: the number of orders in which they can lie.
     """
 
     faces: tuple[Card, ...]
@@ -119,7 +120,7 @@ class _Two(NamedTuple):
 
 
 def _shares_of_one_value(shoe: Mapping[Card, int], points: Points) -> list[_Share]:
-    """Of one hand's first two cards, or of both hands', which all count the same."""
+    """Return the shares of one hand's first two cards, or of both hands' of one value."""
     faces = [card for card, copies in shoe.items() if copies and card.points == points[0]]
     twos = [
         _Two(two, _pair(*two), len(set(two)) * _copies(shoe, two), len(set(two)))
@@ -156,7 +157,7 @@ def _pair(first: Card, second: Card) -> str:
 
 
 def _copies(shoe: Mapping[Card, int], cards: tuple[Card, ...]) -> int:
-    """In how many ways these faces come one after another out of the shoe."""
+    """Return the number of ways to draw these faces, in order, out of the shoe."""
     ways = 1
     for place, card in enumerate(cards):
         ways *= shoe[card] - cards[:place].count(card)

@@ -1,6 +1,6 @@
-"""Deals split by which hands of three cards are of one suit, and whether both are of the same one.
+"""Splits deals by which three-card hands have one suit, and whether both have the same suit.
 
-Ranks have no part in that, and neither has the order of a hand's cards.
+Neither ranks nor the order of a hand's cards matter for this.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,15 +25,15 @@ from table_core.rules.outcome import judge
 __all__ = ["classes_by_suits"]
 
 _THREE: Final = 3
-_ONE, _OTHER, _MIXED = "SSS", "HHH", "SHH"  # suits that stand for all alike
+_ONE, _OTHER, _MIXED = "SSS", "HHH", "SHH"  # suits that represent all suits of the same pattern
 
 
 class _Counted(Struct):
-    """Deals of one worth that are being counted, and the hands of the first.
+    """Deals of one worth that are being counted, with the hands of the first.
 
     Args:
-        own: of `deals`, those with Player's hand in one suit; `other` with Banker's.
-        same: those with both, in the same suit; `apart` in two.
+        own: of `deals`, those with Player's hand in one suit; `other`: with Banker's.
+        same: of `deals`, those with both hands in the same suit; `apart`: in two suits.
     """
 
     player: Points
@@ -46,10 +46,11 @@ class _Counted(Struct):
 
 
 def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
-    """All deals by totals, number of cards, and the suits of hands of three cards.
+    """Yield all deals by totals, numbers of cards, and the suits of three-card hands.
 
     Args:
-        shoe: how many copies of each face are left; at least `table_core.odds.deals.DEAL` in all.
+        shoe: the number of copies of each face left; in all at least
+            `table_core.odds.deals.DEAL`.
     """
     count = _counter(shoe)
     found: dict[Worth, _Counted] = {}
@@ -65,7 +66,7 @@ def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
 def _alike(
     shoe: Mapping[Card, int],
 ) -> dict[tuple[Worth, Points, Points], tuple[Points, Points, int]]:
-    """By worth and the hands of three cards, in any order: the first one's hands, all deals."""
+    """Group by worth and three-card hands, in any order: the first deal's hands, and all deals."""
     of_three = cache(lambda hand: tuple(sorted(hand)) if len(hand) == _THREE else ())
     found: dict[tuple[Worth, Points, Points], tuple[Points, Points, int]] = {}
     for first_player, first_banker, grown in by_points(shoe):
@@ -80,7 +81,7 @@ def _alike(
 
 
 def _counter(shoe: Mapping[Card, int]) -> Callable[[_Counted, Points, Points, int], None]:
-    """Counts deals in by their hands of three cards; what it has counted once it keeps."""
+    """Return a function that counts deals by their three-card hands and caches its counts."""
     counts = points_left(shoe)
     by_suit = [points_left({c: n for c, n in shoe.items() if c.suit == suit}) for suit in SUITS]
     every = cache(lambda points: ways_of(counts, points))

@@ -1,9 +1,9 @@
-"""Exact odds: what each wager of a rulebook wins and loses, by counting every deal of a shoe.
+"""Exact odds: the wins and losses of each wager of a rulebook, by counting every deal of a shoe.
 
-No simulation and no floats. The deals come in classes (`table_core.odds.deals`), and what a class
-means for a wager is asked of `table_core.rules.settlement` itself, so that odds and settlements are
-decided by the same judges and the same schedules. Odds are those of a single wager: an aggregate
-maximum, rounding to the payable unit and commission by the block depend on stakes and are left out.
+There is no simulation and no float. The deals come in classes (`table_core.odds.deals`), and
+`table_core.rules.settlement` itself judges each class, so odds and settlements use the same judges
+and schedules. The odds are those of a single wager. They leave out whatever depends on stakes: an
+aggregate maximum, rounding to the payable unit, and commission by the block.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ class CategoryOdds(Struct, frozen=True):
 
     Args:
         pays: net, to one: the schedule's odds less commission; 0 for a push, -1 for a loss.
-        probability: of it, over all deals.
+        probability: over all deals.
     """
 
     pays: Fraction
@@ -41,11 +41,11 @@ class CategoryOdds(Struct, frozen=True):
 
 
 class BetOdds(Struct, frozen=True):
-    """A wager's odds.
+    """The odds of a wager.
 
     Args:
-        edge: what the house keeps of a stake on average; negative where the patron gains.
-        categories: every one that the schedule lists, in its order, and then `lose`.
+        edge: the share of a stake that the house keeps on average; negative where the patron gains.
+        categories: those that the schedule lists, in its order, and then `lose`.
     """
 
     edge: Fraction
@@ -53,14 +53,14 @@ class BetOdds(Struct, frozen=True):
 
 
 def exact_odds(rulebook: Rulebook, shoe: Mapping[Card, int]) -> dict[str, BetOdds]:
-    """The odds of every wager that the rulebook has.
+    """Return the odds of every wager in the rulebook.
 
     Args:
-        rulebook: what is paid for what.
-        shoe: how many copies of each face are left in it.
+        rulebook: the bets and their schedules.
+        shoe: the number of copies of each face left in it.
 
     Raises:
-        InputError: there are fewer cards than a coup can need.
+        InputError: the shoe has fewer cards than a coup can need.
     """
     cards = sum(shoe.values())
     if cards < DEAL:
@@ -85,7 +85,7 @@ def exact_odds(rulebook: Rulebook, shoe: Mapping[Card, int]) -> dict[str, BetOdd
 def _count(
     rulebook: Rulebook, bets: Iterable[str], classes: Iterable[DealClass]
 ) -> dict[str, Counter[str]]:
-    """For each bet, how many deals it settles under each category."""
+    """Return, for each bet, the number of deals settled under each category."""
     wagers = [Wager(id=bet, seat=1, bet=bet, stake=rulebook.unit) for bet in bets]
     counted: dict[str, Counter[str]] = {bet: Counter() for bet in bets}
     for outcome, deals in classes:

@@ -1,3 +1,6 @@
-"""What displays see: the state document, and the chips in it. Imported by the service; pure."""
+"""The projections that displays show: the state document, and the floats in it. Pure.
+
+Only history and the service import it.
+"""
 
 __all__: list[str] = []

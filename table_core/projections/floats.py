@@ -1,4 +1,4 @@
-"""The table's floats as consoles and the cage see them: sums, and each slip's. Pure."""
+"""The projection of the table's floats for consoles and the cage: sums, and each slip. Pure."""
 
 from msgspec import Struct
 
@@ -39,7 +39,7 @@ class FloatView(Struct, frozen=True, kw_only=True):
 
 
 def view_float(each: TableFloat) -> FloatView:
-    """A float in sums."""
+    """Return the sums of a float."""
     return FloatView(
         float_id=each.id,
         currency=each.currency,

@@ -1,7 +1,7 @@
-"""The table as a display may see it: the retained `state` document. Pure.
+"""The projection of the table for displays: the retained `state` document. Pure.
 
-Only what the table has seen stands here: the faces of cards that are withheld, burned or outside
-the game never do.
+It contains only what people at the table have seen: never the face of a card that is withheld,
+burned or outside the game.
 """
 
 from collections.abc import Iterator, Sequence
@@ -204,16 +204,16 @@ def view(
     consumers: tuple[ConsumerView, ...] = (),
     library: Sequence[Rulebook] = (),
 ) -> StateView:
-    """What a display may know of `state`.
+    """Return the document of `state`.
 
     Args:
-        state: the table.
-        table: its id.
-        rulebook: in force.
-        catching_up: the core has not read all that the driver has numbered.
-        faults: what stands and cannot be in the log, such as a disk that refuses it.
-        consumers: the durable ones.
-        library: rulebooks that this table knows.
+        state: of the table.
+        table: the table's id.
+        rulebook: the one in force.
+        catching_up: the table has not appended every event that the driver has numbered.
+        faults: alarms that cannot be in the log, such as a disk that refuses it.
+        consumers: the durable consumers.
+        library: the rulebooks that this table has.
     """
     shoe, link, totals = state.shoe, state.link, state.totals
     owed = state.commission
@@ -260,7 +260,7 @@ def view(
 
 
 def active_alarms(state: TableState) -> tuple[Alarm, ...]:
-    """Every alarm that stands: those raised by events, and those that the state itself is."""
+    """Return all active alarms: those raised by events, and those derived from the state."""
     link, coup = state.link, state.coup
     alarms = list(state.alarms)
     if link.state in {"down", "stalled"}:
@@ -279,7 +279,7 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
 
 
 def encode_view(document: StateView) -> bytes:
-    """The document as JSON."""
+    """Return the document as JSON."""
     return msgspec.json.encode(document)
 
 
@@ -318,12 +318,12 @@ def _name(rulebook: Rulebook) -> RulebookName:
 
 
 def _commission(rulebook: Rulebook) -> str | None:
-    """When commission is taken, as a word of the rulebook's file; None where none is."""
+    """Return when commission is taken, by the rulebook file's word; None where there is none."""
     return rulebook.commission.timing.value if rulebook.commission else None
 
 
 def view_coup(coup: Coup) -> CoupView:
-    """A coup, in progress or over, as everybody may see it."""
+    """Return the document of a coup, in progress or over."""
     completed = coup.completed
     return CoupView(
         id=coup.id,
@@ -348,7 +348,7 @@ def _due(coup: Coup) -> Iterator[DueView]:
 
 
 def _total(coup: Coup, hand: Hand) -> int | None:
-    """The points of a hand, once it has cards and all of them are known."""
+    """Return the points of a hand, once it has cards and all of them are known."""
     cards = [dealt.card for dealt in coup.hand(hand)]
     known = [card for card in cards if card is not None]
     return total(known) if known and len(known) == len(cards) else None

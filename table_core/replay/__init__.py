@@ -1,6 +1,6 @@
-"""The past of a table event by event: all that belongs to a coup, and the list of coups.
+"""Replays a log event by event: all that belongs to a coup, and the list of coups.
 
-Imported by narrative and history; pure.
+Narrative, history and everything above them may import it. Pure.
 """
 
 __all__: list[str] = []

@@ -1,6 +1,7 @@
-"""The past of a table, event by event: states, and all that belongs to one coup. Pure.
+"""Replays a log event by event: the state around each event, and all events of one coup. Pure.
 
-The same fold as the live table's, and no effects: those come from publishers, and here are none.
+It uses the live table's fold and has no effects: only publishers have those, and there are none
+here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,16 +23,16 @@ Row = tuple[int, bytes, bytes]
 
 
 class Fact(Struct, frozen=True, gc=False, kw_only=True):
-    """An event of the log with what its envelope says of it.
+    """An event of the log with the data of its envelope.
 
     Args:
         position: 1, 2, 3...
-        at: when it was appended, RFC 3339.
-        actor: who.
-        cause: the command or the shoe's report that it came of.
+        at: time of its append, RFC 3339.
+        actor: the user, shoe or service that caused it.
+        cause: the command or the shoe report that caused it.
         correlation: the coup's id, or empty.
-        digest: the chain's hash up to and with it, hex.
-        event: what happened.
+        digest: the chain's hash up to and including it, hex.
+        event: the event itself.
     """
 
     position: int
@@ -44,7 +45,7 @@ class Fact(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Moment(Struct, frozen=True, gc=False):
-    """A fact, and the table before and after it."""
+    """A fact, and the state before and after it."""
 
     before: TableState
     fact: Fact
@@ -52,12 +53,12 @@ class Moment(Struct, frozen=True, gc=False):
 
 
 class CoupRecord(Struct, frozen=True, kw_only=True):
-    """All of one coup.
+    """All moments of one coup.
 
     Args:
         id: the coup's.
-        moments: what belongs to it, in order: from the opening of betting (or what began it
-            without) to its end, and whatever was said of it later.
+        moments: in order, from the opening of betting (or the event that began the coup without
+            it) to the coup's end, and all later events about it.
     """
 
     id: str
@@ -65,18 +66,18 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def before(self) -> TableState:
-        """The table just before the coup."""
+        """The state just before the coup."""
         return self.moments[0].before
 
     @property
     def end(self) -> TableState:
-        """The table when the coup was over, or where the log ends."""
+        """The state when the coup was over, or at the end of the log."""
         own = [m.after for m in self.moments if m.after.coup and m.after.coup.id == self.id]
         return next((state for state in own if not state.in_progress), own[-1])
 
     @property
     def coup(self) -> Coup:
-        """The coup as it was then, before anything was corrected afterwards."""
+        """The coup at its end, before any later correction."""
         found = self.end.coup
         if found is None:
             raise OurBug(f"no state of coup {self.id} has it")
@@ -84,13 +85,13 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def settlements(self) -> tuple[Settlement, ...]:
-        """All that were issued, in order, those included that a later one takes back."""
+        """All settlements in order, reversed ones included."""
         events = (moment.fact.event for moment in self.moments)
         return tuple(event.settlement for event in events if isinstance(event, CoupSettled))
 
     @property
     def in_force(self) -> tuple[Settlement, ...]:
-        """The settlements that no later one has taken back."""
+        """The settlements that no later one has reversed."""
         gone = {each.reverses for each in self.settlements}
         return tuple(each for each in self.settlements if each.settlement_id not in gone)
 
@@ -109,7 +110,7 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def wagers(self) -> tuple[Wager, ...]:
-        """The wagers that stood, as they are on record now."""
+        """The wagers as they are on record now."""
         wagers = {wager.id: wager for wager in self.coup.wagers}
         for event in (moment.fact.event for moment in self.moments):
             if isinstance(event, WagerCorrected):
@@ -130,7 +131,7 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def void(self) -> bool:
-        """Whether the coup does not count, now."""
+        """Whether the coup is void now."""
         void = False
         for event in (moment.fact.event for moment in self.moments):
             if isinstance(event, CoupVoided) and event.coup == self.id:
@@ -141,10 +142,10 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
 
 
 def entry_of(position: int, stored: bytes) -> Entry:
-    """Stored bytes, decoded: all that a fold wants, and half the work of a fact.
+    """Decode stored bytes to what a fold needs, at half the cost of a fact.
 
     Raises:
-        LogRefused: this build cannot read them; names the position.
+        LogRefused: this build cannot read the bytes; names the position.
     """
     try:
         return decode_entry(stored)
@@ -153,10 +154,10 @@ def entry_of(position: int, stored: bytes) -> Entry:
 
 
 def fact_of(row: Row) -> Fact:
-    """A row, decoded.
+    """Decode a row.
 
     Raises:
-        LogRefused: this build cannot read it; names its position.
+        LogRefused: this build cannot read the row; names its position.
     """
     position, stored, digest = row
     entry = entry_of(position, stored)
@@ -172,7 +173,7 @@ def fact_of(row: Row) -> Fact:
 
 
 def moments(facts: Iterable[Fact], state: TableState | None = None) -> Iterator[Moment]:
-    """The table before and after each fact; only one moment is held at a time."""
+    """Yield each fact with the state before and after it; only one moment is held at a time."""
     state = state or TableState()
     for fact in facts:
         after = fold(state, fact.event)
@@ -181,11 +182,11 @@ def moments(facts: Iterable[Fact], state: TableState | None = None) -> Iterator[
 
 
 class CoupCollector:
-    """Picks out of a log what belongs to one coup, in one pass.
+    """Collects the events of one coup from a log, in one pass.
 
-    Everything between its beginning and its end belongs to it; afterwards what names it, and what
-    the shoe still says of a void round. What came of one cause with it belongs to it as well, such
-    as the report of a card that began a coup which nobody had opened.
+    Everything between the coup's beginning and its end belongs to it. So does every later event
+    that names it, and what the shoe still reports of a void round. Other events of the same cause
+    belong to it as well, such as the report of a card that began a coup without open betting.
 
     Args:
         coup: the coup's id.
@@ -194,12 +195,12 @@ class CoupCollector:
     def __init__(self, coup: str) -> None:
         self._coup = coup
         self._taken: list[Moment] = []
-        self._group: list[Moment] = []  # of the cause in hand, not taken so far
+        self._group: list[Moment] = []  # of the current cause, not taken so far
         self._cause = ""
         self._cause_belongs = False
 
     def take(self, moment: Moment) -> None:
-        """The next moment of the log."""
+        """Take the next moment of the log."""
         if moment.fact.cause != self._cause:
             self._group, self._cause, self._cause_belongs = [], moment.fact.cause, False
         self._group.append(moment)
@@ -209,7 +210,7 @@ class CoupCollector:
             self._group = []
 
     def record(self) -> CoupRecord | None:
-        """What was found; None where the coup never began."""
+        """Return what was collected; None where the coup never began."""
         if not any(self._opens(moment) for moment in self._taken):
             return None
         return CoupRecord(id=self._coup, moments=tuple(self._taken))

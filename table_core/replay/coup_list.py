@@ -1,4 +1,4 @@
-"""All coups of a log, a line each: when, how it came out, the money, what went wrong. Pure."""
+"""The list of a log's coups, a line each: times, result, money, what went wrong. Pure."""
 
 from collections.abc import Mapping
 
@@ -37,8 +37,8 @@ class CoupLine(Struct, frozen=True, kw_only=True):
         coup: its id.
         first: position at which it began.
         last: position of the newest event that names it.
-        opened_at: when it began.
-        ended_at: when it was first settled or void; None while it is neither.
+        opened_at: time of its beginning.
+        ended_at: time when it was first settled or void; None while it is neither.
         state: `in progress`, `settled` or `void`.
         result: `player`, `banker`, `tie`; None where the deal was not complete.
         player: Player's cards when the deal was complete.
@@ -67,7 +67,7 @@ class CoupLine(Struct, frozen=True, kw_only=True):
 
 
 class CoupList:
-    """Gathers the list in one pass over a log; it holds a line a coup and nothing else."""
+    """Builds the list in one pass over a log; it holds one line a coup and nothing else."""
 
     def __init__(self) -> None:
         self._lines: dict[str, CoupLine] = {}
@@ -80,11 +80,11 @@ class CoupList:
 
     @property
     def by_id(self) -> Mapping[str, CoupLine]:
-        """The same by the coups' ids."""
+        """The coups by id."""
         return self._lines
 
     def take(self, moment: Moment) -> None:
-        """The next moment of the log."""
+        """Take the next moment of the log."""
         fact, event = moment.fact, moment.fact.event
         if isinstance(event, BettingOpened):
             self._lines[event.coup] = CoupLine(

@@ -1,6 +1,6 @@
-"""The roads: the coups of a shoe as columns, and the document for displays.
+"""The roads: the results of a shoe's coups as columns, and their document for displays.
 
-Imported by state and projections; pure.
+State, projections and everything above them may import it. Pure.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""The roads: what the coups of a shoe have been, as columns. Pure, and a coup at a time.
+"""The roads: the results of a shoe's coups as columns, updated a coup at a time. Pure.
 
-Sources: the published rules of the scoreboards. A road here is logical, the lengths of streaks
-and nothing about screens; where a column turns on six rows is the display's.
+Sources: the published rules of the scoreboards. A road here is logical: the lengths of streaks, and
+nothing about screens. The display decides where a column turns on six rows.
 
 - **Bead plate**: every coup in order; a display cuts it into columns of six.
 - **Big road**: ties aside, each run of one winner is a column. A tie is counted on the cell that
@@ -9,12 +9,12 @@ and nothing about screens; where a column turns on six rows is the display's.
 - **Derived roads**: big eye boy, small road and cockroach pig look 1, 2 and 3 columns back. A
   mark's colour says whether the big road repeats itself, not who won.
 
-A cell that opens column c compares the two columns c - 1 and c - 1 - k: red when they are of one
-length, else blue. A cell further down, at row r, asks column c - k whether it has a cell at row r
-just as it has one at r - 1: blue at the first row past its end, and red again beyond. There is no
-mark where a column so far back does not exist.
+A cell that opens column c compares the two columns c - 1 and c - 1 - k: red where they have the
+same length, else blue. A cell further down, at row r, checks whether column c - k has a cell at row
+r just as it has one at r - 1: blue at the first row past that column's end, and red again beyond.
+There is no mark where no column exists so far back.
 
-Void coups are not on the roads, coups without wagers are; that is for the caller to see to.
+The caller leaves out void coups, and includes coups without wagers.
 """
 
 from typing import Final
@@ -30,18 +30,18 @@ from table_core.rules.outcome import Outcome
 __all__ = ["LOOKBACK", "Bead", "Column", "Derived", "Roads", "bead"]
 
 LOOKBACK: Final = (1, 2, 3)
-"""How many columns back big eye boy, small road and cockroach pig look."""
+"""The number of columns that big eye boy, small road and cockroach pig look back."""
 _RED, _BLUE, _UNDEFINED = "R", "B", ""
 
 
 class Bead(Struct, frozen=True, gc=False, kw_only=True):
-    """A coup as the bead plate shows it.
+    """A coup on the bead plate.
 
     Args:
-        winner: how it came out.
+        winner: of the coup.
         natural: a hand had 8 or 9 on two cards.
         player_pair: Player's first two cards were of one rank.
-        banker_pair: Banker's were.
+        banker_pair: Banker's first two cards were of one rank.
     """
 
     winner: Winner
@@ -55,7 +55,7 @@ class Column(Struct, frozen=True, gc=False):
 
     Args:
         winner: Player or Banker.
-        ties: for each cell from the top, how many ties followed it.
+        ties: for each cell from the top, the number of ties that followed it.
     """
 
     winner: Winner
@@ -63,7 +63,7 @@ class Column(Struct, frozen=True, gc=False):
 
     @property
     def height(self) -> int:
-        """How many coups the run has, ties aside."""
+        """The number of coups in the run, ties aside."""
         return len(self.ties)
 
 
@@ -76,7 +76,7 @@ class Derived(Struct, frozen=True, gc=False):
 
 
 class Roads(Struct, frozen=True, gc=False, kw_only=True):
-    """All roads of a shoe; `Roads()` is that of a new one.
+    """All roads of a shoe; `Roads()` are those of a new shoe.
 
     Args:
         beads: every coup in order.
@@ -91,7 +91,7 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
     marks: tuple[Trail[str], ...] = (Trail(),) * len(LOOKBACK)
 
     def add(self, coup: Bead) -> "Roads":
-        """The roads with one coup more. What it costs does not grow with the shoe."""
+        """Return the roads with one more coup; the cost does not grow with the shoe."""
         beads = self.beads.append(coup)
         if coup.winner is not Winner.TIE:
             return Roads(
@@ -109,7 +109,7 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
         return replace(self, beads=beads, pending_ties=self.pending_ties + 1)
 
     def next_marks(self, winner: Winner) -> Derived:
-        """What a win of Player or Banker now would add; empty where a road has no mark yet."""
+        """Return the marks that a win of `winner` would add; empty where a road has none yet."""
         return Derived(*_marks(self.columns, winner))
 
     @property
@@ -124,7 +124,7 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def bead(coup: Outcome | DealCompleted) -> Bead:
-    """A complete deal as the bead plate shows it; a pair is of one rank, never of one value."""
+    """Return a complete deal's bead; a pair is of one rank, never of one point value."""
     return Bead(
         winner=coup.winner,
         natural=coup.natural,
@@ -150,10 +150,10 @@ def _with_tie(columns: Trail[Column]) -> Trail[Column]:
 
 
 def _marks(columns: Trail[Column], winner: Winner) -> tuple[str, ...]:
-    """The marks that a win would add to the derived roads; empty where it adds none."""
-    # Whether the win opens a column or continues one, the same two heights are compared. Alike is
-    # red for a cell that opens; for one further down it means that the other column ends just
-    # above, and that is blue.
+    """Return the marks that a win would add to the derived roads; empty where it adds none."""
+    # A win that opens a column and a win that continues one compare the same two heights. Equal
+    # heights are red for a cell that opens a column. For a cell further down they mean that the
+    # other column ends just above, and that is blue.
     last = columns.newest(1 + LOOKBACK[-1])
     heights = [column.ties.length for column in last]
     continues = bool(last) and last[0].winner is winner

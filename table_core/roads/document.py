@@ -1,4 +1,4 @@
-"""The roads as a display and a script get them: one JSON document of logical columns. Pure."""
+"""The document of the roads for displays and scripts: one JSON object of logical columns. Pure."""
 
 from functools import cache
 from typing import Final
@@ -58,7 +58,7 @@ class RoadsView(Struct, frozen=True, kw_only=True):
 
 
 def view_roads(roads: Roads) -> RoadsView:
-    """The document of these roads."""
+    """Return the document of these roads."""
     derived = roads.derived
     return RoadsView(
         big_road=tuple(
@@ -77,10 +77,10 @@ def view_roads(roads: Roads) -> RoadsView:
 
 
 def read_results(text: str) -> Roads:
-    """The roads of results written as letters: `BPPT`.
+    """Parse results written as letters, such as `BPPT`, to roads.
 
     Raises:
-        InputError: a letter is none of P, B and T; names it and its place.
+        InputError: a letter is not P, B or T; names the letter and its place.
     """
     roads = Roads()
     for place, letter in enumerate(text, start=1):

@@ -1,6 +1,6 @@
-"""The rulebooks that ship, one TOML file each, and their reader.
+"""The rulebooks that ship with the product, one TOML file each, and their reader.
 
-Imported by composition roots, services and commands.
+Composition roots, services and commands may import it.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The rulebooks that ship with the product: the only input of this room beside its shell's."""
+"""Reads the rulebooks that ship with the product; only it and the service do I/O here."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -16,13 +16,13 @@ _SUFFIX: Final = ".toml"
 
 
 def shipped() -> tuple[str, ...]:
-    """The ids of the shipped rulebooks, sorted."""
+    """Return the ids of the shipped rulebooks, sorted."""
     return tuple(_editions())
 
 
 @cache
 def load_rulebook(rulebook_id: str) -> Rulebook:
-    """The newest edition of a shipped rulebook; it is read and compiled once a process.
+    """Return the newest edition of a shipped rulebook; each is read and compiled once a process.
 
     Raises:
         ConfigError: no such rulebook is shipped.
@@ -35,7 +35,7 @@ def load_rulebook(rulebook_id: str) -> Rulebook:
 
 
 def shipped_source(rulebook_id: str) -> bytes:
-    """The bytes of its file: what is hashed, and what a site copies to change.
+    """Return the bytes of a rulebook's file, which are hashed; a site edits a copy of them.
 
     Raises:
         ConfigError: no such rulebook is shipped.
@@ -47,7 +47,7 @@ def shipped_source(rulebook_id: str) -> bytes:
 
 
 def shipped_sources() -> tuple[bytes, ...]:
-    """The bytes of every edition that is shipped, older ones too."""
+    """Return the bytes of every shipped edition, older ones included."""
     return tuple(source for editions in _editions().values() for source in editions)
 
 

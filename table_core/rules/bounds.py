@@ -1,7 +1,7 @@
-"""How much one coup may hold, so that its settlement can always be stored and sent. Pure.
+"""Bounds on one coup, so that its settlement always fits one stored event. Pure.
 
-A settlement is one event, and an event has a largest size. A coup that took more wagers than its
-settlement could hold would never be settled: so the wager that would be one too many is refused.
+A settlement is one event, and an event has a maximum size. A coup with more wagers than fit could
+never be settled, so the table refuses the first wager that is too many.
 """
 
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from table_core.rules.wager_totals import Standing, Tally
 __all__ = ["MAX_PATRON", "MOST_STAKED", "bounds_refusal"]
 
 MAX_PATRON: Final = 64
-"""An opaque reference is a key, not a text."""
+"""Characters of a patron's reference: it is a key, not a text."""
 
 MOST_STAKED: Final = MAX_STAKE
-"""In one coup, minor units: within this no sum leaves the integers that JSON readers keep."""
+"""Stakes of one coup, minor units: no sum exceeds the integers that JSON readers keep."""
 
-# What a settlement has beside its lines.
+# Bytes of a settlement without its lines.
 _ROOM_BESIDE_LINES: Final = 64 * 1024
 
 
 def bounds_refusal(standing: Standing, asked: Sequence[Wager]) -> Refusal | None:
-    """Why these wagers are more than one coup may hold; None when they are not.
+    """Return the refusal of wagers that exceed the bounds of one coup; else None.
 
     Args:
-        standing: what stands already.
-        asked: the new ones; their stakes are positive.
+        standing: totals of the wagers already placed.
+        asked: the new wagers; their stakes are positive.
     """
     for wager in asked:
         if wager.patron is not None and not 1 <= len(wager.patron) <= MAX_PATRON:

@@ -1,4 +1,4 @@
-"""Commission: what a coup's winners owe, what is laid in advance, and how the books stand. Pure."""
+"""Commission: what winners owe, what is prepaid, and the balances that result. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -40,16 +40,16 @@ _AT_ONCE_WORDS: Final = frozenset(timing.value for timing in _AT_ONCE)
 
 
 class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
-    """How the table's commission stands, in minor units.
+    """The table's commission balances, in minor units.
 
     Args:
         accrued: owed by all settlements so far.
-        reversed_: of this, taken back with its settlement.
+        reversed_: the part of `accrued` that was reversed with its settlement.
         collected: taken in any way, and kept.
-        recovered: paid after it had been given up.
-        outstanding: by seat, what is owed and not yet taken.
-        uncollected: by seat, what was given up and is still unpaid.
-        laid: by seat, what lies beside the wagers of the coup in progress.
+        recovered: paid after the house had given it up.
+        outstanding: by seat, owed and not yet taken.
+        uncollected: by seat, given up and still unpaid.
+        laid: by seat, prepaid and lying next to the wagers of the coup in progress.
     """
 
     accrued: int = 0
@@ -62,12 +62,12 @@ class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def outstanding_total(self) -> int:
-        """What all seats owe."""
+        """The amount that all seats owe."""
         return _sum(self.outstanding)
 
     @property
     def uncollected_total(self) -> int:
-        """What was given up and is still unpaid."""
+        """The amount that was given up and is still unpaid."""
         return _sum(self.uncollected)
 
     @property
@@ -81,14 +81,14 @@ class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def amounts_of(seats: Seats) -> tuple[SeatAmount, ...]:
-    """Amounts by seat, in seat order, nothing for a seat with none."""
+    """Return the amounts by seat, in seat order, without the seats that have none."""
     return tuple(SeatAmount(seat=seat, amount=seats[seat]) for seat in sorted(seats) if seats[seat])
 
 
 def laid_for(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, ...]:
-    """What is laid in advance: the commission of every wager that pays some, should it win.
+    """Return the prepaid commission by seat: for each wager, what it would owe if it won.
 
-    Nothing where the rulebook does not take commission in advance (seed 3).
+    Empty where the rulebook does not take commission in advance (seed 3).
     """
     terms = rulebook.commission
     if terms is None or terms.timing is not CommissionTiming.PREPAID:
@@ -106,7 +106,7 @@ def settlement_facts(
     *,
     reversed_: Settlement | None = None,
 ) -> tuple[TableEvent, ...]:
-    """What a settlement means for the commission: accrued, taken at once or left outstanding."""
+    """Return the commission events of a settlement: accrued, taken at once or left outstanding."""
     terms = rulebook.commission
     if terms is None:
         return ()
@@ -122,7 +122,7 @@ def settlement_facts(
             )
         )
         if terms.timing is CommissionTiming.PREPAID:
-            # It lies beside its wager again, until that is settled anew or goes back.
+            # It lies next to its wager again, until that is settled again or returned.
             facts.append(CommissionPrepaid(coup=settlement.coup, amounts=taken_back))
     if owed:
         facts.append(
@@ -136,7 +136,8 @@ def settlement_facts(
     if owed and terms.timing in _AT_ONCE:
         method = _AT_ONCE[terms.timing]
         facts.append(CommissionCollected(coup=settlement.coup, method=method, amounts=owed))
-    # Only the last phase settles Banker wagers; what was laid and not taken goes back with it.
+    # Only the last phase settles Banker wagers; prepaid commission that was not taken is
+    # returned with it.
     back = _minus(book.laid, owed)
     if back and settlement.winner is not None:
         facts.append(CommissionReturned(coup=settlement.coup, amounts=back))
@@ -151,18 +152,18 @@ def correction_facts(
     *,
     reversed_: Settlement | None,
 ) -> tuple[TableEvent, ...]:
-    """What a correction means for the commission of a coup that is over.
+    """Return the commission events of a correction to a coup that is over.
 
-    All of it is reversed and accrued anew. Where commission is marked, what a seat had paid is
-    kept for what it owes now, and what was given up stays given up, so that no chip moves, and
-    nothing is asked for again, but by the difference.
+    All of its commission is reversed and accrued again. Where commission is marked, what a seat had
+    paid counts towards what it owes now, and what was given up stays given up. So chips move, and
+    seats are asked to pay, only for the difference.
 
     Args:
-        was: the rulebook of the settlement that is taken back.
-        now: the rulebook of the new one.
-        book: as it stands before both.
-        settlement: the new one.
-        reversed_: the one that it takes back.
+        was: the rulebook of the reversed settlement.
+        now: the rulebook of the new settlement.
+        book: the balances before both.
+        settlement: the new settlement.
+        reversed_: the settlement that it reverses.
     """
     facts: list[TableEvent] = []
     coup = settlement.coup
@@ -200,7 +201,7 @@ def correction_facts(
 def _kept(
     book: CommissionBook, coup: str, before: Seats, owed: Sequence[SeatAmount]
 ) -> list[TableEvent]:
-    """Of marked commission: what was paid for it, or given up of it, before the correction."""
+    """Carry over marked commission that was paid or given up before the correction."""
     paid: dict[int, int] = {}
     given_up: dict[int, int] = {}
     for each in owed:
@@ -221,19 +222,19 @@ def _kept(
 def laid_anew(
     rulebook: Rulebook, before: Iterable[Wager], after: Iterable[Wager]
 ) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
-    """What wagers that were corrected need laid in advance: more, and less, by seat."""
+    """Return, by seat, the prepaid commission to add and to return after wagers were corrected."""
     return more_and_less(laid_for(rulebook, before), laid_for(rulebook, after))
 
 
 def more_and_less(
     was: Sequence[SeatAmount], now: Sequence[SeatAmount]
 ) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
-    """By seat, what is to come and what is to go where `was` lies and `now` is to lie."""
+    """Return, by seat, the amounts to add and to return to get from `was` to `now`."""
     return _minus(now, was), _minus(was, now)
 
 
 def fold_commission(book: CommissionBook, event: TableEvent) -> CommissionBook:
-    """The book after one of the commission's events."""
+    """Return the balances after one of the commission's events."""
     handler = _FOLDS.get(type(event))
     if handler is None:
         raise OurBug(f"{event.TYPE} is no event of the commission")
@@ -249,7 +250,7 @@ def _accrued(book: CommissionBook, event: CommissionAccrued) -> CommissionBook:
 
 
 def _reversed(book: CommissionBook, event: CommissionReversed) -> CommissionBook:
-    """What is still owed or given up is no longer; what was taken already goes back."""
+    """Cancel what is still owed or given up; return what was already taken."""
     left, owed, given_up = event.amounts, book.outstanding, book.uncollected
     if event.timing not in _AT_ONCE_WORDS:
         owed, left = _minus(owed, left), _minus(left, owed)
@@ -326,7 +327,7 @@ def _plus(amounts: Sequence[SeatAmount], more: Sequence[SeatAmount]) -> tuple[Se
 
 
 def _minus(amounts: Sequence[SeatAmount], less: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:
-    """Seat by seat; a seat never falls below nothing."""
+    """Subtract seat by seat; no seat falls below zero."""
     taken = {each.seat: each.amount for each in less}
     return amounts_of(
         {each.seat: max(0, each.amount - taken.get(each.seat, 0)) for each in amounts}

@@ -1,7 +1,7 @@
-"""What is left in a shoe: how many copies of each face. Pure.
+"""The composition of a shoe: how many copies of each face are left. Pure.
 
-The file form is a JSON object, a card to its count: `{"9D": 8, "TH": 7}`. A face that is not named
-is gone from the shoe.
+The file is a JSON object that maps a card to its count: `{"9D": 8, "TH": 7}`. The shoe has no copy
+left of a face that is not named.
 """
 
 import json
@@ -13,25 +13,25 @@ from events.errors import InputError
 __all__ = ["DECKS", "full_shoe", "read_composition"]
 
 DECKS: Final = (4, 6, 8)
-"""How many decks a shoe can begin with."""
+"""The numbers of decks that a shoe can begin with."""
 _MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
 
 
 def full_shoe(decks: int) -> dict[Card, int]:
-    """A shoe of so many decks of 52 from which nothing was dealt."""
+    """Return a full shoe of so many decks of 52."""
     return dict.fromkeys(Card, decks)
 
 
 def read_composition(name: str, source: bytes, decks: int) -> dict[Card, int]:
-    """Read what is left in a shoe.
+    """Read the composition of a shoe from a file.
 
     Args:
         name: the file's name, for messages.
-        source: its bytes.
-        decks: how many the shoe began with, and so the most copies of a face.
+        source: the file's bytes.
+        decks: how many the shoe began with, and so the maximum copies of a face.
 
     Raises:
-        InputError: it is not of the form above, or there are more cards than can be; one line.
+        InputError: it is not of the form above, or holds too many cards; one line.
     """
     try:
         named = json.loads(source.decode(), object_pairs_hook=_Pairs)
@@ -61,4 +61,4 @@ def _card(name: str, text: str) -> Card:
 
 
 class _Pairs(list[tuple[str, object]]):
-    """An object's members as they stand; a dictionary would lose all but the last of a name."""
+    """The members of a JSON object in order; a dictionary would drop all but the last of a name."""

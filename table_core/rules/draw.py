@@ -1,8 +1,8 @@
 """The draw table as data: which hand draws its third card, and by which row.
 
 Seeds 2 and 3 print the table in two notations; `DRAW_TABLE` is their common content, a row a line.
-Exactly one row applies to each hand in each situation, so the rows stand in no order. There are no
-options for anybody: "the dealer calls every play in accordance with the tables of play" (seed 2).
+Exactly one row applies to each hand in each situation, so the order of rows has no meaning. Nobody
+has an option: "the dealer calls every play in accordance with the tables of play" (seed 2).
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class DrawRow(Struct, frozen=True):
         player: totals of Player's first two cards to which it applies.
         banker: totals of Banker's first two cards to which it applies.
         third: points of Player's third card to which it applies, None among them where Player
-            stood; Player's own rows do not ask.
+            stood; Player's own rows ignore it.
     """
 
     rule: DrawRule
@@ -53,7 +53,7 @@ def _row(
     banker: frozenset[int] = _NO_NATURAL,
     third: frozenset[int] | frozenset[None] = _STOOD,
 ) -> DrawRow:
-    """A row that, where nothing else is said, needs two hands without a natural."""
+    """Return a row; by default neither hand has a natural and Player stood."""
     return DrawRow(DrawRule(hand=hand, draws=draws, rule=rule), player, banker, frozenset(third))
 
 
@@ -78,20 +78,20 @@ DRAW_TABLE: Final = (
     _row(_B, False, "banker_6_stands_on_0_5_8_9", banker=_points("6"), third=_points("01234589")),
     _row(_B, False, "banker_7_stands", banker=_points("7"), third=_ANY),
 )
-"""Every decision about a third card, the seeds' tables in full."""
+"""Every rule about a third card: the seeds' tables in full."""
 
 INITIAL: Final = tuple(DrawRule(hand=hand, draws=True, rule="initial") for hand in (_P, _B, _P, _B))
-"""The first four cards: "first card to the Player, second card to the Bank" and again (seed 3)."""
+"""The first four cards: "first card to the Player, second card to the Bank", twice (seed 3)."""
 
 _ROWS: Final = {hand: tuple(r for r in DRAW_TABLE if r.rule.hand is hand) for hand in Hand}
 _TWO: Final = 2
 
 
 def due(player: Sequence[Card], banker: Sequence[Card]) -> tuple[Hand | None, tuple[DrawRule, ...]]:
-    """Which hand the next card is due to.
+    """Return the hand that the next card is due to, and the rules applied so far.
 
-    Only the first two cards of each hand and Player's third are looked at; whether cards lie there
-    that were not due is for the caller to say (`table_core.rules.outcome.judge`).
+    Only the first two cards of each hand and Player's third card count. The caller checks for cards
+    that were not due (`table_core.rules.outcome.judge`).
 
     Args:
         player: Player's cards so far, in the order they came.
@@ -121,7 +121,7 @@ def _of_two(first: Card, second: Card) -> int:
     return (first.points + second.points) % 10
 
 
-# The table is searched once for each of its some thousand situations, however often one comes.
+# Cached: the table has about a thousand situations, and each is searched once.
 @cache
 def _players_rules(player: int, banker: int) -> tuple[DrawRule, ...]:
     return (*INITIAL, _rule(Hand.PLAYER, player, banker, None))

@@ -1,4 +1,4 @@
-"""A table's own limits laid over the rulebook's. Pure."""
+"""A table's own limits, applied over those of its rulebook. Pure."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -14,7 +14,7 @@ __all__ = ["limit_faults", "with_limits"]
 
 
 def with_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
-    """The rulebook as far as placing wagers goes; its hash stays the file's."""
+    """Return the rulebook with the table's limits applied; its hash stays the file's."""
     if limits == LimitsSet():
         return rulebook
     bets = {
@@ -34,9 +34,9 @@ def with_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
 
 
 def limit_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
-    """What is wrong with limits that a person wants to set, a line each.
+    """Yield what is wrong with limits that a person wants to set, a line each.
 
-    Without any (`LimitsSet()`) it is what is wrong with the rulebook's own.
+    With `LimitsSet()`, which sets none, the faults are those of the rulebook's own limits.
     """
     senseless = [*_senseless(rulebook, limits)]
     yield from senseless or _out_of_reach(with_limits(rulebook, limits))
@@ -65,7 +65,7 @@ def _senseless(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
 
 
 def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
-    """Limits that no wager can meet."""
+    """Yield the limits that no wager can meet."""
     offered = [bet for bet in rulebook.bets.values() if bet.offered]
     for bet in offered:
         if _least(bet) > (most := bet.maximum or MAX_STAKE):
@@ -82,20 +82,20 @@ def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
 
 
 def _least(bet: Bet) -> int:
-    """The smallest stake that is a multiple of the step."""
+    """Return the smallest stake that is a multiple of the step."""
     return -(-bet.minimum // bet.step) * bet.step
 
 
 def _known(rulebook: Rulebook, limits: LimitsSet) -> Iterator[BetLimits]:
-    """Limits of bets that the rulebook in force has; an older one may have had others."""
+    """Yield the limits of bets in the rulebook in force; an older rulebook may have had others."""
     return (each for each in limits.bets if each.bet in rulebook.bets)
 
 
 def _limited(bet: Bet, limits: BetLimits, unit: int) -> Bet:
-    """A bet with the table's limits over it.
+    """Return a bet with the table's limits applied.
 
-    A step that was set under another version of the rulebook may be no multiple of the unit: what
-    such a stake wins could not be paid, so the rulebook's own step holds.
+    A step that was set under another version of the rulebook may be no multiple of the unit. The
+    winnings of such a stake could not be paid, so the rulebook's own step stays.
     """
     step = limits.step
     return replace(

@@ -1,4 +1,4 @@
-"""What two hands amount to: totals, winner, natural."""
+"""The outcome of two hands: totals, winner, natural. Pure."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -13,24 +13,24 @@ from table_core.rules.draw import due
 __all__ = ["DealError", "Outcome", "deal", "judge"]
 
 DealError = Literal["incomplete_coup", "excess_card"]
-"""Why a row of cards is no coup: one was still due, or one came when none was."""
+"""Why a row of cards is no coup: a card was still due, or came when none was."""
 
 _TWO: Final = 2
 _FOUR: Final = 4
 
 
 class Outcome(Struct, frozen=True, gc=False, kw_only=True):
-    """The hands as they lie and what they are worth.
+    """The cards of both hands and their result.
 
     Args:
         player: Player's cards in the order they came.
         banker: Banker's.
         player_total: Player's points.
         banker_total: Banker's points.
-        winner: whose points are higher, as the cards lie.
+        winner: the hand with more points, as the cards lie.
         natural: one of the hands is 8 or 9 on two cards, which ended the deal.
-        complete: by the draw table nothing more is due and nothing came undue. Without it only
-            wagers on the initial deal may be settled (11A.6).
+        complete: by the draw table no card is due and none came that was not. Else only wagers
+            on the initial deal may be settled (11A.6).
     """
 
     player: tuple[Card, ...]
@@ -43,7 +43,7 @@ class Outcome(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def judge(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
-    """The outcome of a deal, or of its first four cards.
+    """Return the outcome of a deal, or of its first four cards.
 
     Raises:
         OurBug: a hand has fewer than two cards; there is nothing to judge yet.
@@ -66,18 +66,18 @@ def _outcome(
         player_total=player_total,
         banker_total=banker_total,
         winner=_winner(player_total, banker_total),
-        natural=rules[_FOUR].rule == "natural",  # the first behind the initial deal's
+        natural=rules[_FOUR].rule == "natural",  # the first rule after the initial deal's
         complete=complete,
     )
 
 
 def deal(cards: Sequence[Card]) -> Outcome | DealError:
-    """Give the cards, in dealing order, to the hands they are due to, and judge the coup.
+    """Deal the cards, in dealing order, to the hands they are due to, and judge the coup.
 
     Returns:
-        The outcome, or the code of what is wrong with the row of cards.
+        The outcome, or the code of the error in the row of cards.
     """
-    # The first four go by turns whatever they are: `table_core.rules.draw.INITIAL`.
+    # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
     player, banker = list(cards[:_FOUR:_TWO]), list(cards[1:_FOUR:_TWO])
     hand, rules = due(player, banker)
     for card in cards[_FOUR:]:

@@ -1,8 +1,8 @@
-"""Which wagers a table takes: the rulebook's limits and combinations, each refusal with its code.
+"""Checks which wagers a table takes: limits and combinations, each refusal with its code. Pure.
 
-One wager after another goes through the checks in the order of their codes, against what stands by
-then; the first that objects refuses it, and a refused wager counts for nothing in the checks of the
-next. `main_wager_required` comes last and looks at the whole set, for a side bet may be placed
+Each wager passes the checks in the order of their codes, against the wagers accepted so far. The
+first check that fails refuses the wager, and later checks ignore a refused wager.
+`main_wager_required` comes last and considers the whole set, because a side bet may be placed
 before the wager it needs.
 """
 
@@ -44,14 +44,14 @@ _OPTION: Final = {
 
 
 class _SoFar:
-    """What stands so far, under one rulebook. It never leaves one call."""
+    """The wagers accepted so far, under one rulebook. It never leaves one call."""
 
     def __init__(self, rulebook: Rulebook, standing: Standing) -> None:
         self.rulebook = rulebook
         self.tally = Tally(standing)
 
     def has(self, wager: Wager, *bets: str) -> bool:
-        """Whether the patron of `wager` has one of `bets`."""
+        """Return whether the patron of `wager` has one of `bets`."""
         return not self.tally.spots(patron_of(wager)).keys().isdisjoint(bets)
 
 
@@ -62,16 +62,16 @@ def check(
     *,
     whole: bool = True,
 ) -> tuple[Refusal | None, ...]:
-    """Judge the wagers asked for, in the order they were asked.
+    """Check the wagers asked for, in that order.
 
     Args:
         rulebook: the one in force.
-        standing: those that stand already; they are not judged again.
-        asked: the new ones, however odd their texts and amounts.
-        whole: nothing comes after these, so that a side bet must have its main wager by now.
+        standing: the wagers already placed; they are not checked again.
+        asked: the new wagers, however odd their texts and amounts.
+        whole: no wager comes after these, so a side bet must have its main wager by now.
 
     Returns:
-        For each wager asked for its refusal, or None where it stands. Codes, in the order of the
+        For each new wager its refusal, or None where it is accepted. Codes, in the order of the
         checks: `unknown_bet` `not_offered` `invalid_stake` `not_a_step` `above_maximum`
         `below_minimum` `table_maximum` `differential` `invalid_seat` `duplicate_wager`
         `opposite_sides` `too_many_options` `main_wager_required`.
@@ -87,21 +87,21 @@ def check(
 def check_more(
     rulebook: Rulebook, standing: Standing, asked: Sequence[Wager]
 ) -> tuple[Refusal | None, ...]:
-    """As `check` of what is not the whole yet, against sums that are known already."""
+    """Check as `check` does with `whole` false, against totals that are already known."""
     return tuple(_each(asked, _SoFar(rulebook, standing)))
 
 
 def unsupported(
     rulebook: Rulebook, wagers: Sequence[Wager], standing: Standing | None = None
 ) -> tuple[Refusal | None, ...]:
-    """`main_wager_required` for each side bet that lacks the wager it needs.
+    """Return `main_wager_required` for each side bet that lacks the wager it needs.
 
-    It is asked at the close of betting, and when a main wager is taken back.
+    `decide` calls it at the close of betting, and when a patron withdraws a main wager.
 
     Args:
         rulebook: the one in force.
-        wagers: those to be judged.
-        standing: all that stands; None where that is `wagers`.
+        wagers: the wagers to check.
+        standing: totals of all wagers placed; None where these are `wagers`.
     """
     if standing is None:
         standing = with_wagers(Standing(), wagers)
@@ -110,11 +110,11 @@ def unsupported(
 
 
 def withdrawal_refusal(rulebook: Rulebook, before: Standing, after: Standing) -> Refusal | None:
-    """`differential` where taking wagers back would leave one side too far ahead of the other.
+    """Return `differential` where a withdrawal would leave one side too far ahead; else None.
 
-    Others have wagered against what stands, and the house's risk is bounded by it: so what a limit
-    refuses to be added it refuses to be left. Taking back from the side that is ahead is always
-    allowed.
+    Others have wagered against the wagers on the table, and those wagers bound the house's risk. So
+    a withdrawal may not leave a difference that a placement could not create. A withdrawal from the
+    side that is ahead is always allowed.
     """
     limit = rulebook.limits.differential
     if limit is None:
@@ -140,7 +140,7 @@ def _each(asked: Sequence[Wager], so_far: _SoFar) -> list[Refusal | None]:
 
 
 def _first_objection(wager: Wager, so_far: _SoFar) -> Refusal | None:
-    """The first of the checks that objects, in the order of `check`'s codes."""
+    """Return the first refusal, in the order of `check`'s codes."""
     return (
         _wrong_wager(wager, so_far.rulebook)
         or _beyond_its_limits(wager, so_far)
@@ -153,7 +153,7 @@ def _first_objection(wager: Wager, so_far: _SoFar) -> Refusal | None:
 
 
 def _wrong_wager(wager: Wager, rulebook: Rulebook) -> Refusal | None:
-    """`unknown_bet` `not_offered` `invalid_stake` `not_a_step`."""
+    """Check for `unknown_bet` `not_offered` `invalid_stake` `not_a_step`."""
     if wager.bet not in KINDS:
         return refuse("unknown_bet", f"no such bet as {wager.bet!r}")
     bet = rulebook.bets.get(wager.bet)
@@ -171,7 +171,7 @@ def _wrong_wager(wager: Wager, rulebook: Rulebook) -> Refusal | None:
 
 
 def _beyond_its_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
-    """`above_maximum` `below_minimum`."""
+    """Check for `above_maximum` `below_minimum`."""
     bet, stake = so_far.rulebook.bets[wager.bet], wager.stake
     if bet.maximum is not None:
         if bet.per == "spot":
@@ -187,7 +187,7 @@ def _beyond_its_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
 
 
 def _beyond_the_tables_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
-    """`table_maximum` `differential`; the latter for what widens the gap, never what narrows it."""
+    """Check for `table_maximum`, and for `differential` where the wager widens the gap."""
     limits, tally = so_far.rulebook.limits, so_far.tally
     maximum, staked = limits.table_maximum, tally.staked + wager.stake
     if maximum is not None and staked > maximum:
@@ -206,7 +206,7 @@ def _beyond_the_tables_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
 
 
 def _at_odds_with_others(wager: Wager, so_far: _SoFar) -> Refusal | None:
-    """`invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`."""
+    """Check for `invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`."""
     if not MIN_SEAT <= wager.seat <= MAX_SEAT:
         return refuse("invalid_seat", f"seats are {MIN_SEAT} to {MAX_SEAT}")
     if so_far.tally.known(wager.id):

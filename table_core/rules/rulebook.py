@@ -1,7 +1,7 @@
-"""A rulebook: what a table offers, what it pays, and how it rounds; data read from one TOML file.
+"""A rulebook: the bets a table offers, their pay tables and the rounding; read from a TOML file.
 
-Every coup pins the rulebook's id and the SHA-256 of its file, so the bytes are never changed once
-played: a change is a new file. `table_core.rules.rulebook_file` reads the file.
+Every coup records the rulebook's id and the SHA-256 of its file, so a file never changes once a
+coup was played by it: a change is a new file. `table_core.rules.rulebook_file` reads the file.
 """
 
 from collections.abc import Mapping
@@ -34,14 +34,14 @@ __all__ = [
 INITIAL_PHASE: Final = 1
 LAST_PHASE: Final = 2
 PUSH: Final = "push"
-"""The category of a tie on which a wager whose own condition is not met goes back, if listed."""
+"""The category of a tie that returns a wager whose own condition is not met, where it is listed."""
 
 Amount = Annotated[int, Meta(ge=1, le=MAX_AMOUNT)]
 """Minor units in a rulebook file: a positive integer that every JSON reader keeps exactly."""
 
 
 class Requirement(Enum):
-    """Which wager must stand beside a side bet.
+    """The wager that must be placed as well as a side bet.
 
     `any_main`: Player, Banker or tie of the same patron (seed 3: "in addition"). `same_seat`:
     Player or Banker of the same patron in the same box (seed 1, 11A.2).
@@ -53,7 +53,7 @@ class Requirement(Enum):
 
 
 class CommissionTiming(Enum):
-    """When commission is taken. It moves cash, never amounts: a settlement is always net."""
+    """When the house takes commission. It moves cash, never amounts: a settlement is always net."""
 
     DEDUCT = "deduct"
     PREPAID = "prepaid"
@@ -62,12 +62,12 @@ class CommissionTiming(Enum):
 
 
 class Commission(Struct, frozen=True, kw_only=True):
-    """What the house keeps of winnings.
+    """The commission that the house keeps out of winnings.
 
     Args:
         rate: of the winnings; 1/20 is 5 per cent.
         timing: when it is taken.
-        block: winnings are counted in whole blocks of so many minor units, a part as a whole
+        block: minor units; winnings are counted in whole blocks, a part as a whole block
             (25c per $5 or part: 1/20 and 500); 1 counts them exactly.
     """
 
@@ -80,17 +80,17 @@ class Bet(Struct, frozen=True, kw_only=True):
     """One wager as this rulebook offers it; amounts in minor units.
 
     Args:
-        id: its kind, such as `banker`.
+        id: the kind of bet, such as `banker`.
         phase: settled after the initial deal (1) or at the end of the coup (2).
         judge: names the categories of an outcome, the most special first.
-        schedule: category to odds to one, None for a push. What is not listed loses.
-        offered: the table takes it.
+        schedule: category to odds to one, None for a push. A category that is not listed loses.
+        offered: whether the table takes it.
         minimum: the smallest stake.
-        maximum: the largest, None for no limit of its own.
+        maximum: the largest stake, None for no limit of its own.
         step: stakes are multiples of it.
         per: whether the maximum is for one wager or for all of one patron's on the spot.
-        requirement: the wager that must stand beside it.
-        commission: the house keeps its commission out of the winnings.
+        requirement: the wager that must be placed as well.
+        commission: whether the house keeps its commission out of the winnings.
     """
 
     id: str
@@ -123,11 +123,12 @@ class Cap(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one patron may combine.
+    """The combinations of wagers that one patron may place.
 
     Args:
         allow_opposite: Player and Banker at once.
-        max_options: how many of main, tie, Lucky 8 Player and Lucky 8 Banker; None for all.
+        max_options: the maximum number out of main, tie, Lucky 8 Player and Lucky 8 Banker; None
+            for all.
     """
 
     allow_opposite: bool = False
@@ -147,16 +148,17 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the house deals; the defaults are the house rules of docs/rules.md.
+    """The house's dealing procedure; the defaults are the house rules of docs/rules.md.
 
     Args:
-        burn: behind the exposed first card: its `face_value` (ten-valued cards 10), a `fixed:N`
-            number, or `none`.
+        burn: cards burned after the exposed first card: its `face_value` (ten-valued cards 10),
+            a `fixed:N` number, or `none`.
         betting_closes: at the `first_card`; or `before_reveal`, while cards lie face down (seed 3,
             "before any cards have been revealed").
-        excess: a card drawn when none was due is, hidden, the next coup's first card and, seen,
-            shown in a dummy coup (`carry`); or it is burned, or voids the coup.
-        void_after_phase_one: what a void leaves of a first phase that was paid: `keep` it, or
+        excess: the fate of a card drawn when none was due. `carry`: a hidden card becomes the
+            next coup's first card, and a seen card is shown in a dummy coup. Or `burn` it, or
+            `void` the coup.
+        void_after_phase_one: on a void after the first phase was paid, `keep` the payment or
             `reverse_all`.
         cut_card: finish the coup and play `one_more` (none where the cut card came in place of
             the coup's first card), or `finish_only`.
@@ -185,7 +187,7 @@ class Sign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where odd amounts go; both defaults are in the patron's favour."""
+    """The direction in which amounts are rounded; both defaults are in the patron's favour."""
 
     payout: Rounding = Rounding.UP
     commission: Rounding = Rounding.DOWN
@@ -195,17 +197,17 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     """The rules of one table.
 
     Args:
-        id: its name, the stem of its file.
+        id: the rulebook's name, the stem of its file.
         title: for people.
         decks: 4, 6 or 8.
         currency: ISO 4217 code.
         unit: the smallest payable amount, in minor units.
-        rounding: where odd amounts go.
+        rounding: the direction in which amounts are rounded.
         commission: None where no bet pays any.
-        options: what one patron may combine.
+        options: the combinations that one patron may place.
         limits: over all wagers of a coup.
-        procedure: how the house deals.
-        sign: what must be displayed.
+        procedure: the house's dealing procedure.
+        sign: the texts that must be displayed.
         bets: by id.
         caps: aggregate maxima.
         hash: SHA-256 of the file's bytes, hexadecimal.
@@ -227,5 +229,5 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     hash: str
 
     def phase_of(self, bet: str) -> int:
-        """The settlement phase of a bet; the last for one that the rulebook does not have."""
+        """Return the settlement phase of a bet; the last phase for an unknown bet."""
         return self.bets[bet].phase if bet in self.bets else LAST_PHASE

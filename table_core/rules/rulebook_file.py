@@ -1,9 +1,10 @@
-"""The form of a rulebook file, and its reader: strict, and a fault names file, key and reason.
+"""Reads a rulebook file strictly: each fault names the file, the key and the reason. Pure.
 
-The form is TOML. At the top `form`, `id`, `title`, `decks`, `currency`, `unit`; then the sections
-`rounding`, `commission`, `options`, `limits`, a section `bets.ID` for each wager, and `caps`, a
-list. The shipped files under `table_core/rulebooks/` are its examples. A conversion stops at its
-first fault, so each section is converted by itself and all sections' faults are told at once.
+The form is TOML. At the top come `form`, `id`, `title`, `decks`, `currency`, `unit`; then the
+sections `rounding`, `commission`, `options`, `limits`, a section `bets.ID` for each wager, and
+`caps`, a list. The shipped files under `table_core/rulebooks/` are examples. A conversion stops at
+its first fault, so the reader converts each section by itself and reports the faults of all
+sections at once.
 """
 
 import hashlib
@@ -66,7 +67,7 @@ class _BetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: bool = False
 
 
-# Left out of a schedule a category loses: nobody means that of a tie on Player and Banker.
+# A category that a schedule omits loses, and nobody means that of a tie on Player and Banker.
 _MUST_NAME: Final[Mapping[str, frozenset[str]]] = {
     "player": frozenset({"win", PUSH}),
     "banker": frozenset({"win", PUSH}),
@@ -90,7 +91,7 @@ class _FileForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Faults:
-    """Collects what is wrong, each fault with its key. It never leaves the reading of one file."""
+    """Collects faults, each with its key. It never leaves the reading of one file."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -99,7 +100,7 @@ class _Faults:
         self.found.append(f"{key}: {reason}")
 
     def convert(self, kind: type[_S], value: object, key: str) -> _S | None:
-        """`value` as `kind`, or None with the fault noted."""
+        """Return `value` as `kind`; else note the fault and return None."""
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
@@ -108,7 +109,7 @@ class _Faults:
             return None
 
     def ratio(self, text: str, key: str, most: int) -> Odds | None:
-        """A ratio above 0 and at most `most`, or None with the fault noted."""
+        """Return a ratio above 0 and at most `most`; else note the fault and return None."""
         try:
             odds = parse_odds(text) if len(text) <= _MAX_RATIO_TEXT else Odds(0)
         except InputError as error:
@@ -121,14 +122,14 @@ class _Faults:
 
 
 def parse_rulebook(name: str, source: bytes) -> Rulebook:
-    """Read a rulebook.
+    """Read a rulebook from the bytes of its file.
 
     Args:
         name: the file's name, for messages.
-        source: its bytes.
+        source: the file's bytes.
 
     Raises:
-        ConfigError: what is wrong with it: file, keys and reasons on one line.
+        ConfigError: the file has faults; the message names file, keys and reasons on one line.
     """
     try:
         tree = read_tree(source)

@@ -1,8 +1,8 @@
-"""What becomes of each wager once the cards are known: pure arithmetic by the rulebook.
+"""Settles wagers once the cards are known: pure arithmetic by the rulebook.
 
-A wager's bet is classified once a coup, however many wagers stand on it. Then per wager: winnings
-by the schedule's odds, rounded; an aggregate maximum, where one is exceeded; commission out of what
-was won; and paid = stake returned + winnings - commission. A push returns the stake by the rules;
+Each bet is classified once a coup, however many wagers are on it. Then per wager: winnings by the
+schedule's odds, rounded; an aggregate maximum, where one is exceeded; commission out of the
+winnings; and paid = stake returned + winnings - commission. A push returns the stake by the rules;
 a void returns it because the wager is invalid (its bet is not in the rulebook).
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Capped", "Result", "commission_on", "settle", "settle_with_caps"]
 
 
 class Result(Enum):
-    """How a wager came out; the values stand in settlement lines."""
+    """The result of a wager; the values are those of settlement lines."""
 
     WIN = "win"
     LOSE = "lose"
@@ -33,14 +33,14 @@ class Result(Enum):
 
 
 class _Verdict(Struct, frozen=True):
-    """What an outcome means for one bet, in the words of a line.
+    """The result of one bet for an outcome, in the words of a settlement line.
 
     Args:
         result: a `Result`'s value.
-        category: as the schedule has it.
-        odds: what is paid, where something is.
+        category: by its name in the schedule.
+        odds: paid to one; None where nothing is paid.
         says: the odds in words.
-        commission: it is taken out of what is won.
+        commission: whether commission is taken out of the winnings.
     """
 
     result: str
@@ -62,21 +62,21 @@ def settle(
 
     Args:
         rulebook: the one that the coup pins.
-        outcome: what the cards amount to.
-        wagers: those that stand, in the order they were placed.
+        outcome: of the cards.
+        wagers: in the order they were placed.
         phase: only the wagers of this settlement phase; None for all.
 
     Returns:
         One line for each wager of the phase, in the order they were placed.
 
     Raises:
-        OurBug: the deal is not complete, and more than the first phase was asked for.
+        OurBug: the deal is not complete, and the caller asked for more than the first phase.
     """
     return settle_with_caps(rulebook, outcome, wagers, phase=phase)[0]
 
 
 class Capped(Struct, frozen=True):
-    """An aggregate maximum that cut winnings.
+    """An aggregate maximum that reduced winnings.
 
     Args:
         cap: the maximum.
@@ -90,7 +90,7 @@ class Capped(Struct, frozen=True):
 def settle_with_caps(
     rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
 ) -> tuple[tuple[SettlementLine, ...], tuple[Capped, ...]]:
-    """As `settle`, and which aggregate maxima cut what."""
+    """Settle as `settle` does, and return the aggregate maxima that reduced winnings as well."""
     if not outcome.complete and phase != INITIAL_PHASE:
         raise OurBug("settlement of an incomplete deal")
     asked = wagers
@@ -119,7 +119,7 @@ def settle_with_caps(
 
 
 def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
-    """The first of the outcome's categories that the bet's schedule lists."""
+    """Return the first of the outcome's categories that the bet's schedule lists."""
     if bet is None:
         return _IS_VOID
     categories = bet.judge(outcome)
@@ -136,7 +136,7 @@ def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
 
 def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) -> SettlementLine:
     commission = _commission(rulebook, winnings) if verdict.commission else 0
-    # A token is never given back for chips: what it wins is paid, and nothing else.
+    # A token is never returned as chips: the house pays what it wins, and nothing else.
     gone = verdict.result == _LOSE or wager.kind == "promo"
     returned = 0 if gone else wager.stake
     return SettlementLine(
@@ -156,7 +156,7 @@ def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) ->
 
 
 def commission_on(rulebook: Rulebook, wager: Wager) -> int:
-    """The commission that a wager will pay should it win, by the best of its odds; else nothing."""
+    """Return the commission that a wager owes if it wins, by the best of its odds; else nothing."""
     bet = rulebook.bets.get(wager.bet)
     if bet is None or not bet.commission:
         return 0
@@ -169,7 +169,7 @@ def commission_on(rulebook: Rulebook, wager: Wager) -> int:
 
 
 def _commission(rulebook: Rulebook, winnings: int) -> int:
-    """The house's part of what was won, never more than that."""
+    """Return the commission on winnings, never more than the winnings."""
     terms = rulebook.commission
     if terms is None:
         return 0
@@ -184,7 +184,7 @@ def _commission(rulebook: Rulebook, winnings: int) -> int:
 def _capped(
     cap: Cap, wagers: Sequence[Wager], won: Sequence[int], unit: int
 ) -> Iterator[tuple[int, int]]:
-    """(index, lower winnings) of the wagers that an exceeded maximum cuts."""
+    """Yield (index, reduced winnings) of the wagers that an exceeded maximum cuts."""
     shares: dict[object, list[int]] = {}
     for index, wager in enumerate(wagers):
         if wager.bet in cap.bets and won[index] and wager.kind != "toke":
@@ -199,7 +199,7 @@ def _capped(
 
 
 def _pro_rata(amounts: Sequence[int], maximum: int) -> list[int]:
-    """Share in proportion; what is left over goes to the largest remainders, first placed first."""
+    """Share in proportion; the rest goes to the largest remainders, first placed first."""
     total = sum(amounts)
     shares = [amount * maximum // total for amount in amounts]
     remainders = [amount * maximum % total for amount in amounts]

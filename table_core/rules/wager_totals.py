@@ -1,10 +1,10 @@
-"""What stands on the layout, summed up: what a further wager is judged against. Pure.
+"""Totals of the wagers on the layout, against which `placement` checks each new wager. Pure.
 
-A coup may take thousands of wagers, a few a command. Were each command judged by going through all
-that stands, a coup would cost the square of its wagers; so sums are kept in the state. They are
-moved on with every block of `UNSUMMED` wagers: a coup seldom has more, and then nothing is summed
-when its log is replayed, and a coup of thousands is never gone through again as a whole. What a
-wager changes is copied, and the rest is shared.
+A coup may take thousands of wagers, a few a command. If each command went through all wagers, a
+coup would cost the square of their number; so the state keeps totals. The fold updates them after
+each block of `UNSUMMED` wagers. Most coups have fewer, so replaying a log seldom sums anything, and
+a coup of thousands is never summed again as a whole. An update copies only what it changes and
+shares the rest.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ __all__ = ["UNSUMMED", "Standing", "Tally", "summed_on", "with_wagers", "without
 
 UNSUMMED: Final = 32
 
-# A settlement's line beside the texts of its wager: names of fields, category, odds, five amounts
+# A settlement line without the texts of its wager: names of fields, category, odds, five amounts
 # of up to sixteen digits, and the quotes around three texts.
 _LINE_BYTES: Final = 326
 _QUOTES: Final = 2  # around all the texts together
@@ -32,15 +32,15 @@ _NONE: Final[_Spots] = {}
 
 
 class Standing(Struct, frozen=True, gc=False, kw_only=True):
-    """The wagers that stand, as sums; amounts in minor units. It is never changed in place.
+    """Totals of the wagers placed, amounts in minor units. It is never changed in place.
 
     Args:
-        count: how many wagers are summed.
+        count: the number of wagers.
         ids: of the wagers.
-        spots: patron, bet and seat to what lies there.
+        spots: patron, bet and seat to the stake there.
         by_bet: bet to all stakes on it.
         staked: all stakes together.
-        line_bytes: the most that their lines take in a settlement.
+        line_bytes: the maximum size of their lines in a settlement, bytes.
     """
 
     count: int = 0
@@ -52,7 +52,7 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Tally:
-    """Sums on the move from one standing to another. It never leaves the call that made it."""
+    """A mutable copy of wager totals, to be updated. It never leaves the call that made it."""
 
     __slots__ = (
         "_before",
@@ -77,13 +77,13 @@ class Tally:
         self._new: set[str] = set()
         self._gone: set[str] = set()
         self._spots = dict(before.spots)
-        self._own: set[Patron] = set()  # those whose bets are copied; the seats of each are shared
+        self._own: set[Patron] = set()  # patrons whose bets are copied; seats are shared
 
     def add(self, *wagers: Wager) -> None:
-        """Some wagers more."""
+        """Add wagers."""
         by_bet, staked, last = self.by_bet, self.staked, None
         for wager in wagers:
-            # Those that come together are mostly of one patron at one seat.
+            # Wagers of one command are mostly of one patron at one seat.
             if last is None or wager.seat != last.seat or wager.patron != last.patron:
                 bets, seat = self._bets(patron_of(wager)), str(wager.seat)
             bet, stake, last = wager.bet, wager.stake, wager
@@ -97,7 +97,7 @@ class Tally:
         self._new.update([wager.id for wager in wagers])
 
     def remove(self, *wagers: Wager) -> None:
-        """Some of those that stand are taken away; a spot on which nothing is left is none."""
+        """Remove wagers that were placed; a spot with no stake left is dropped."""
         for wager in wagers:
             bet, stake, seat = wager.bet, wager.stake, str(wager.seat)
             bets = self._bets(patron_of(wager))
@@ -114,20 +114,20 @@ class Tally:
 
     @property
     def line_bytes(self) -> int:
-        """The most that the lines of all take in a settlement; counted when it is asked for."""
+        """The maximum size of all lines in a settlement, bytes; computed on demand."""
         moved = _line_bytes(self._came) - _line_bytes(self._went)
         return self._before.line_bytes + moved
 
     def known(self, name: str) -> bool:
-        """Whether a wager of this id stands."""
+        """Return whether a wager of this id is placed."""
         return name in self._new or name in self._before.ids
 
     def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
-        """What a patron has: bet and seat (as text) to stake."""
+        """Return the stakes of a patron: bet and seat (as text) to stake."""
         return self._spots.get(patron, _NONE)
 
     def standing(self) -> Standing:
-        """The sums as they are now; the tally has done its work."""
+        """Return the totals as they are now; the tally may not be used any more."""
         ids, spots, by_bet = self._before.ids | self._new, self._spots, self.by_bet
         if self._gone:
             ids -= self._gone
@@ -143,7 +143,7 @@ class Tally:
         )
 
     def _bets(self, patron: Patron) -> _Spots:
-        """A patron's bets, to be changed."""
+        """Return a patron's bets as a copy that may be changed."""
         if patron in self._own:
             return self._spots[patron]
         self._own.add(patron)
@@ -152,32 +152,32 @@ class Tally:
 
 
 def with_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
-    """The sums with these wagers more."""
+    """Return the totals with these wagers added."""
     tally = Tally(standing)
     tally.add(*wagers)
     return tally.standing()
 
 
 def summed_on(summed: Standing, wagers: Sequence[Wager]) -> Standing:
-    """The sums of all that stands but the last few: of the whole blocks of `UNSUMMED` wagers.
+    """Return the totals of the whole blocks of `UNSUMMED` wagers; the last few are left out.
 
     Args:
-        summed: what is summed of them already, in their order; nothing where some were taken out.
-        wagers: all that stand.
+        summed: the totals of the first of them; empty where some were taken out.
+        wagers: all that are placed.
     """
     whole = len(wagers) - len(wagers) % UNSUMMED
     return with_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
 
 
 def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
-    """The sums without these, which stand."""
+    """Return the totals with these wagers, which are placed, removed."""
     tally = Tally(standing)
     tally.remove(*wagers)
     return tally.standing()
 
 
 def _line_bytes(wagers: Sequence[Wager]) -> int:
-    """The most that the wagers' lines take in a settlement."""
+    """Return the maximum size of the wagers' lines in a settlement, bytes."""
     if not wagers:
         return 0
     texts = "".join([f"{wager.id}{wager.bet}{wager.patron or ''}" for wager in wagers])

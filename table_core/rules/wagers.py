@@ -1,15 +1,15 @@
-"""Every kind of wager: a row each in `KINDS`, decided by one small pure function of the outcome.
+"""Every kind of wager: a row each in `KINDS`, and the pure function (its judge) that decides it.
 
-A row is all that the product knows of a kind: its name, what it wins on and where that is written,
-its categories, and when it is decided. The rulebook's reader, the odds, the story of a coup and the
-tests go through the rows, and the screens' words are keyed by bet and category.
+A row is all that the product knows of a kind: its name, its winning condition and source, its
+categories, and when it is decided. The rulebook's reader, the odds, the narrative and the tests go
+through the rows. The screens' words are keyed by bet and category.
 
-A judge names the categories an outcome falls in, the most special first; nothing means that the
-wager's own condition is not met. What a category pays, and whether it counts at all, is the
-rulebook's: the first category that its schedule lists applies, and no other ("highest category
-only"). So `tiger`, `big_tiger` and `small_tiger` share one judge and differ in their schedules.
+A judge names the categories of an outcome, the most special first; none means that the wager's own
+condition is not met. The rulebook decides which categories pay, and how much: the first category
+that its schedule lists applies, and no other ("highest category only"). So `tiger`, `big_tiger` and
+`small_tiger` share one judge and differ in their schedules.
 
-How a wager is added stands in CONTRIBUTING.md, `A wager`.
+CONTRIBUTING.md, `A wager`, lists the files to touch for another wager.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ __all__ = ["HOUSE", "KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
 Judge = Callable[[Outcome], tuple[str, ...]]
 Looks = Literal["totals", "pairs", "suits"]
 Patron = str
-"""Whose a wager is, as `patron_of` says it."""
+"""The owner of a wager, as `patron_of` returns it."""
 
 HOUSE: Final = "the rulebook file alone"
 """The source of a wager that is in none of the documents: a house's own."""
@@ -48,11 +48,11 @@ class Kind(Struct, frozen=True, kw_only=True):
         categories: every category its judges may name, the most special first, and in words what
             came; a schedule may list no other.
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.
-        initial: its judges look at the first two cards of each hand only, so that a rulebook may
-            settle it after the initial deal (seed 1, 11A.6).
-        looks: how far its judges look, by which the exact odds count deals. `totals`: at the hands'
-            totals and numbers of cards; `pairs`: and at the pairs among the first two cards of
-            each; `suits`: at the former, and whether hands of three cards are of one suit.
+        initial: its judges use the first two cards of each hand only, so a rulebook may settle
+            it after the initial deal (seed 1, 11A.6).
+        looks: what its judges use of a deal; the exact odds count deals by it. `totals`: the
+            hands' totals and numbers of cards; `pairs`: also the pairs among the first two cards
+            of each; `suits`: the totals, and whether hands of three cards are of one suit.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 
 def patron_of(wager: Wager) -> Patron:
-    """Whose wager it is: the opaque reference where one is given, else whoever sits there."""
+    """Return the wager's owner: the opaque reference where one is given, else the seat."""
     return f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
 
 
@@ -95,7 +95,7 @@ def _tie(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _banker_six(outcome: Outcome) -> tuple[str, ...]:
-    """Super Six, the Tigers and Lucky 6: Banker wins with 6; on how many cards may matter."""
+    """Super Six, the Tigers and Lucky 6: Banker wins with 6; the number of cards may matter."""
     if outcome.winner is not Winner.BANKER or outcome.banker_total != _SIX:
         return ()
     cards = "three_card" if len(outcome.banker) == _THREE_CARDS else "two_card"
@@ -209,7 +209,7 @@ def _all_six(own: Sequence[Card], other: Sequence[Card]) -> bool:
 
 
 def _bet_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:
-    """Three cards each, and the hand that was bet on of one suit."""
+    """Three cards each, and the hand that was bet on is of one suit."""
     return _suited(own) and len(other) == _THREE_CARDS
 
 

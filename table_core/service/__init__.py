@@ -1,6 +1,6 @@
-"""The table as a service: one writer on its log, publishers behind cursors, requests from the bus.
+"""The table as a service: one writer on its log, publishers with cursors, requests from the bus.
 
-Imported by the composition root alone.
+Only the composition root imports it.
 """
 
 __all__: list[str] = []

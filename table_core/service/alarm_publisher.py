@@ -1,4 +1,4 @@
-"""The alarm topic: what has been raised and cleared since the last look."""
+"""Publishes changes of the active alarms on the `alarm` topic."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,10 +29,10 @@ class AlarmNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AlarmBell:
-    """Compares what stands with what stood.
+    """Compares the active alarms with those of the last look.
 
     Args:
-        ring: sends a message; what a broker loses stands in `state` all the same.
+        ring: sends a message; if the broker loses it, `state` still shows the alarm.
     """
 
     def __init__(self, ring: Callable[[bytes], object]) -> None:
@@ -40,7 +40,7 @@ class AlarmBell:
         self._standing: dict[tuple[str, str | None], Alarm] = {}
 
     def look(self, alarms: Sequence[Alarm], position: int) -> None:
-        """Tell every difference since the last look."""
+        """Publish every difference since the last look."""
         now = {(alarm.name, alarm.coup): alarm for alarm in alarms}
         before, self._standing = self._standing, now
         for key in before.keys() - now.keys():

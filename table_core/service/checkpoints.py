@@ -1,12 +1,12 @@
-"""Signed checkpoints of the log: made when money has moved, kept in the log, told on the bus.
+"""Signed checkpoints of the log: made after money has moved, stored in the log, published.
 
-One is due behind every settlement, void and end of a shoe, and when a while has gone by with other
-events. It comes after the settlement is on its way and covers all there is by then: the money never
-waits for a signature. What a kill cuts off is made at the next start.
+A checkpoint is due after every settlement, void and end of a shoe, and some time after other
+events. It is made once the settlement is on its way, and covers every event until then: the money
+never waits for a signature. If a kill prevents one, the next start makes it.
 
-The first to sign is the key in force. A log whose newest checkpoint was signed first by another key
-has this one announced in an event; and where the old key is still at hand, it signs beside the new
-one once, so that whoever holds the old public key can believe the new.
+The first signer is the key in force. Where another key signed the log's newest checkpoint first, an
+event announces the new key. Where the old key is still available, it signs once next to the new
+one. So a holder of the old public key can trust the new one.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from table_core.service.table_writer import Table
 __all__ = ["CheckpointKeys", "Checkpoints"]
 
 _LANDMARKS: Final = frozenset({CoupSettled.TYPE, CoupVoided.TYPE, ShoeEnded.TYPE, BooksClosed.TYPE})
-# What comes in the same breath is covered together, and the settlement is sent before, seconds.
+# Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
 _GATHER_S: Final = 0.01
 _LOOK_EVERY_S: Final = 1.0
 _MICROSECONDS: Final = 1_000_000
@@ -37,11 +37,11 @@ _log: Final = structlog.get_logger()
 
 
 class CheckpointKeys(NamedTuple):
-    """What checkpoints are signed with, and how often.
+    """The keys that sign checkpoints, and the interval.
 
     Args:
         signing: the key in force from now on.
-        retiring: the one that was in force until now, where it is still at hand.
+        retiring: the key in force until now, where it is still available.
         every_s: how long events without money wait for a checkpoint, seconds.
     """
 
@@ -51,13 +51,13 @@ class CheckpointKeys(NamedTuple):
 
 
 class Checkpoints:
-    """Makes, keeps and publishes them.
+    """Makes, stores and publishes checkpoints.
 
     Args:
-        table: on whose log a new key is announced.
+        table: announces a new key in the log.
         log: the same log.
-        keys: what to sign with.
-        clock: tells how long the last one is ago.
+        keys: to sign with.
+        clock: measures the time since the last checkpoint.
 
     Raises:
         LogUnwritable: the announcement or the first checkpoint could not be stored.
@@ -89,22 +89,22 @@ class Checkpoints:
         return self._newest
 
     def kick(self, *, again: bool = False) -> None:
-        """Something was appended; or, `again`, the broker may have lost the newest one."""
+        """Look soon: events came; or, `again`, the broker may have lost the newest checkpoint."""
         if again:
             self._published = None
         self._kick.set()
 
     def look(self) -> None:
-        """Make one if it is due.
+        """Make a checkpoint if one is due.
 
         Raises:
-            LogUnwritable: it could not be stored; it stays due.
+            LogUnwritable: the checkpoint could not be stored; it stays due.
         """
         if self._due():
             self._make(self._signers)
 
     async def run(self, publish: Publish) -> None:
-        """Make and publish for ever, until cancelled; what is due then is still made.
+        """Make and publish checkpoints until cancelled; one that is due then is still made.
 
         Raises:
             LogUnwritable: the log must be opened again.
@@ -138,7 +138,7 @@ class Checkpoints:
         newest = self._newest
         if newest is None or newest is self._published:
             return
-        self._published = newest  # before it is sent: the broker may be lost and back meanwhile
+        self._published = newest  # before sending: the broker may disconnect and return meanwhile
         if not await publish(newest):
             self._published = None
 
@@ -162,7 +162,7 @@ class Checkpoints:
         self._made_us = self._clock.mono_us()
 
     def _in_force(self, key: SigningKey) -> bool:
-        """Whether the newest checkpoint was signed by `key`, and first by it."""
+        """Return whether the newest checkpoint was signed by `key`, and first by it."""
         if self._newest is None:
             return False
         _, note = parse_checkpoint(self._newest)

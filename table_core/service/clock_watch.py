@@ -1,8 +1,7 @@
-"""Whether the machine's clock has gone back. Order in the log never depends on it; people's do.
+"""Detects that the machine's clock went back. The log's order never depends on it, but people do.
 
-A step forward cannot be told from a machine that slept, and a second of drift is put right without
-a word by whoever keeps the clock. What is told is a step back: then events stand behind one
-another whose times do not.
+A step forward looks like a machine that slept, and the time service silently corrects a second of
+drift. Only a step back is reported: after it, events follow one another with times that do not.
 """
 
 from datetime import datetime
@@ -15,27 +14,27 @@ __all__ = ["STEP_LEAST_S", "ClockWatch"]
 STEP_LEAST_S: Final = 2
 _NS_PER_US: Final = 1_000
 _NS_PER_S: Final = 1_000_000_000
-# RFC 3339 with as many decimals as Python takes.
+# The length of RFC 3339 with as many decimals as Python accepts.
 _TAKEN: Final = 26
 
 
 class ClockWatch:
-    """Looks at the clock now and then, beside one that never steps.
+    """Compares the clock with a monotonic one at each look.
 
     Args:
         clock: both of them.
-        newest: when the newest event was appended, RFC 3339; empty where there is none.
+        newest: time of the newest event, RFC 3339; empty where there is none.
     """
 
     def __init__(self, clock: Clock, newest: str) -> None:
         self._clock = clock
         self._mono_ns = clock.mono_us() * _NS_PER_US
         then = datetime.fromisoformat(f"{newest[:_TAKEN]}+00:00").timestamp() if newest else 0
-        # Whatever has passed since the newest event, it was not less than nothing.
+        # The time since the newest event is unknown, but never negative.
         self._utc_ns = int(then * _NS_PER_S) if newest else clock.utc_ns()
 
     def went_back_s(self) -> float:
-        """By how many seconds the clock went back since the last look; 0 where it did not."""
+        """Return how many seconds the clock went back since the last look; 0 where it did not."""
         utc_ns, mono_ns = self._clock.utc_ns(), self._clock.mono_us() * _NS_PER_US
         back_ns = self._utc_ns + (mono_ns - self._mono_ns) - utc_ns
         self._utc_ns, self._mono_ns = utc_ns, mono_ns

@@ -1,8 +1,8 @@
-"""The limits that the configuration gives a table: in the log when they have changed, and once.
+"""The limits in a table's configuration: appended to the log once, and again when they change.
 
-A table that was killed stands where it stood. So what the configuration says is not laid over what
-a supervisor has set since: it is due only when it says something else than it last did. A cursor
-of the log names the event in which it last did.
+A table that was killed continues with the limits it had. So the configured limits do not override
+limits that a supervisor has set since: they are due only when the configuration has changed. A
+cursor of the log names the event that last recorded them.
 """
 
 from typing import Final
@@ -18,11 +18,11 @@ _CURSOR: Final = "core/limits"
 
 
 class SiteLimits:
-    """Knows whether the configuration's limits are due.
+    """Decides whether the configured limits are due.
 
     Args:
         log: the open log.
-        limits: what the configuration says; None where it leaves them to people.
+        limits: the configured limits; None where the configuration leaves them to people.
     """
 
     def __init__(self, log: EventLog, limits: LimitsSet | None) -> None:
@@ -31,14 +31,14 @@ class SiteLimits:
         self._due = limits is not None and limits != self._last_said()
 
     def due(self, state: TableState) -> tuple[LimitsSet, ...]:
-        """What is to be appended now; nothing while a coup is in progress."""
+        """Return the event to append now; nothing while a coup is in progress."""
         return (self._limits,) if self._due and self._limits and not state.in_progress else ()
 
     def said(self, position: int) -> None:
-        """It was appended, at `position`.
+        """Note that the limits were appended at `position`.
 
         Raises:
-            LogUnwritable: the disk refused to remember it; a later start appends it again.
+            LogUnwritable: the disk refused the cursor; a later start appends the limits again.
         """
         self._due = False
         self._log.move_cursor(_CURSOR, position)

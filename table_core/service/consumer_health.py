@@ -1,8 +1,8 @@
-"""How far each durable consumer has come, and whether one owes an acknowledgement for too long.
+"""The health of durable consumers: each one's position, and whether an acknowledgement is overdue.
 
-A consumer is registered by its first acknowledgement, or by the table's configuration, and stays
-so, across restarts, until it says that it is retired. What it owes is told by the oldest settlement
-that it has not acknowledged.
+A consumer is registered by its first acknowledgement, or by the table's configuration. It stays
+registered across restarts until it reports that it is retired. The oldest settlement that it has
+not acknowledged shows how long it is overdue.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,18 +21,18 @@ __all__ = ["ACK_OVERDUE_S", "CONSUMERS_MOST", "FeedHealth"]
 
 # A cage commits and acknowledges within a second or two of a settlement.
 ACK_OVERDUE_S: Final = 60
-# A table has a cage and perhaps an auditor; this bounds what one that makes up names can cost.
+# A table has a cage and perhaps an auditor; this bounds the cost of a client that invents names.
 CONSUMERS_MOST: Final = 16
 
 _PREFIX: Final = "consumer/"
-# The position of who has acknowledged nothing.
+# The position of a consumer that has acknowledged nothing.
 _NOTHING: Final = 0
 _MICROSECONDS: Final = 1_000_000
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
 class _Owed(Struct, frozen=True):
-    """The oldest settlement that was not acknowledged, and since when this is known here."""
+    """The oldest settlement that was not acknowledged, and since when this table has known it."""
 
     position: int
     at: str
@@ -40,7 +40,7 @@ class _Owed(Struct, frozen=True):
 
 
 class _Consumer(Struct):
-    """One that acknowledges."""
+    """A durable consumer."""
 
     position: int
     heard_us: int | None = None
@@ -48,12 +48,12 @@ class _Consumer(Struct):
 
 
 class FeedHealth:
-    """Knows the durable consumers.
+    """Tracks the durable consumers.
 
     Args:
-        log: keeps how far each has come.
+        log: stores each consumer's position.
         clock: for ages.
-        expected: those that must acknowledge though nobody has heard of them yet.
+        expected: consumers that must acknowledge, even before their first acknowledgement.
     """
 
     def __init__(self, log: EventLog, clock: Clock, expected: Iterable[str] = ()) -> None:
@@ -66,11 +66,11 @@ class FeedHealth:
             consumer.owed = self._first_after(consumer.position)
 
     def admits(self, name: str) -> bool:
-        """Whether `<user>/<consumer>` is known, or there is room for it."""
+        """Return whether `<user>/<consumer>` is registered, or there is room for it."""
         return name in self._consumers or len(self._consumers) < CONSUMERS_MOST
 
     def acknowledged(self, name: str, position: int) -> None:
-        """`<user>/<consumer>` has stored everything up to `position`.
+        """Note that `<user>/<consumer>` has stored every event up to `position`.
 
         Raises:
             LogUnwritable: it could not be kept.
@@ -84,7 +84,7 @@ class FeedHealth:
             consumer.owed = self._first_after(position)
 
     def retired(self, name: str) -> None:
-        """`<user>/<consumer>` acknowledges no more, and nobody waits for it.
+        """Remove `<user>/<consumer>`: it acknowledges no more, and nothing waits for it.
 
         Raises:
             LogUnwritable: it could not be kept.
@@ -93,7 +93,7 @@ class FeedHealth:
         self._consumers.pop(name, None)
 
     def settled(self, stored: Stored) -> bool:
-        """Look at an event that is about to be published; True where it is a settlement."""
+        """Note an event that is about to be published; return True where it is a settlement."""
         if not is_settlement(stored):
             return False
         for consumer in self._consumers.values():
@@ -102,7 +102,7 @@ class FeedHealth:
         return True
 
     def view(self) -> tuple[ConsumerView, ...]:
-        """What a display may know of them, by name."""
+        """Return the consumers for displays, by name."""
         now = self._clock.mono_us()
         return tuple(
             ConsumerView(
@@ -116,7 +116,7 @@ class FeedHealth:
         )
 
     def alarms(self) -> Iterator[Alarm]:
-        """One while any consumer owes an acknowledgement for longer than `ACK_OVERDUE_S`."""
+        """Yield an alarm while a consumer owes an acknowledgement longer than `ACK_OVERDUE_S`."""
         now = self._clock.mono_us()
         late = [
             f"{name} has not acknowledged the settlement at position {each.owed.position}"
@@ -131,12 +131,12 @@ class FeedHealth:
         return owed is not None and now_us - owed.since_us >= ACK_OVERDUE_S * _MICROSECONDS
 
     def _first_after(self, position: int) -> _Owed | None:
-        """The oldest settlement behind `position`; it lies within the next coup or two."""
+        """Return the oldest settlement after `position`; it lies within the next coup or two."""
         found = next(filter(is_settlement, self._log.read(position + 1)), None)
         return _Owed(found.position, found.at, self._clock.mono_us()) if found else None
 
 
 def _age_s(at: str, utc_ns: int) -> int:
-    """Whole seconds since a stamp of the log; 0 where the machine's hour was set back."""
+    """Return whole seconds since a time in the log; 0 where the machine's clock was set back."""
     now = _EPOCH + timedelta(microseconds=utc_ns // 1_000)
     return max(0, int((now - datetime.fromisoformat(at)).total_seconds()))

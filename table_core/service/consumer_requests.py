@@ -1,4 +1,4 @@
-"""What is asked beside the table's course: events again, acknowledgements, a look at a coup."""
+"""Answers requests that append no event: replays, acknowledgements, previews, queries."""
 
 import re
 from typing import Final
@@ -26,11 +26,11 @@ _CONSUMER: Final = re.compile(r"[a-z0-9_-]{1,64}\Z")
 
 
 class Consumers:
-    """Answers replays and acknowledgements; nothing of it is an event of the table.
+    """Answers replays and acknowledgements; none of them is an event of the table.
 
     Args:
-        table: whose events they read.
-        feed: knows how far each has come.
+        table: the source of the events.
+        feed: tracks each consumer's position.
         replays: send events again.
     """
 
@@ -42,12 +42,12 @@ class Consumers:
     def serve(
         self, user: str, command: Ask, spawn: Spawn, recalled: Recalled | None = None
     ) -> Answer:
-        """The answer for `user`; a replay runs on in a task that `spawn` makes.
+        """Return the answer for `user`; a replay continues in a task that `spawn` makes.
 
         Raises:
-            LogUnwritable: the acknowledgement could not be kept.
+            LogUnwritable: the acknowledgement could not be stored.
         """
-        if isinstance(command, Query):  # one that its user may ask goes to the reader, if any
+        if isinstance(command, Query):  # authorised ones go to the history reader, if there is one
             of_actor = frozenset() if command.actor is None else self._table.roles(command.actor)
             refusal = authorise(self._table.roles(user), command, of_actor)
             return refused(command.transaction, refusal or _NO_READER)

@@ -1,9 +1,10 @@
-"""A coup of a shoe before, as the log has it: what a correction of it is decided on.
+"""Recalls a coup of an earlier shoe from the log, so that a correction of it can be decided.
 
-The state remembers the coups of the shoe on the table. One that came before is folded again alone:
-its shoe's life, and behind that only what is said of the shoe's coups. `recall` finds it from the
-end of the log backwards, and costs what was appended since; `recall_indexed` costs one shoe, and is
-what the reader beside the table uses.
+The state holds only the coups of the shoe on the table. An earlier coup is folded again alone: its
+shoe's life, and after that only the events about the shoe's coups.
+
+`recall` searches the log backwards from its end, and costs the events since.
+`recall_indexed` costs one shoe; the history reader uses it.
 """
 
 import re
@@ -34,9 +35,9 @@ class Recalled(NamedTuple):
     """A coup as the log had it at a position.
 
     Args:
-        coup: its id, by whoever asked.
-        position: the newest that was read.
-        state: the table as it left the coup's shoe; None where there is no such coup.
+        coup: its id, from the request.
+        position: the newest position that was read.
+        state: at the end of the coup's shoe; None where there is no such coup.
     """
 
     coup: str
@@ -44,7 +45,7 @@ class Recalled(NamedTuple):
     state: TableState | None
 
     def holds(self, since: Iterable[Stored]) -> bool:
-        """Whether nothing of what was appended since is about the coup's shoe, or loads one."""
+        """Return whether no event since is about the coup's shoe or loads a shoe."""
         own = _own(self.coup.rpartition("/")[0])
         return not any(each.type == ShoeLoaded.TYPE or own in each.stored for each in since)
 
@@ -52,12 +53,12 @@ class Recalled(NamedTuple):
 def recall(
     read: Callable[[int, int], Iterator[Stored]], newest: int, coup: str
 ) -> TableState | None:
-    """The table as it left the shoe of a coup, with all that was said of its coups since.
+    """Return the state at the end of a coup's shoe, with every later event about its coups.
 
     Args:
-        read: stored events from a position on, so many at the most.
+        read: stored events from a position on, at most so many.
         newest: the newest position.
-        coup: `<shoe>/<n>`, by whoever asks.
+        coup: `<shoe>/<n>`, from the request.
 
     Returns:
         None where no such shoe was ever loaded, or the text is no coup's id.
@@ -70,12 +71,12 @@ def recall(
 
 
 def recall_indexed(index: PastIndex, read: Read, coup: str) -> TableState | None:
-    """As `recall`, from an index of the log; of the shoe's other coups nothing is kept.
+    """Recall as `recall` does, from an index of the log; the shoe's other coups are left out.
 
     Args:
-        index: of all events that are to be known.
+        index: of all events that may matter.
         read: the log.
-        coup: `<shoe>/<n>`, by whoever asks.
+        coup: `<shoe>/<n>`, from the request.
     """
     if coup not in index.lines:
         return None
@@ -86,17 +87,17 @@ def recall_indexed(index: PastIndex, read: Read, coup: str) -> TableState | None
 
 
 def _own(shoe: str) -> bytes:
-    """What stands in every event of a shoe's coups."""
+    """Return the bytes that every event of a shoe's coups contains."""
     return f'"correlation":"{shoe}/'.encode()
 
 
 def _left(rows: Iterable[bytes], shoe: str) -> TableState:
-    """The table as it left a shoe; `rows` begin with the loading of it."""
+    """Return the state at the end of a shoe; `rows` begin with its loading."""
     own, state, there = _own(shoe), TableState(), True
     for index, stored in enumerate(rows):
         if index and _LOADED in stored:
             there = False
-        # Beside its own, within its life, only what is of no coup: the shoe's reports, its end.
+        # Besides its own coups, within its life, only events of no coup: its reports, its end.
         if own in stored or (there and b'"correlation":""' in stored):
             event = decode_data(decode_envelope(stored))
             if not isinstance(event, ChipFact):  # of a float that may be older than the shoe
@@ -105,7 +106,7 @@ def _left(rows: Iterable[bytes], shoe: str) -> TableState:
 
 
 def _loaded(read: Callable[[int, int], Iterator[Stored]], newest: int, shoe: str) -> int | None:
-    """Where a shoe was loaded; ids rise, so that an earlier one ends the search."""
+    """Return where a shoe was loaded; ids rise, so an earlier one ends the search."""
     end = newest
     while end > 0:
         first = max(1, end - _BATCH + 1)

@@ -1,10 +1,11 @@
-"""What the table and the driver owe one another about the raw journal. Pure.
+"""The table's checks of the driver's journal: deletable bytes, lost events, old journals. Pure.
 
-The driver keeps what an open or disputed coup may still need: the table tells it up to where
-nothing does. And the driver's disk may have lost events that the table has: then it would give
-their numbers to new cards, which the table would take for copies. Its head tells. And a journal
-that another has followed may come back, with a folder that was put back from a copy or with a
-second driver: all that it says the table takes for told long ago. Its name tells.
+- The driver keeps the bytes that an open or disputed coup may still need. The table reports up to
+  which event no coup needs them.
+- The driver's disk may have lost events that the table has. Then the driver would give their
+  numbers to new cards, and the table would take those for duplicates. The driver's head shows it.
+- A journal that a newer one has followed may come back, with a folder restored from a copy or
+  with a second driver. The table would take all of its events for duplicates. Its name shows it.
 """
 
 from typing import Final
@@ -15,33 +16,34 @@ from table_core.state.table import LinkView, TableState
 
 __all__ = ["DriverJournal"]
 
-# A broker may hand over an older `link/shoe` after newer events. One that still says so a second
-# later, or a driver that begins another journal when it is told, leaves no doubt.
+# A broker may deliver an older `link/shoe` after newer events. A second one a second later, or a
+# driver that begins another journal once the table has reported the loss, leaves no doubt.
 _DOUBT_US: Final = 1_000_000
-# The driver mends it within a second: long enough to be seen by whoever looks after the table.
+# The driver repairs it within a second; the alarm stays long enough for staff to see it.
 _STANDS_US: Final = 600_000_000
 
 
 class DriverJournal:
-    """The table's side of it.
+    """The checks, with what they remember between messages.
 
     Attributes:
-        lost: what the driver's disk has lost, for a person; empty when nothing has.
+        lost: the events that the driver's disk has lost, for a person; empty when none.
     """
 
     def __init__(self) -> None:
         self.lost = ""
         self._settled: tuple[str, int] = ("", 0)
-        self._suspect: tuple[str, int, int] | None = None  # journal, what we have of it, when seen
+        self._suspect: tuple[str, int, int] | None = None  # journal, our newest event of it, time
         self._asked_us = 0
         self._lost_us = 0
-        self._past = ("", 0)  # the journal that came back, and when it was first seen
-        self._old: tuple[str, int] | None = None  # what is wrong with it, and when it last was
+        self._past = ("", 0)  # the journal that came back, time of its first message
+        self._old: tuple[str, int] | None = None  # the fault for a person, time of its last sign
 
     def settled(self, state: TableState) -> int | None:
-        """Up to which event of its journal the driver's bytes are needed by no coup.
+        """Return the event of the driver's journal up to which no coup needs the bytes.
 
-        Of a coup in progress when the service was started, nobody here knows where it began: None.
+        None for a coup that was in progress when the service started: nobody here knows where it
+        began.
         """
         link = state.link
         if not state.in_progress:
@@ -50,15 +52,15 @@ class DriverJournal:
         return seq if journal and journal == link.journal else None
 
     def told(self, status: LinkStatus, link: LinkView, now_us: int) -> bool:
-        """Hold the driver's journal and head against what has been appended.
+        """Compare the driver's journal and head with the appended events.
 
         Args:
             status: a live `link/shoe`.
-            link: what has been appended.
+            link: the state of the link after the appended events.
             now_us: monotonic.
 
         Returns:
-            Whether the driver is to be told again what has been appended: it has less.
+            Whether to send the driver the last acknowledgement again: it has fewer events.
         """
         if status.journal in link.past:
             self._come_back(status.journal, link.journal, now_us)
@@ -66,7 +68,7 @@ class DriverJournal:
         suspect = self._suspect
         if status.journal != link.journal or status.head >= link.seq:
             if suspect is not None and status.journal not in {"", suspect[0]}:
-                self._say(suspect, now_us)  # it knows: it has begun another
+                self._say(suspect, now_us)  # the driver knows of the loss: it began another
             elif self.lost and now_us - self._lost_us > _STANDS_US:
                 self.lost = ""
             self._suspect = None
@@ -80,13 +82,13 @@ class DriverJournal:
         return ask
 
     def old(self, now_us: int) -> str:
-        """What is wrong with the journal that is written, for a person; empty when nothing is."""
+        """Return the fault of the journal that the driver writes, for a person; empty when none."""
         if self._old is None or now_us - self._old[1] > STALE_SECONDS * 1e6:
             return ""
         return self._old[0]
 
     def _come_back(self, journal: str, newer: str, now_us: int) -> None:
-        """Its last word may have come late once; one that says it a second later is there."""
+        """Note an old journal: one late message may be stale, but not one a second later."""
         if self._past[0] != journal:
             self._past = (journal, now_us)
         elif now_us - self._past[1] >= _DOUBT_US:

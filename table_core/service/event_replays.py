@@ -1,4 +1,4 @@
-"""Stored events sent again to whoever asks: one replay a user, the newest request wins."""
+"""Sends stored events again on request: one replay a user, and the newest request wins."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -12,11 +12,11 @@ from table_core.service.publishers import BATCH, public_bytes
 
 __all__ = ["MAX_REPLAYS", "Replays", "Spawn"]
 
-# More consumers than a table has; beyond it a request is refused.
+# More than a table has consumers; further requests are refused.
 MAX_REPLAYS: Final = 32
 
-# On their way to the broker together: enough that its round trip is not the pace of a consumer that
-# has a day to catch up with, and few beside what the table itself says meanwhile.
+# Messages in flight to the broker: enough that its round trip does not slow a consumer that has a
+# day to catch up with, and few next to the table's own messages.
 _IN_FLIGHT: Final = 16
 
 _log: Final = structlog.get_logger()
@@ -26,11 +26,11 @@ Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
 class Replays:
-    """Runs the replays that users asked for.
+    """Runs the replays that users requested.
 
     Args:
-        read: stored events from a position on, so many at the most.
-        publish: (user, message) to the broker; False when it was not taken.
+        read: stored events from a position on, at most so many.
+        publish: (user, message) to the broker; False when it did not accept it.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Replays:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     def start(self, user: str, first: int, last: int, spawn: Spawn) -> bool:
-        """Send `user` the events from `first` to `last`; False when too many are at it.
+        """Send `user` the events from `first` to `last`; False when too many replays are running.
 
         Args:
-            user: who asked, and will be sent them.
+            user: the user who asked and receives them.
             first: the first position to send.
-            last: the last: where the log stood at the answer; what comes later comes live.
-            spawn: makes the task in the service's own group, so that its failure is the service's.
+            last: the last position, the newest at the answer; later events are published live.
+            spawn: makes the task in the service's own group, so its failure ends the service.
         """
         older = self._running.pop(user, None)
         if older is not None:
@@ -62,7 +62,7 @@ class Replays:
         return True
 
     def stop(self) -> None:
-        """End them all; whoever misses something asks again."""
+        """Cancel all replays; a user who misses events asks again."""
         for task in tuple(self._running.values()):
             task.cancel()
 
@@ -70,12 +70,12 @@ class Replays:
         while first <= last:
             try:
                 batch = list(self._read(first, min(BATCH, last - first + 1)))
-            except LogRefused as error:  # a closed file: the table itself does not need it
+            except LogRefused as error:  # a closed segment: the table itself does not need it
                 _log.error("replay.refused", user=user, reason=str(error))
                 return
             for begin in range(0, len(batch), _IN_FLIGHT):
                 some = batch[begin : begin + _IN_FLIGHT]
-                # Each is written to the socket as its turn comes: in order.
+                # Each is written to the socket in turn, so they arrive in order.
                 taken = await asyncio.gather(
                     *(self._publish(user, public_bytes(stored)) for stored in some)
                 )

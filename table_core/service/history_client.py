@@ -1,10 +1,10 @@
-"""What a command needs of the log's past is read beside the table; then it is decided as any other.
+"""The table's history client: it asks the history process for the past that a command needs.
 
-A question about the past goes to the reader with the position up to which it must have read. A
-command about a coup that the state does not hold is decided on what the reader recalls of it, in
-the table's own process and against the state of that moment, if nothing was appended meanwhile
-that is about the coup's shoe; else it is recalled again. So nothing waits for a disk but the one
-who asked, and no decision is made on what is no longer so.
+The client passes a query on with the position up to which the reader must have read. For a command
+about a coup that the state does not hold, the reader recalls that coup. The table then decides on
+the recalled coup in its own process and against its present state. If an event since is about the
+coup's shoe, the client first recalls the coup again. So only the user who asked waits for a disk,
+and no decision is made on an outdated coup.
 """
 
 from collections.abc import Callable
@@ -29,31 +29,31 @@ from table_core.state.table import TableState
 __all__ = ["RECALL", "Act", "LookingBack", "Reader"]
 
 RECALL: Final = "recall"
-"""The question for a coup as corrections need it: the answer is an encoded state, or `null`."""
+"""The question that recalls a coup for a correction: the answer is an encoded state, or `null`."""
 
-# A coup whose shoe is told of again between its recall and the decision: it is recalled anew.
+# Recalls of one coup, where each time an event about its shoe precedes the decision.
 _ATTEMPTS: Final = 3
 
 Act = Callable[[Recalled | None], Answer]
-"""Decides the command now, on what was recalled for it."""
+"""Decides on the command now, with the coup recalled for it."""
 
 
 class Reader(Protocol):
-    """Reads the past; see `looking_process`."""
+    """Reads the past; see `table_core.service.history_process`."""
 
     async def ask(self, question: Question) -> bytes | Refusal:
-        """The answer's bytes, or why there is none."""
+        """Return the answer's bytes, or the refusal."""
 
     async def run(self) -> None:
         """Serve until cancelled."""
 
 
 class LookingBack:
-    """Knows which commands need the past, and asks for it.
+    """Knows which commands need the past, and asks the history reader for it.
 
     Args:
-        table: decides.
-        reader: reads; None where there is none, and then the table reads itself.
+        table: decides on commands.
+        reader: reads the past; None where the table reads it itself.
     """
 
     def __init__(self, table: Table, reader: Reader | None) -> None:
@@ -62,12 +62,12 @@ class LookingBack:
         self._out: set[tuple[str, str, bytes]] = set()
 
     async def run(self) -> None:
-        """Keep the reader going until cancelled."""
+        """Keep the reader running until cancelled."""
         if self._reader is not None:
             await self._reader.run()
 
     def needs(self, user: str, command: Command) -> bool:
-        """Whether a command waits for the reader; what its user may not ask never does."""
+        """Return whether a command waits for the reader; one its user may not give never does."""
         if self._reader is None:
             return False
         table = self._table
@@ -77,13 +77,13 @@ class LookingBack:
         return isinstance(command, Query) or self._missing(command) is not None
 
     def is_out(self, user: str, transaction: str) -> bool:
-        """Whether a user's command still waits for the reader: nobody knows what becomes of it."""
+        """Return whether a user's command still waits for the reader, so its outcome is unknown."""
         return any(key[:2] == (user, transaction) for key in self._out)
 
     async def answer(self, user: str, command: Command, act: Act) -> Answer | None:
-        """The answer for a command that `needs` the past; None where the same one is out already.
+        """Return the answer for a command that `needs` the past; None where the same one waits.
 
-        A client that was not answered in time sends the same again: it is not read twice.
+        A client without an answer in time sends the same command again, and it is not read twice.
         """
         encoded = msgspec.json.encode([COMMAND_NAMES[type(command)], command])
         key = user, command.transaction, encoded
@@ -135,7 +135,7 @@ class LookingBack:
         return await self._reader.ask(Question(name, position, body))
 
     def _missing(self, command: Command) -> str | None:
-        """The coup that a command is about, where the state does not hold it."""
+        """Return the coup that a command is about, where the state does not hold it."""
         if isinstance(command, Preview):
             asked = parse_command(command.command, msgspec.json.encode(command.body))
             return None if isinstance(asked, Answer | Preview) else self._missing(asked)

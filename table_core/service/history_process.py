@@ -1,9 +1,9 @@
-"""The reader of the past beside the table: a process of its own, asked one question after another.
+"""Runs the history reader as a separate process, and asks it one question after another.
 
-A question costs the table a line written and a line read. Whatever goes wrong with the reader is a
-refusal of what was asked, and nothing else: it is started by the first question, again after it
-ended, and killed when an answer does not come. It ends when its standard input does, so that it
-never outlives the table.
+A question costs the table one line written and one line read. A fault of the reader is a refusal of
+the question, and nothing else. The first question starts the process, and the next one restarts it
+after it ended; an answer that does not come kills it. The reader ends when its standard input does,
+so it never outlives the table.
 """
 
 import asyncio
@@ -33,17 +33,17 @@ __all__ = [
 ]
 
 WAITING_MOST: Final = 16
-"""Questions of all people at all screens that wait at once."""
+"""The maximum number of questions that wait at once, of all people at all screens."""
 ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""The longest answer: half of what a broker carries."""
+"""The maximum size of an answer: half of what a broker carries."""
 HEAD_BYTES: Final = 4
-"""The length of a message, big-endian, stands before it; an answer begins with its kind."""
+"""The size of a message's length, big-endian, which precedes it; an answer begins with its kind."""
 SHOWN: Final = b"+"
 REFUSED: Final = b"-"
 
-# Less than a console waits for its answer, so that a person is told why.
+# Less than a console waits for its answer, so that a person sees the reason.
 _PATIENCE_S: Final = 2.5
-# No question takes as long: whoever is still at it then is ended.
+# No question takes as long: a reader that is still busy then is killed.
 _STUCK_S: Final = 20.0
 _AGAIN_S: Final = 1.0
 
@@ -51,11 +51,11 @@ _log: Final = structlog.get_logger()
 
 
 class Question(Struct, frozen=True):
-    """What the reader is asked.
+    """A question to the reader.
 
     Args:
         name: of the query, or `recall`.
-        to: the position up to which it must have read.
+        to: the position up to which the reader must have read.
         body: the query.
     """
 
@@ -70,10 +70,10 @@ class _Waiting(NamedTuple):
 
 
 class ReaderProcess:
-    """Asks a reader.
+    """Starts, asks and ends a reader process.
 
     Args:
-        command: what starts it.
+        command: starts the process.
         patience_s: how long a question may take.
     """
 
@@ -87,11 +87,11 @@ class ReaderProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process's id while there is one."""
+        """The process's id, while it runs."""
         return self._process.pid if self._process else None
 
     async def ask(self, question: Question) -> bytes | Refusal:
-        """The answer's bytes, or why there is none."""
+        """Return the answer's bytes, or the refusal."""
         if len(self._waiting) >= WAITING_MOST:
             return refuse("busy", f"{WAITING_MOST} questions wait already; ask again")
         asked = _Waiting(question, asyncio.get_running_loop().create_future())
@@ -103,7 +103,7 @@ class ReaderProcess:
         except TimeoutError:
             return refuse("past_slow", "the past is still being read; ask again")
         finally:
-            if asked in self._waiting:  # nobody waits for it any more
+            if asked in self._waiting:  # its sender no longer waits
                 self._waiting.remove(asked)
 
     async def run(self) -> None:
@@ -134,7 +134,7 @@ class ReaderProcess:
             return refuse("past_unavailable", "the past could not be read; ask again")
 
     async def _start(self) -> asyncio.subprocess.Process:
-        """Start it; one that ends at once is not started again at once."""
+        """Start the process; one that ends at once is restarted only after a delay."""
         now = asyncio.get_running_loop().time()
         await asyncio.sleep(max(0.0, self._started + _AGAIN_S - now))
         self._started = asyncio.get_running_loop().time()
@@ -142,7 +142,7 @@ class ReaderProcess:
             *self._command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is the table's
+            start_new_session=True,  # Ctrl-C ends the table alone
         )
         return self._process
 
@@ -153,16 +153,16 @@ class ReaderProcess:
         if process.stdin is not None:
             process.stdin.close()
         with contextlib.suppress(ProcessLookupError):
-            # Not `process.kill`: of one that is dead already that reaps it behind asyncio's back.
+            # Not `process.kill`: on a dead process that reaps it without asyncio's knowledge.
             os.kill(process.pid, signal.SIGKILL)
         await process.wait()
 
 
 async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> bytes | Refusal:
-    """One question, one answer.
+    """Send one question, and return its answer.
 
     Raises:
-        OSError, EOFError, MsgspecError: the reader is gone, or says what no reader says.
+        OSError, EOFError, MsgspecError: the reader is gone, or its answer is malformed.
     """
     writer, reader = process.stdin, process.stdout
     assert writer is not None and reader is not None  # noqa: PT018, S101 - both are pipes

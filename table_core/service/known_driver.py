@@ -1,8 +1,8 @@
-"""What the table knows of its shoe driver: whether it is there, what it has, and if it is the one.
+"""The table's view of its shoe driver: online or not, its newest event, and whether to trust it.
 
-A driver that is away may hold cards, so nothing of it is known until it speaks again. And there may
-be one too many, or one with the journals of another day (a controller's copy): then the table hears
-cards of which it takes some for old, and lets nobody bet.
+A driver that is offline may hold cards, so the table knows nothing of it until it reports again.
+And there may be two drivers, or one with old journals (a controller's copy). Then the table would
+take some of their cards for duplicates, and it lets nobody bet.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ class KnownDriver:
     """The fold of a driver's status, link and events.
 
     Attributes:
-        away: it has said, or let be said, that it is gone; not heard of yet is not gone.
-        doubt: why it is not trusted, for a person; empty where it is.
+        away: the driver, or its Will, has reported it offline; not so before its first message.
+        doubt: why the driver is not trusted, for a person; empty where it is.
     """
 
     def __init__(self) -> None:
@@ -35,35 +35,35 @@ class KnownDriver:
         self._presence = Presence()
         self._head = DriverHead()
         self._journal = DriverJournal()
-        self._named = ""  # the newest journal that it has named
+        self._named = ""  # the newest journal that the driver has named
 
     @property
     def lost(self) -> str:
-        """What its disk has lost, for a person; empty when nothing has."""
+        """The events that its disk has lost, for a person; empty when none."""
         return self._journal.lost
 
     def disconnected(self) -> None:
-        """The broker is gone: what was known may be old."""
+        """Forget what was known: the broker is gone, and it may be out of date."""
         self._presence, self._head = self._presence.disconnected(), DriverHead()
 
     def said(self, status: Status, *, retained: bool, utc_ns: int, mono_us: int) -> None:
-        """What it says of itself, or its Will for it; times as `Presence.heard` takes them."""
+        """Take the driver's status, or its Will; times as `Presence.heard` takes them."""
         self._presence = self._presence.heard(
             status, retained=retained, utc_ns=utc_ns, mono_us=mono_us
         )
 
     def linked(self, status: LinkStatus, link: LinkView, *, retained: bool, mono_us: int) -> bool:
-        """After a `link/shoe`.
+        """Take a `link/shoe`.
 
         Args:
-            status: what it says.
-            link: how far its events have been appended.
-            retained: whether the broker had kept it.
+            status: its content.
+            link: the state of the link after the appended events.
+            retained: whether the broker had retained it.
             mono_us: now, monotonic.
 
         Returns:
-            Whether the driver is to be told again what has been appended: it has less, or writes
-            another journal, and may not know that there was one.
+            Whether to send the driver the last acknowledgement again: it has fewer events, or
+            writes another journal and may not know the earlier one.
         """
         self._head = self._head.told(status, retained=retained)
         if retained:
@@ -72,20 +72,20 @@ class KnownDriver:
         return self.names(status.journal, link) or lost
 
     def names(self, journal: str, link: LinkView) -> bool:
-        """Whether it is to be told of the journal that was appended: this is another, and new.
+        """Return whether to acknowledge the appended journal to a driver that names a new one.
 
-        It may come in an event or in a `link/shoe` first, and is asked about once.
+        The new name may come first in an event or in a `link/shoe`; the answer is True once.
         """
         known = {"", self._named, link.journal, *link.past}
         self._named = journal
         return bool(link.journal) and journal not in known
 
     def numbered(self, journal: str, seq: int) -> None:
-        """After a shoe event."""
+        """Take the journal and number of a shoe event."""
         self._head = self._head.heard(journal, seq)
 
     def look(self, mono_us: int) -> bool:
-        """See what time has made of it; whether that is news."""
+        """Check what has timed out; return whether anything changed."""
         before = self.away, self.doubt, self._head
         presence = self._presence
         self.away = presence.status is not None and not presence.online(mono_us)
@@ -97,15 +97,15 @@ class KnownDriver:
         return before != (self.away, self.doubt, self._head)
 
     def reached_by(self, link: LinkView) -> bool:
-        """Whether what has been appended covers all that it is known to have."""
+        """Return whether the table has appended every event that the driver is known to have."""
         return not self.away and not self.doubt and self._head.reached_by(link)
 
     def settled(self, state: TableState) -> int | None:
-        """As `DriverJournal.settled`."""
+        """Return the same as `DriverJournal.settled`."""
         return self._journal.settled(state)
 
     def alarms(self) -> Iterator[Alarm]:
-        """What stands, as of the last look."""
+        """Yield the active alarms, as of the last look."""
         if self.lost:
             yield Alarm(name="shoe_journal_lost", text=self.lost)
         if self.doubt:

@@ -1,9 +1,8 @@
-"""What is only asked to be seen: a coup on record, what a correction would do, a request's fate.
+"""Answers requests that only show something: a coup on record, a preview, a request's outcome.
 
-Nothing changes. A preview is the decision itself, made by the same `decide` on the same state and
-not appended. It is given for commands that put a coup right, and for no others: what they are
-about, everybody at the table has seen. A preview of how an excess card is resolved, for example,
-could show its face.
+Nothing changes. A preview is the decision itself: the same `decide` on the same state, not
+appended. It is given only for commands that correct a coup, because everybody at the table has seen
+such a coup. Other previews could reveal a face, for example that of an excess card.
 """
 
 import msgspec
@@ -54,13 +53,13 @@ def look(
     command: ShowCoup | ShowRequest | Preview,
     recalled: Recalled | None = None,
 ) -> Answer:
-    """The answer for `user`, with what was asked for in `shown`.
+    """Return the answer for `user`, with the requested document in `shown`.
 
     Args:
-        table: that is asked.
-        user: who asks.
-        command: what.
-        recalled: of a coup that the state does not hold, where that was read already.
+        table: holds the state and the log.
+        user: the user who asks.
+        command: the request.
+        recalled: the coup, where the state does not hold it and it was recalled already.
     """
     of_actor = frozenset() if command.actor is None else table.roles(command.actor)
     refusal = authorise(table.roles(user), command, of_actor)

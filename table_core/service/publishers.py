@@ -1,8 +1,8 @@
-"""Effects from cursors over the log: what is stored is published, in order, at least once.
+"""Publishers with cursors over the log: stored events are published in order, at least once.
 
-A publisher reads stored events behind its own cursor and moves it when the broker has taken them.
-The broker is a courier: what it loses, a consumer asks for again. A replay has no publishers and
-so has no effects.
+A publisher reads stored events after its own cursor, and moves the cursor when the broker has
+accepted them. The broker only delivers: a consumer asks again for a message that the broker lost. A
+replayed log has no publishers, and so has no effects.
 """
 
 import asyncio
@@ -29,64 +29,64 @@ __all__ = [
 ]
 
 Publish = Callable[[bytes], Awaitable[bool]]
-"""Hands a message to the broker; True when it has taken it."""
+"""Sends a message to the broker; True when the broker has accepted it."""
 
-# How long to wait before a message that the broker did not take is offered again, seconds.
+# Seconds until a message that the broker did not accept is sent again.
 _OFFER_AGAIN_S: Final = 0.2
-# What is retained is sent again so often, seconds.
+# Seconds between two sends of the same retained message.
 _AGAIN_S: Final = 5.0
-# The latest waits so long for what changes in the same breath, seconds: one message goes out
-# for all of it, behind the settlement and the events. Nobody sees the difference on a display.
+# Seconds that the latest state waits for further changes: one message goes out for all of them,
+# after the settlement and the events. Nobody sees the difference on a display.
 _GATHER_S: Final = 0.005
-# Read so many events at a time, so that a long backlog never sits in memory.
+# Events read at a time, so that a long backlog never fills the memory.
 BATCH: Final = 256
-# The cursor on disk is a hint, written so often; what it lags behind is published twice. Each time
-# is a forced write, which in a process of many tables keeps all of them waiting: at 1 s they were
-# two in five of what did.
+# Seconds between two writes of the cursor. After a restart, events after the stored cursor are
+# published twice. Each write is forced to the disk, and in a process of many tables all of them
+# wait for it: at 1 s they were two in five of all such waits.
 _CURSOR_EVERY_S: Final = 5.0
-# ... and in a long backlog after so many events.
+# ... and, in a long backlog, the number of events between two writes.
 _CURSOR_EVERY: Final = 256
-# These hold, or let be told or guessed, faces that the table has not seen.
+# These contain, or allow someone to guess, faces that the table has not seen.
 SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE, BooksClosed.TYPE})
-"""Types whose contents leave the table for nobody."""
+"""Event types whose contents the table publishes to nobody."""
 
 
 class Source(Protocol):
-    """The log as a publisher needs it."""
+    """The part of the log that a publisher needs."""
 
     def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
-        """Stored events from position `start` on."""
+        """Return stored events from position `start` on."""
         ...
 
     def cursor(self, name: str) -> int:
-        """Where `name` stands."""
+        """Return the position of the cursor `name`."""
         ...
 
     def move_cursor(self, name: str, position: int) -> None:
-        """`name` now stands at `position`."""
+        """Move the cursor `name` to `position`."""
         ...
 
 
 def public_bytes(stored: Stored) -> bytes:
-    """An event as everybody may see it: with its hash, and sealed where it holds what is secret."""
+    """Return an event as published: with its hash, and sealed where its contents are secret."""
     sealed = stored.type in SEALED
     return with_hash(sealed_bytes(stored.stored) if sealed else stored.stored, stored.hash)
 
 
 def is_settlement(stored: Stored) -> bool:
-    """Whether the event is a settlement phase of a coup."""
+    """Return whether the event is a settlement phase of a coup."""
     return stored.type == CoupSettled.TYPE
 
 
 class CursorPublisher:
-    """Publishes every stored event that `wanted` lets through, in order.
+    """Publishes every stored event that `wanted` accepts, in order.
 
     Args:
         name: the cursor's name.
         source: the log.
-        publish: hands one message to the broker.
-        wanted: which events; the cursor passes over the others.
-        probe: told `<name>.before` and `<name>.after` of each message.
+        publish: sends one message to the broker.
+        wanted: selects events; the cursor passes over the others.
+        probe: called with `<name>.before` and `<name>.after` of each message.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class CursorPublisher:
         self._due: float | None = None
 
     def kick(self) -> None:
-        """There is something new in the log, or the broker is back."""
+        """Look soon: the log has new events, or the broker is back."""
         self._kick.set()
 
     async def run(self) -> None:
@@ -134,9 +134,9 @@ class CursorPublisher:
                     self._note()
 
     async def _rest(self) -> None:
-        """Wait for something new, and write the cursor down when there is time for it.
+        """Wait for new events, and store the cursor while idle.
 
-        Its commit is forced to the disk, and must not come between a card and its settlement.
+        The commit is forced to the disk, and must not come between a card and its settlement.
         """
         loop = asyncio.get_running_loop()
         if self._noted != self.position:
@@ -149,7 +149,7 @@ class CursorPublisher:
         await self._kick.wait()
 
     def _note(self) -> None:
-        """Write the cursor down. A disk that refuses it costs a repetition, never an event."""
+        """Store the cursor. If the disk refuses, events are published again, but never lost."""
         with suppress(LogUnwritable):
             self._source.move_cursor(self._name, self.position)
         self._noted, self._due = self.position, None
@@ -157,7 +157,7 @@ class CursorPublisher:
     async def _offer(self, message: bytes) -> None:
         self._probe(f"{self._name}.before")
         while not await self._publish(message):
-            # The broker is away, or busy: its return kicks, and the time-out is for the rest.
+            # The broker is away, or busy: its return kicks, and the time-out covers all else.
             self._kick.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._kick.wait(), _OFFER_AGAIN_S)
@@ -165,15 +165,15 @@ class CursorPublisher:
 
 
 class LatestPublisher:
-    """Publishes the newest of something; what was overtaken meanwhile is never sent.
+    """Publishes the newest version of a document; overtaken versions are never sent.
 
-    Now and then it is sent again: a broker that was killed and has come back may not hand a
-    retained message to those who subscribe in the same moment (seen with nats-server).
+    It sends the newest version again from time to time: a broker that restarted may not deliver a
+    retained message to those who subscribe at that moment (seen with nats-server).
 
     Args:
-        render: makes the message, when it is about to be sent.
-        publish: hands it to the broker.
-        again_s: how often it is sent again.
+        render: makes the message just before it is sent.
+        publish: sends it to the broker.
+        again_s: seconds until it is sent again.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class LatestPublisher:
         self._kick.set()
 
     def kick(self) -> None:
-        """It has changed."""
+        """Note that the document has changed."""
         self._kick.set()
 
     async def run(self) -> None:

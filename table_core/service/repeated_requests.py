@@ -1,4 +1,4 @@
-"""A request that comes again is known by its transaction, and must be the same. Pure."""
+"""Recognises a repeated request by its transaction, and checks that it is the same. Pure."""
 
 import msgspec
 from msgspec import Struct
@@ -11,13 +11,13 @@ __all__ = ["answer_again", "body_of", "refused", "transaction_of"]
 
 
 class _Sent(Struct):
-    """Of a body the transaction alone; what else is in it is skipped, however much it is."""
+    """The transaction of a body; other fields are skipped, however many there are."""
 
     transaction: str = ""
 
 
 def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
-    """The answer that says no: for a refusal, or for a code and its text."""
+    """Return the answer that refuses, from a refusal or from a code and its text."""
     refusal = why if isinstance(why, Refusal) else Refusal(code=why, text=text)
     return Answer(
         transaction=transaction, result=ANSWER_REFUSED, code=refusal.code, text=refusal.text
@@ -25,13 +25,13 @@ def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
 
 
 def body_of(command: Command) -> bytes:
-    """What must be the same again for the same transaction: the command's name and its fields."""
+    """Return the bytes that a repeated request must equal: the command's name and its fields."""
     fields: dict[str, object] = msgspec.to_builtins(command)
     return msgspec.json.encode({"command": COMMAND_NAMES[type(command)], **fields})
 
 
 def answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
-    """The answer to a command whose transaction is `known`: what it did, or how it differs."""
+    """Answer a command whose transaction is `known`: by its first result, or by the difference."""
     if body == known.body:
         return Answer(
             transaction=command.transaction, result=ANSWER_EXISTS, position=known.position
@@ -44,7 +44,7 @@ def answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
 
 
 def transaction_of(body: bytes) -> str:
-    """The transaction of a body that is otherwise wrong, so that its sender can be answered."""
+    """Return the transaction of an otherwise invalid body, so that its sender can be answered."""
     try:
         return msgspec.json.decode(body, type=_Sent).transaction
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

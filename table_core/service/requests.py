@@ -1,4 +1,4 @@
-"""Requests from the bus: read strictly, decided or looked up, and answered to whoever asked."""
+"""Handles requests from the bus: parses them strictly, decides or looks up, and answers."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -24,20 +24,20 @@ from table_core.service.table_writer import Table, parse_command
 
 __all__ = ["Requests", "Told"]
 
-# Of the name of a command that may be none: what of it is logged.
+# Characters logged of a command name that may be invalid.
 _NAME_MOST: Final = 40
 
 _log: Final = structlog.get_logger()
 
 
 class Told(NamedTuple):
-    """Who is told what a request led to.
+    """Callbacks for the results of a request.
 
     Args:
-        disk_refuses: nothing was stored.
-        disk_takes: something was.
-        unsound: the log is not what it should be, in one line.
-        changed: events were appended.
+        disk_refuses: called when nothing could be stored.
+        disk_takes: called when something was stored.
+        unsound: called with the fault of the log, in one line.
+        changed: called when events were appended.
     """
 
     disk_refuses: Callable[[LogUnwritable], None]
@@ -47,17 +47,17 @@ class Told(NamedTuple):
 
 
 class Requests:
-    """Answers requests.
+    """Handles requests.
 
     Args:
-        topics: where they come and where answers go.
-        table: decides.
-        consumers: serves what is asked beside the table's course.
+        topics: of requests and answers.
+        table: decides on commands.
+        consumers: answers requests that append no event.
         back: reads the past where a command needs it.
-        post: sends; it may be lost, and is then asked for again.
-        caught_up: whether all that the driver has numbered was appended.
-        told: of what came of it.
-        probe: told of each step.
+        post: sends a message; where the broker loses it, the client asks again.
+        caught_up: whether the table has appended every event that the driver has numbered.
+        told: called with the result.
+        probe: called with the name of each step.
     """
 
     def __init__(
@@ -82,19 +82,19 @@ class Requests:
         self._probe = probe
 
     def hear(self, message: Message, spawn: Spawn) -> None:
-        """Answer a request; what needs the past is answered later, in a task that `spawn` makes."""
+        """Answer a request; where it needs the past, later, in a task that `spawn` makes."""
         parsed = self._topics.parse_request(message.topic)
         if parsed is None or not message.payload:
             return  # an empty payload is the clearing of a retained request
         user, name = parsed
         if len(message.payload) > MAX_EVENT_BYTES:
-            # What it asks for could not be stored. Above 8 MB a broker does not even carry it.
+            # The command could not be stored. Above 8 MB a broker does not even carry it.
             text = f"a request has at most {MAX_EVENT_BYTES:,} bytes"
             self._refuse(user, name, refused(transaction_of(message.payload), "too_large", text))
             return
         command = parse_command(name, message.payload)
         if message.retain:
-            # Kept by the broker from a time nobody knows: refused, and cleared.
+            # Retained by the broker since an unknown time: refused, and cleared.
             self._post(message.topic, b"", True)
             text = "a request must not be retained"
             self._refuse(user, name, refused(command.transaction, "retained_request", text))
@@ -111,9 +111,9 @@ class Requests:
             self._say(user, self._act(user, command, spawn, None))
 
     def _unfit(self, user: str, command: Command, body: bytes) -> Answer | None:
-        """The refusal of a text that no log is to hold; None where there is none.
+        """Return the refusal of a text that a log must not hold; None where there is none.
 
-        What was accepted before such texts were refused was done: its sender hears `exists`.
+        Earlier builds accepted and carried out such texts: the sender of one gets `exists`.
         """
         fault = next(unfit_in(command), None) if may_be_unfit(body.decode()) else None
         if fault is None or self._table.knows(user, command.transaction):
@@ -140,7 +140,7 @@ class Requests:
         except LogUnwritable as error:
             self._told.disk_refuses(error)
             return refused(command.transaction, "log_unwritable", str(error))
-        except LogRefused as error:  # a closed file that is missing or is not what it was
+        except LogRefused as error:  # a closed segment is missing or was changed
             self._told.unsound(str(error))
             return refused(command.transaction, "log_unsound", str(error))
         if answer.result == ANSWER_REFUSED:

@@ -1,8 +1,8 @@
-"""When a log goes on in a new file: behind the books of a shoe, as the configuration has it.
+"""Rotation: a log continues in a new file after the snapshot anchor of a shoe, as configured.
 
-Only right behind the books, with nothing after them: there the new file begins. Where somebody
-reads the file just then, it is tried again, until something else happens at the table; where the
-disk refuses, not before the next books. Until it is done, the log goes on in the file it has.
+The new file begins only right after the anchor (`books_closed`), with no event after it. Where
+somebody reads the file at that moment, the rotation is tried again until another event is appended;
+where the disk refuses, not before the next anchor. Until then the log continues in its file.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,13 @@ _log: Final = structlog.get_logger()
 
 
 class Closing:
-    """Closes a log's file when it is time.
+    """Starts a new file of a log when it is due.
 
     Args:
         log: the open log.
-        when: it is time.
-        clock: says which day it is.
-        probe: told of each step.
+        when: the configured policy.
+        clock: for the day.
+        probe: called with the name of each step.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Closing:
         self._base, self._day = 0, ""
 
     def look(self) -> None:
-        """Go on in a new file if it is time; told often.
+        """Rotate the log if it is due; called often.
 
         Raises:
             LogUnwritable: the log must be opened again.
@@ -64,7 +64,7 @@ class Closing:
             self._looked = log.position
             return
         if closed is None:
-            return  # somebody reads it: in a second again
+            return  # somebody reads it: try again in a second
         _log.info("log.new_file", closed=str(closed))
         self._looked = log.position
 

@@ -1,7 +1,7 @@
-"""The table as a service on the bus: append, acknowledge, publish behind cursors.
+"""The table as a service on the bus: it appends, acknowledges, and publishes with cursors.
 
-Everything that changes the table comes in through a handler, one message at a time, and is
-appended before anything is said about it. What is said comes from publishers behind cursors.
+Every change to the table comes in through a handler, one message at a time, and is appended before
+anything about it is sent. Publishers with cursors send the events.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from table_core.state.table import Alarm
 __all__ = ["RESULT_OVERDUE_S", "SERVICE", "Inspection", "TableService"]
 
 Inspection = Callable[[], Awaitable[str | None]]
-"""Looks at all of the log, for as long as that takes: what is wrong in one line, or None."""
+"""Verifies the whole log, however long it takes; returns the fault in one line, or None."""
 
 SERVICE: Final = "table"
 _DRIVER: Final = "shoe"
@@ -44,9 +44,9 @@ _DRIVER: Final = "shoe"
 # The house's limit for the device's own result after the deal is complete (docs/shoe-link.md).
 RESULT_OVERDUE_S: Final = 30
 _WATCH_EVERY_S: Final = 1.0
-# How long a farewell may take on a broker that does not answer, seconds.
+# Seconds to publish the offline status on a broker that does not answer.
 _FAREWELL_S: Final = 1.0
-# A driver's largest event has some hundred bytes of the wire in it; this is no driver's.
+# A driver's largest event holds some hundred bytes of the wire; a longer message is no driver's.
 _SHOE_EVENT_BYTES: Final = 64 * 1024
 _MICROSECONDS: Final = 1_000_000
 
@@ -59,14 +59,14 @@ class TableService:
     Args:
         table: the table on its log.
         log: the same log, for cursors and replays.
-        topics: where it listens and speaks.
+        topics: that it subscribes to and publishes on.
         settings: how to reach the broker.
-        clock: for time-outs and stamps.
+        clock: for time-outs and timestamps.
         checkpoints: of the log; None where no key is configured.
-        probe: told of each step; tests put their own in its place.
-        inspection: looks at the whole log beside the table, and says what is wrong with it.
-        past: reads the log's past beside the table; None where the table does so itself.
-        consumers: durable ones that must acknowledge, `<user>/<consumer>`, besides who does.
+        probe: called with the name of each step; tests pass their own.
+        inspection: verifies the whole log while the table runs.
+        past: reads the log's past in another process; None where the table does so itself.
+        consumers: durable consumers that must acknowledge, `<user>/<consumer>`; others may.
     """
 
     def __init__(  # noqa: PLR0913 - its parts; those by keyword may be left out
@@ -146,11 +146,11 @@ class TableService:
 
     @property
     def caught_up(self) -> bool:
-        """Whether everything the driver is known to have numbered has been appended."""
+        """Whether the table has appended every event that the driver is known to have numbered."""
         return self._bus.connected and self._driver.reached_by(self._table.state.link)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Serve until `stop` is set. Whatever fails ends the service: it fails closed."""
+        """Serve until `stop` is set. Any failure ends the service: it fails closed."""
         async with self._tasks as group:
             tasks = [
                 group.create_task(loop)
@@ -202,7 +202,7 @@ class TableService:
         self._mind_driver()
 
     def _mind_driver(self) -> None:
-        """Whether it is there, and to be trusted, is on every display as soon as it changes."""
+        """Check whether the driver is there and trusted; update displays as soon as it changes."""
         doubt = self._driver.doubt
         if self._driver.look(self._clock.mono_us()):
             self._state.kick()
@@ -247,8 +247,8 @@ class TableService:
         if self._driver.lost != lost:
             _log.error("shoe_journal.lost", reason=self._driver.lost or "over")
             self._state.kick()
-        # A head that runs ahead has its events right behind it, and they are not to wait for a
-        # state that they outdate; when they do not come, the watch notices.
+        # The events of a head that runs ahead follow at once, and must not wait for a state that
+        # they make out of date. If they do not come, the watch notices.
         if self.caught_up and not before:
             self._state.kick()
 
@@ -256,7 +256,7 @@ class TableService:
         self._requests.hear(message, self._tasks.create_task)
 
     def _disk_refuses(self, error: LogUnwritable) -> None:
-        """Nothing was stored, nothing is acknowledged, and the table says so on every display.
+        """Acknowledge nothing, because nothing was stored, and report it on every display.
 
         Raises:
             LogUnwritable: the log must be opened again, which only a new start can do.
@@ -274,7 +274,7 @@ class TableService:
             self._unwritable = None
 
     def _ack(self, *, hello: bool = False) -> bytes:
-        """All that was appended, in one number: what comes in a burst is acknowledged once."""
+        """Return one acknowledgement for all appended events: a burst is acknowledged once."""
         settled = self._driver.settled(self._table.state)
         ack = msgspec.structs.replace(self._table.shoe_ack, hello=hello, settled=settled)
         return msgspec.json.encode(ack)
@@ -286,9 +286,9 @@ class TableService:
         return taken
 
     def _changed(self) -> None:
-        """Something was appended, or the broker is back: let the publishers look.
+        """Wake the publishers: events were appended, or the broker is back.
 
-        The money first: every send wakes the broker, which may take the processor from us.
+        The money comes first: every send wakes the broker, which may take the processor from us.
         """
         self._settlements.kick()
         self._events.kick()
@@ -317,7 +317,7 @@ class TableService:
         return encode_view(document)
 
     def _faults(self) -> Iterator[Alarm]:
-        """What stands and cannot be in the log."""
+        """Yield the active alarms that cannot be in the log."""
         if self._unwritable:
             yield Alarm(name="log_unwritable", text=self._unwritable)
         if self._table.fault:
@@ -327,7 +327,7 @@ class TableService:
         yield from self._feed.alarms()
 
     async def _inspect(self) -> None:
-        """What the opening of the log took on trust is looked at while the table is in play."""
+        """Verify, while the table is in play, what the opening of the log took on trust."""
         fault = await self._inspection() if self._inspection else None
         if fault is not None:
             self._unsound(fault)
@@ -338,7 +338,7 @@ class TableService:
         self._state.kick()
 
     async def _watch(self) -> None:
-        """Notice what does not come: the device's result, the driver's heartbeat, its events."""
+        """Notice what is missing: the device's result, the driver's heartbeat, its events."""
         while True:
             await asyncio.sleep(_WATCH_EVERY_S)
             self._mind_driver()
@@ -362,7 +362,7 @@ class TableService:
         self._appending(lambda: self._table.report_overdue(RESULT_OVERDUE_S))
 
     def _appending(self, act: Callable[[], None]) -> None:
-        """What the core does of itself, outside the course of the game."""
+        """Append events that the table decides by itself, outside the course of the game."""
         position = self._table.state.position
         try:
             act()

@@ -1,9 +1,9 @@
-"""Closing the books at a shoe's end, and opening a table by them.
+"""The snapshot anchor: closes the books at a shoe's end, and opens a table from a snapshot.
 
-A snapshot lies beside the log, `<log>.snapshot`: the encoded state as the newest books have it. It
-is a cache that may be missing, old, torn or hostile: its bytes must hash to what `books_closed` in
-the log says, or it is thrown away and the log is folded from its first event. Nothing else is
-believed of it.
+A snapshot is a file next to the log, `<log>.snapshot`: the encoded state at the newest
+`books_closed`. It is a cache that may be missing, old, torn or hostile. Its bytes must have the
+hash in that event; else it is discarded, and the log is folded from its first event. Nothing else
+in the file is trusted.
 """
 
 import os
@@ -30,20 +30,20 @@ from table_core.state.table import TableState
 
 __all__ = ["Opened", "inspect", "keep_snapshot", "open_books", "snapshot_of"]
 
-# A state at a shoe's end has some hundred thousand bytes, its coups with their wagers for the most
-# part; nothing of ours is as long as this.
+# A state at a shoe's end has some hundred thousand bytes, most of them coups with their wagers. No
+# snapshot of ours is as long as this.
 _MOST_BYTES: Final = 16 * 1024 * 1024
 
 _log: Final = structlog.get_logger()
 
 
 class Opened(NamedTuple):
-    """A table as its log has it.
+    """The state of a table, folded from its log.
 
     Args:
         state: after the newest event.
-        owed: the shoe whose end no books that are of use to this build have followed; else None.
-        fault: why the log and this build do not agree, in one line; None where they do.
+        owed: the ended shoe that still lacks a `books_closed` of use to this build; else None.
+        fault: why the log and this build disagree, in one line; None where they agree.
     """
 
     state: TableState
@@ -52,17 +52,17 @@ class Opened(NamedTuple):
 
 
 def snapshot_of(log: Path) -> Path:
-    """The name of the snapshot beside a log."""
+    """Return the path of the snapshot next to a log."""
     return log.with_name(log.name + ".snapshot")
 
 
 def open_books(log: EventLog) -> Opened:
-    """Fold a log: from its newest books where a snapshot fits them, else from its first event.
+    """Fold a log from its snapshot where that fits the newest anchor, else from the first event.
 
     Raises:
-        LogRefused: an event is missing, is not what was hashed or cannot be read by this build;
+        LogRefused: an event is missing, differs from its hash, or cannot be read by this build;
             names its position.
-        OurBug: its events do not follow from one another.
+        OurBug: the events do not follow from one another.
     """
     state = _from_snapshot(log)
     folding = _Folding(state or TableState())
@@ -80,7 +80,7 @@ def open_books(log: EventLog) -> Opened:
 
 
 def keep_snapshot(log: Path, encoded: bytes) -> None:
-    """Put the snapshot of the newest books beside the log. Whatever prevents it costs a fold."""
+    """Store the snapshot of the newest anchor next to the log; a failure only costs a fold."""
     path = snapshot_of(log)
     new = path.with_name(path.name + ".new")
     try:
@@ -95,15 +95,15 @@ def keep_snapshot(log: Path, encoded: bytes) -> None:
 def inspect(path: Path, progress: Progress | None = None) -> str | None:
     """Verify a log in full and fold it again from its first event; it may be in use.
 
-    Beyond `events.log.verify` it holds every `books_closed` against what the events before it come
-    to: the chain, the tree's peaks and, where they are this build's to compare, the state.
+    In addition to `events.log.verify`, it compares every `books_closed` with the events before it:
+    the chain, the tree's peaks and, where this build can compare it, the state.
 
     Args:
         path: the log's file.
-        progress: told of the verification's, which is half of the way.
+        progress: called with the verification's progress, which is half of the work.
 
     Returns:
-        What is wrong, in one line; None where nothing is.
+        The fault, in one line; None where there is none.
 
     Raises:
         InputError: there is no such log.
@@ -130,7 +130,7 @@ def inspect(path: Path, progress: Progress | None = None) -> str | None:
 
 
 class _Folding:
-    """A fold that holds each `books_closed` on its way against the state it comes to."""
+    """A fold that compares each `books_closed` on its way with its own state."""
 
     def __init__(self, state: TableState) -> None:
         self.state = state
@@ -149,7 +149,7 @@ class _Folding:
 
     def _compare(self, books: BooksClosed) -> None:
         if not comparable(books):
-            self.owed, self.agreed = books.shoe, None  # of use to another build only
+            self.owed, self.agreed = books.shoe, None  # only another build can use it
             return
         encoded = encode_state(self.state)
         if self.fault is None and state_hash(encoded) != books.state:
@@ -161,7 +161,7 @@ class _Folding:
 
 
 def _from_snapshot(log: EventLog) -> TableState | None:
-    """The state at the newest books, if the snapshot beside the log is of them."""
+    """Return the state at the newest anchor, if the snapshot next to the log belongs to it."""
     if log.checked_from == 1:
         return None
     (stored,) = log.read(log.checked_from, 1)
@@ -184,7 +184,7 @@ def _from_snapshot(log: EventLog) -> TableState | None:
 
 
 def _chained(log: EventLog) -> Iterator[Stored]:
-    """Every event of the log, held against the chain: opening has looked at the newest alone."""
+    """Yield every event of the log, checked against the chain: opening checks only the newest."""
     position, head = 0, origin_hash(log.origin)
     for stored in log.read():
         position, head = position + 1, next_hash(head, stored.stored)
@@ -195,7 +195,7 @@ def _chained(log: EventLog) -> Iterator[Stored]:
 
 
 def _read(path: Path) -> bytes:
-    """A plain file of a plain size: nothing that waits for a writer, nothing without end."""
+    """Read a regular file of a plausible size, never a pipe or an endless device."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,4 +1,4 @@
-"""Which rulebook a table begins by: the configured one, or in mid-coup the version the log pins."""
+"""Chooses the rulebook at startup: the configured one, or in mid-coup the version the log pins."""
 
 from collections.abc import Sequence
 
@@ -10,19 +10,19 @@ __all__ = ["begun_by"]
 
 
 def begun_by(state: TableState, configured: Rulebook, library: Sequence[Rulebook]) -> Rulebook:
-    """The rulebook by which a table that comes up plays until it comes up the next time.
+    """Return the rulebook by which the table plays until the next startup.
 
     Args:
-        state: as the log left it.
-        configured: what the configuration says.
-        library: further rulebooks at hand.
+        state: after the newest event of the log.
+        configured: the rulebook in the configuration.
+        library: other rulebooks that the table has.
 
     Returns:
         The configured one; while a coup is in progress by another version of it, that version.
 
     Raises:
-        ConfigError: a coup is in progress by another rulebook, or by one that is not at hand; or
-            the currency would change under money that is still owed.
+        ConfigError: a coup is in progress by another rulebook, or by one that the table does not
+            have; or the currency would change while money is still owed.
     """
     at_hand = {book.hash: book for book in (*library, configured)}
     before = at_hand.get(state.rulebook_hash)

@@ -1,7 +1,7 @@
-"""One table on its log: decide, append in one commit, fold. The only writer.
+"""The only writer of a table's log: decides, appends in one commit, and folds.
 
-Synchronous on purpose: nothing else of this process runs between a decision and its append, so
-the log's order is the order of the decisions.
+It is synchronous on purpose. Nothing else of this process runs between a decision and its append,
+so the log's order is the order of the decisions.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,34 +52,34 @@ OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, Vo
 
 
 class Heard(Enum):
-    """What became of a shoe event."""
+    """The result of a shoe event."""
 
     APPENDED = "appended"
     DUPLICATE = "duplicate"
     GAP = "gap"
-    """An earlier one is missing: this one is not taken, and the driver must send again."""
+    """An earlier event is missing: this one is not appended, and the driver must resend."""
 
 
 def no_probe(step: str) -> None:
-    """Called with the name of each step; tests put their own in its place."""
+    """Do nothing; a probe is called with the name of each step, and tests pass their own."""
 
 
 class Table:
-    """A table's truth.
+    """A table and its log: the state, and the only code that changes it.
 
     Args:
-        log: its event log, which this object owns.
+        log: the table's event log, which this object owns.
         topics: site and table.
         rulebook: in force from now on, or from the end of a coup in progress (`begun_by`).
-        clock: stamps what is appended.
+        clock: for the timestamps of appended events.
         roles: user to roles.
-        result_required: whether the shoe's own result is waited for.
-        library: rulebooks beside it, by which a settled coup can be judged again.
-        probe: told of each step around the append.
+        result_required: whether the table waits for the shoe's own result.
+        library: other rulebooks, by which a settled coup can be judged again.
+        probe: called with the name of each step around the append.
 
     Attributes:
-        cited: told of the hash of the wire profile that a shoe event was read by, before the event
-            is appended; raises LogUnwritable where that must not be.
+        cited: called with the hash of the wire profile that read a shoe event, before the event is
+            appended; raises LogUnwritable where it must not be appended.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Table:
         self._adopt()
 
     def hear(self, event: ShoeEvent) -> Heard:
-        """Append what a shoe event means; drop it when known, refuse it when one is missing.
+        """Append what follows from a shoe event; skip a duplicate, refuse one after a gap.
 
         Raises:
             LogUnwritable: nothing was stored; the event must not be acknowledged.
@@ -138,7 +138,7 @@ class Table:
 
     @property
     def shoe_ack(self) -> ShoeAck:
-        """What of the shoe's events has been appended."""
+        """Return the acknowledgement of the shoe events appended so far."""
         return ShoeAck(journal=self.state.link.journal, seq=self.state.link.seq)
 
     def ask(
@@ -149,10 +149,10 @@ class Table:
         caught_up: bool,
         recalled: Recalled | None = None,
     ) -> Answer:
-        """Decide a command and append what it does; the answer is for the user.
+        """Decide on a command, append its events, and return the answer for the user.
 
-        The same transaction with the same body answers `exists` with the first position. What was
-        `recalled` must still hold; where nothing was, the table reads the log itself.
+        The same transaction with the same body answers `exists` with the first position. `recalled`
+        must still hold; without it, the table reads the log itself.
 
         Raises:
             LogUnwritable: nothing was stored, and the command is not done.
@@ -180,30 +180,30 @@ class Table:
         )
 
     def became_of(self, user: str, transaction: str) -> int | None:
-        """Up to which position a user's request was carried out; None for one that was not.
+        """Return the position up to which a user's request was carried out; None where it was not.
 
         Raises:
-            LogRefused: a closed file or its index cannot be read.
+            LogRefused: a closed segment or its index cannot be read.
         """
         known = self._log.recorded(f"{user}/{transaction}")
         return None if known is None else known.position
 
     def knows(self, user: str, transaction: str) -> bool:
-        """Whether the log holds, or should hold, what the user asked under this transaction."""
+        """Return whether the log holds, or should hold, a user's request of this transaction."""
         try:
             return self.became_of(user, transaction) is not None
-        except LogRefused:  # a closed file that is missing or is not what it was: `ask` says so
+        except LogRefused:  # a closed segment is missing or was changed: `ask` reports it
             return True
 
     def foresee(
         self, user: str, command: Command, recalled: Recalled | None = None
     ) -> tuple[TableEvent, ...] | Answer:
-        """What `ask` would append for a command that nobody has given; or its refusal."""
+        """Return what `ask` would append for a command that nobody has given, or its refusal."""
         decision = self._decide(user, command, recalled, caught_up=True)
         return refused(command.transaction, decision) if isinstance(decision, Refusal) else decision
 
     def coup_on_record(self, coup: str, recalled: Recalled | None = None) -> Coup | None:
-        """A coup of any shoe in the log, as it stands now; None where none was played."""
+        """Return a coup of any shoe in the log, with its corrections; None for an unknown id."""
         found = past_coup(self.state, coup)
         if found is None and self.state.coup and self.state.coup.id == coup:
             found = self.state.coup
@@ -226,7 +226,7 @@ class Table:
         return decide(self.state, command, context)
 
     def _recall(self, coup: str, recalled: Recalled | None) -> TableState | None:
-        """What the log has of a coup that the state does not hold, read here or before."""
+        """Return the recalled state for a coup that the state does not hold, given or read now."""
         last = self.state.coup
         if past_coup(self.state, coup) or (last and last.id == coup and self.state.in_progress):
             return None
@@ -235,7 +235,7 @@ class Table:
         return recall(self._log.read, self.state.position, coup)
 
     def roles(self, user: str) -> frozenset[str]:
-        """The roles of a user; none for one the configuration does not know."""
+        """Return the roles of a user; none for a user that the configuration does not name."""
         return self._roles.get(user, frozenset())
 
     def report_overdue(self, waited_s: int) -> None:
@@ -249,7 +249,7 @@ class Table:
             self._append(events, actor="core", cause=f"core/result_overdue/{self.state.coup.id}")
 
     def report_clock(self) -> None:
-        """Record that the machine's clock has gone back, where it has.
+        """Record that the machine's clock went back, if it did.
 
         Raises:
             LogUnwritable: nothing was stored.
@@ -265,13 +265,13 @@ class Table:
         return self._fault
 
     def distrust(self, why: str) -> None:
-        """The log is not what it should be: see `integrity_lockdown` for what waits now."""
+        """Start the integrity lockdown: see `table_core.decide.integrity_lockdown`."""
         self._fault = self._fault or why
 
     def close_books(self) -> None:
-        """Append what a later start need not compute again, where a shoe has ended since.
+        """Append the snapshot anchor, where a shoe has ended since the last one.
 
-        Nothing on a log that is not trusted: its books would vouch for it.
+        An untrusted log gets none: the anchor would vouch for it.
 
         Raises:
             LogUnwritable: nothing was stored, and it is still to be done.
@@ -289,11 +289,11 @@ class Table:
         self._closing.look()
 
     def close_files(self, when: NewFile) -> None:
-        """From here on the log goes on in a new file `when` its books are closed."""
+        """Rotate the log from now on, `when` its books are closed."""
         self._closing = Closing(self._log, when, self._clock, self._probe)
 
     def take_limits(self, limits: LimitsSet | None) -> None:
-        """From here on the limits are what the configuration says, where that is news.
+        """Use the configured limits from now on, where they have changed.
 
         Raises:
             LogUnwritable: nothing was stored.
@@ -302,7 +302,7 @@ class Table:
         self.mind_limits()
 
     def mind_limits(self) -> None:
-        """Append the configuration's limits, where they are due and no coup is in progress.
+        """Append the configured limits, where they are due and no coup is in progress.
 
         Raises:
             LogUnwritable: nothing was stored, and it is still to be done.
@@ -313,7 +313,7 @@ class Table:
             self._site_limits.said(self.state.position)
 
     def announce_key(self, key: str) -> None:
-        """From here on checkpoints are signed by `key`, a public key line.
+        """Announce that `key`, a public key line, signs checkpoints from now on.
 
         Raises:
             LogUnwritable: nothing was stored.
@@ -322,7 +322,7 @@ class Table:
         self._append([CheckpointKeyChanged(key=key)], actor="core", cause=cause)
 
     def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
-        """Stored events from position `start` on."""
+        """Return stored events from position `start` on."""
         return self._log.read(start, limit)
 
     def _adopt(self) -> None:
@@ -365,7 +365,7 @@ class Table:
 
 
 def parse_command(name: str, body: bytes) -> Command | Answer:
-    """Read a request's body strictly; a bad one is answered, never raised."""
+    """Parse a request's body strictly; a bad body is answered, and never raises."""
     kind = COMMANDS.get(name)
     if kind is None:
         text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
@@ -377,5 +377,5 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
 
 
 def _correlation(event: TableEvent) -> str:
-    """The coup's id of the events that name one, else empty."""
+    """Return the coup's id of an event that names one, else empty."""
     return str(getattr(event, "coup", None) or "")

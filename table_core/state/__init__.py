@@ -1,6 +1,6 @@
 """The state of a table: its types, the coup's transitions, and where a card belongs.
 
-Imported by fold and decide; pure.
+The fold, `decide` and everything above them may import it. Pure.
 """
 
 __all__: list[str] = []

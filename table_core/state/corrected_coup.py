@@ -1,7 +1,7 @@
-"""A coup judged again: its record with something in it corrected, and the settlements that follow.
+"""A corrected coup: its record with the correction, and the settlements that follow from it. Pure.
 
-Pure, and the same for a coup of a minute ago and for one of last week: what goes in is the coup as
-the log has it, what comes out is compared with nothing but what is in force.
+It treats a coup of a minute ago and one of last week alike. The input is the coup as the log has
+it, and the result is compared only with the settlements in force.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,12 +50,12 @@ _TWO_CARDS: Final = 2
 
 
 def known_faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:
-    """The faces of a hand that are known, in dealing order."""
+    """Return the known faces of a hand, in dealing order."""
     return tuple(dealt.card for dealt in coup.hand(hand) if dealt.card is not None)
 
 
 def hands_error(player: Sequence[Card], banker: Sequence[Card]) -> DealError | None:
-    """What is wrong with two hands by the draw table: a card is due, or was not; else None."""
+    """Return the error of two hands by the draw table: a card is due, or was not; else None."""
     left = {Hand.PLAYER: list(player), Hand.BANKER: list(banker)}
     dealt: dict[Hand, list[Card]] = {Hand.PLAYER: [], Hand.BANKER: []}
     while (hand := due(dealt[Hand.PLAYER], dealt[Hand.BANKER])[0]) is not None and left[hand]:
@@ -66,7 +66,7 @@ def hands_error(player: Sequence[Card], banker: Sequence[Card]) -> DealError | N
 
 
 def in_dealing_order(player: Sequence[Card], banker: Sequence[Card]) -> list[Card]:
-    """Two hands as one row: Player and Banker by turns, then Player's third, then Banker's."""
+    """Return two hands as one row: Player and Banker by turns, and Player's third first."""
     initial = [
         card
         for number in range(_TWO_CARDS)
@@ -77,7 +77,7 @@ def in_dealing_order(player: Sequence[Card], banker: Sequence[Card]) -> list[Car
 
 
 def with_hands(coup: Coup, player: Sequence[Card], banker: Sequence[Card]) -> Coup:
-    """The coup with these cards; a card that lies where it lay keeps its source."""
+    """Return the coup with these cards; a card at its old place keeps its source."""
     was = {(dealt.hand, dealt.number): dealt for dealt in coup.cards}
     left = {Hand.PLAYER: list(player), Hand.BANKER: list(banker)}
     made = replace(coup, cards=(), completed=None)
@@ -92,7 +92,7 @@ def with_hands(coup: Coup, player: Sequence[Card], banker: Sequence[Card]) -> Co
 
 
 def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
-    """The coup with a wager put in place of another, added at the end, or taken out."""
+    """Return the coup with a wager replaced, added at the end, or taken out."""
     if was is None:
         return replace(coup, wagers=(*coup.wagers, *((wager,) if wager else ())))
     wagers = (wager if each.id == was.id else each for each in coup.wagers)
@@ -100,7 +100,7 @@ def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
 
 
 def corrected(coup: Coup, event: TableEvent) -> Coup:
-    """A coup that is over, after one of the events of its correction."""
+    """Return a coup that is over after one of the events of its correction."""
     change = _CHANGES.get(type(event))
     return change(coup, event) if change else coup
 
@@ -129,7 +129,7 @@ _CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
 
 
 def outcome_for(phase: int, player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
-    """What a phase is judged on: the first of two on the initial deal alone (seed 1, 11A.6)."""
+    """Return a phase's outcome; the first phase uses the initial deal alone (seed 1, 11A.6)."""
     if phase == INITIAL_PHASE:
         return judge(player[:_TWO_CARDS], banker[:_TWO_CARDS])
     return judge(player, banker)
@@ -138,7 +138,7 @@ def outcome_for(phase: int, player: Sequence[Card], banker: Sequence[Card]) -> O
 def next_settlement(
     table: str, coup: Coup, phase: int, outcome: Outcome, lines: tuple[SettlementLine, ...]
 ) -> Settlement:
-    """The settlement of a phase: its first, or the next revision, which takes the last back."""
+    """Return a phase's first settlement, or its next revision, which reverses the last one."""
     before = coup.settlement(phase)
     revision = before.revision + 1 if before else 1
     return Settlement(
@@ -163,21 +163,21 @@ def next_settlement(
 
 
 def same_settlement(before: Settlement | None, after: Settlement) -> bool:
-    """Whether a settlement says nothing that the one in force does not say."""
+    """Return whether a settlement is the same as the one in force."""
     return before is not None and _said(before) == _said(after)
 
 
 def settled_again(
     table: str, coup: Coup, rulebook: Rulebook
 ) -> Iterator[tuple[Settlement, tuple[Capped, ...]]]:
-    """What a corrected coup's settlements must be: those that are not in force as they should be.
+    """Yield the new settlements of a corrected coup: one for each in force that is now wrong.
 
-    A wager that moves to another phase leaves the one before it comes to the other.
+    Where a wager moves to another phase, it leaves the old phase before it enters the new one.
 
     Args:
         table: the table's id.
         coup: as corrected, with the settlements in force until now.
-        rulebook: the one that it pins now.
+        rulebook: the one that the coup pins now.
     """
     player, banker = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
     last = coup.settlement(LAST_PHASE)
@@ -198,7 +198,7 @@ def settled_again(
 
 
 def voided_again(table: str, coup: Coup, phase: int) -> Settlement | None:
-    """The revision by which every stake of a settled phase goes back; None where none is."""
+    """Return the revision that returns every stake of a settled phase; None where there is none."""
     before = coup.settlement(phase)
     if before is None:
         return None
@@ -221,7 +221,7 @@ def voided_again(table: str, coup: Coup, phase: int) -> Settlement | None:
 def _differences(
     before: Sequence[SettlementLine], after: Sequence[SettlementLine]
 ) -> tuple[SeatDifference, ...]:
-    """By seat, what the lines after come to less those before; no seat for which it is nothing."""
+    """Return, by seat, the sum of the lines after less those before; no seat without change."""
     seats: dict[int, list[int]] = {}
     for sign, lines in ((-1, before), (1, after)):
         for line in lines:
@@ -246,5 +246,5 @@ def _said(settlement: Settlement) -> tuple[object, ...]:
 
 
 def _chips(line: SettlementLine) -> int:
-    """A stake as the house's cash counts it: of a token nothing."""
+    """Return a stake as the house's cash counts it: zero for a token."""
     return 0 if line.kind == "promo" else line.stake

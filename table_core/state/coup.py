@@ -1,9 +1,11 @@
-"""The states of a coup as one table: what is absent is refused and changes nothing.
+"""The states and transitions of a coup, as one table. Pure.
+
+A transition that is not in the table is refused and changes nothing.
 
 Theory
 ------
 A coup begins when betting opens, or, where nobody opened it, with its first card (*wagerless*).
-From then on exactly one of these holds:
+From then on the coup is in exactly one of these phases:
 
 ``betting``     wagers come and go. No card has come; or, where the house closes betting before the
                 reveal only, cards lie face down.
@@ -13,29 +15,28 @@ From then on exactly one of these holds:
 ``complete``    every card due by our draw table has come and is known. The outcome is ours; the
                 money waits for the shoe's own result, where the wire profile gives one.
 ``disputed``    the shoe's result is another than ours. Held for a named person.
-``confirmed``   the result may be paid. Left in the same transaction, by the settlement.
+``confirmed``   the result may be paid. The settlement leaves it in the same transaction.
 ``held``        a card came when none was due, and a person must say whether the table saw it.
 ``misaligned``  we cannot vouch for the cards. Nothing settles; a device result never heals it.
 ``settled``     paid. Over.
 ``voided``      did not count; unsettled stakes went back. Over.
 
-Inputs are the types of table events, with the first settlement phase told apart from the last,
-because the one keeps the coup going and the other ends it. `decide` asks `allows` before it emits
-an event, and the fold moves by the same table, so the two cannot drift apart.
+Inputs are the types of table events. The first settlement phase is a different input from the
+last, because the first keeps the coup going and the last ends it. `decide` checks `allows` before
+it emits an event, and the fold moves by the same table, so the two cannot drift apart.
 
-What does not fit: `shoe_reported`, which is recorded in every state (the shoe speaks when it
-likes) and moves nothing by itself; and the events of shoe and table life, which are no coup's.
-A fault while betting is open raises an alarm and does not misalign: no card can have been counted
-yet, and a first card that was lost shows by the position of the next.
+Two kinds of events are not in the table. `shoe_reported` is recorded in every phase (a shoe may
+report at any time) and moves nothing by itself. The events of shoe and table life belong to no
+coup. A fault while betting is open raises an alarm and does not misalign: no card can have been
+counted yet, and the position of the next card reveals a lost first card.
 
 A face that a person enters, corrects or distrusts sends the coup back to ``dealing``, where it is
-judged again with what is known then; a first phase that was paid on other faces is taken back and
-settled again. A misaligned coup takes entered cards without being judged;
-only a person's realignment brings it back. A wager or a rulebook that is corrected moves no phase.
+judged again with the faces known then. A first phase that was paid on other faces is reversed and
+settled again. A misaligned coup accepts entered cards without being judged; only a person's
+realignment brings it back. A corrected wager or rulebook moves no phase.
 
-A coup that is over stays so: what a correction after its settlement makes of it is no way from one
-phase to another, and is folded beside this table (`table_core.fold.corrections`), whatever the coup
-in progress is doing meanwhile.
+A coup that is over stays over. A correction after its settlement is no transition, and is folded
+outside this table (`table_core.fold.corrections`), independently of the coup in progress.
 """
 
 from enum import Enum
@@ -86,7 +87,8 @@ class Phase(Enum):
     SETTLED = "settled"
     VOIDED = "voided"
 
-    # Enum's own is a function of Python, and each event of a log is looked up by its phase twice.
+    # Faster than Enum's own, which is written in Python: each event of a log looks up its phase
+    # twice.
     __hash__ = object.__hash__
 
 
@@ -190,7 +192,7 @@ COUP_EVENTS: Final = frozenset(name.partition("/")[0] for _, name in TRANSITIONS
 
 
 def input_of(event: TableEvent) -> str:
-    """The table's name for an event: its type, and for a settlement its phase as well."""
+    """Return the table's input for an event: its type, and for a settlement its phase as well."""
     if type(event) is CoupSettled:
         again = "_again" if event.settlement.revision > 1 else ""
         return f"{event.TYPE}{again}/{event.settlement.phase}"
@@ -198,10 +200,10 @@ def input_of(event: TableEvent) -> str:
 
 
 def allows(phase: Phase, event: TableEvent | str) -> bool:
-    """Whether the table has a way from `phase` by this event (or by this input's name)."""
+    """Return whether the table has a transition from `phase` by this event or input."""
     return (phase, event if isinstance(event, str) else input_of(event)) in TRANSITIONS
 
 
 def advance(phase: Phase, event: TableEvent) -> Phase | None:
-    """The phase after `event`; None where the table has no such way."""
+    """Return the phase after `event`; None where the table has no such transition."""
     return TRANSITIONS.get((phase, input_of(event)))

@@ -1,7 +1,7 @@
-"""Where a card belongs, and whether the deal is complete: the draw table applied to a coup.
+"""The draw table applied to a coup: where the next card belongs, and whether the deal is complete.
 
-While every face is known the draw table says which card is due. In deferred disclosure (squeeze)
-the shoe's positions place the faceless cards, and the table is judged when they are disclosed.
+While every face is known, the draw table says which card is due. In deferred disclosure (squeeze)
+the shoe's positions place the faceless cards, and the coup is judged when they are disclosed.
 """
 
 from typing import Final
@@ -43,9 +43,9 @@ _INITIAL: Final = (
     (Hand.BANKER, 2),
 )
 INITIAL_CARDS: Final = len(_INITIAL)
-"""How many cards every deal has: two a hand."""
-# What may follow the initial deal when no face is known: by the number of Player's and Banker's
-# cards. Banker's third ends the deal whoever drew before (seed 3: "no more than one additional").
+"""The number of cards that every deal has: two a hand."""
+# The places that may follow the initial deal when no face is known, by the number of Player's and
+# Banker's cards. Banker's third always ends the deal (seed 3: "no more than one additional").
 _UNSEEN_THIRDS: Final = {
     (2, 2): (Place(Hand.PLAYER, 3), Place(Hand.BANKER, 3)),
     (3, 2): (Place(Hand.BANKER, 3),),
@@ -53,7 +53,7 @@ _UNSEEN_THIRDS: Final = {
 
 
 def due_places(coup: Coup) -> tuple[Place, ...]:
-    """The places the next card may come to; none when the deal is complete."""
+    """Return the places where the next card may come; none when the deal is complete."""
     faces = _faces(coup)
     if faces is None:
         if len(coup.cards) < len(_INITIAL):
@@ -66,7 +66,7 @@ def due_places(coup: Coup) -> tuple[Place, ...]:
 
 
 def completion(coup: Coup) -> DealCompleted | None:
-    """Our own outcome, once every card due has come and is known; else None."""
+    """Return our own outcome, once every card due has come and is known; else None."""
     faces = _faces(coup)
     if faces is None:
         return None
@@ -87,13 +87,13 @@ def completion(coup: Coup) -> DealCompleted | None:
 
 
 def contradiction(coup: Coup) -> str | None:
-    """What in the cards that came cannot be by the draw table, for a person; else None.
+    """Return what in the cards contradicts the draw table, for a person; else None.
 
-    Only a deal whose faces came late can be wrong here: with open faces a card that is not due is
-    never placed.
+    This happens only where faces came late: with open faces, a card that is not due is never
+    placed.
     """
     if len(coup.cards) <= INITIAL_CARDS:
-        return None  # a third card is what can be wrong
+        return None  # only a third card can be wrong
     faces = _faces(coup)
     if faces is None:
         return None
@@ -115,7 +115,7 @@ def contradiction(coup: Coup) -> str | None:
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
-    """Both hands' faces, or None while any is withheld."""
+    """Return both hands' faces, or None while any is withheld."""
     player: list[Card] = []
     banker: list[Card] = []
     for dealt in coup.cards:

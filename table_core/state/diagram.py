@@ -1,4 +1,4 @@
-"""The coup's state diagram, drawn from the transition table itself. `docs/coup.md` holds a copy."""
+"""Draws the coup's state diagram from the transition table; `docs/coup.md` holds a copy. Pure."""
 
 from itertools import groupby
 
@@ -8,7 +8,7 @@ __all__ = ["mermaid"]
 
 
 def mermaid() -> str:
-    """The transition table as a Mermaid state diagram, one line a pair of states."""
+    """Return the transition table as a Mermaid state diagram, one line a pair of states."""
     moves = sorted(
         (before.value, after.value, name) for (before, name), after in TRANSITIONS.items()
     )

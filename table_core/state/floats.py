@@ -1,4 +1,4 @@
-"""The floats that the table remembers: what was counted, brought and taken. Frozen values, pure."""
+"""The floats that the table remembers: chips counted, brought and taken. Pure."""
 
 from typing import Final
 
@@ -9,15 +9,15 @@ from events.types.chips import ChipMove, Pieces
 __all__ = ["KEPT_FLOATS", "MOST_SLIPS", "Slip", "TableFloat"]
 
 KEPT_FLOATS: Final = 8
-"""Beyond these a drop box is no longer waited for, and a slip's number may come back unnoticed by
-the table: the ledger's report names it still. Two or three floats make a day."""
+"""Two or three make a day. The table no longer waits for an older float's drop box, and no longer
+notices a slip number used again; the ledger's report still names both."""
 
 MOST_SLIPS: Final = 100
-"""Of one float: many times what any table sees between two counts, and a bound on the state."""
+"""Of one float: many more than any table sees between two counts, and a bound on the state."""
 
 
 class Slip(Struct, frozen=True, gc=False):
-    """A fill's or a credit's slip as it stands; without chips it is void."""
+    """A fill's or a credit's slip as corrected; without chips it is void."""
 
     move: ChipMove
     number: str
@@ -32,7 +32,7 @@ class TableFloat(Struct, frozen=True, gc=False, kw_only=True):
         currency: ISO 4217.
         opening: counted at the opening.
         slips: fills and credits, in order.
-        counted: what the last count between came to; None before the first.
+        counted: by the last count between; None before the first.
         closing: counted at the closing; None while it is open.
         drops: each drop box that was counted, and its amount in minor units.
     """
@@ -47,11 +47,11 @@ class TableFloat(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def open(self) -> bool:
-        """Whether the table works with it."""
+        """Whether the float is in use."""
         return self.closing is None
 
     def recorded(self, move: ChipMove, slip: str) -> tuple[Pieces, ...] | None:
-        """What stands for a move; None where nothing was recorded."""
+        """Return the chips recorded for a move; None where there is no record."""
         if move == "opening":
             return self.opening if not slip else None
         if move == "closing":

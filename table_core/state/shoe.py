@@ -1,12 +1,13 @@
-"""What the table knows of the shoe on it: counts, order, cut card, roads. Pure.
+"""The state of the shoe on the table: counts, order, cut card, roads. Pure.
 
-Every card that left the shoe is counted once, and its face once, however often it is told of: a
-face may be disclosed again, or entered by hand and then disclosed; an overdrawn card is told of up
-to three times (drawn outside the game, disclosed, carried over). So the shoe remembers the cards of
-the round in progress by their places, and what is told of a place again is the same card.
+Every card that left the shoe is counted once, and its face once, however often the shoe reports it.
+The shoe may disclose a face again, or disclose one that a person has entered. It may report an
+overdrawn card up to three times (drawn outside the game, disclosed, carried over). So the state
+keeps the cards of the round in progress by place, and another report of a place is about the same
+card.
 
-A shoe that is replaced in mid-coup keeps its own cards: `table_core.state.shoe_of_card` finds whose
-a card is.
+A shoe that is replaced in mid-coup keeps its own cards: `table_core.state.shoe_of_card` finds the
+shoe that a card came from.
 """
 
 from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ __all__ = [
     "times_seen",
 ]
 
-# So many earlier shoes are held against a new one at its end.
+# The number of earlier shoes with which a shoe is compared at its end.
 ORDERS_KEPT: Final = 12
 
 _FACE: Final = 2  # letters of a face in the order
@@ -59,12 +60,12 @@ _DRAWN_OUTSIDE: Final = "drawn_outside_game"  # each is a card of its own
 
 
 class Told(Struct, frozen=True, gc=False):
-    """A card of the round in progress.
+    """A card of the round in progress, as the shoe reported it.
 
     Args:
-        hand: whose; None where the shoe does not say.
+        hand: its hand; None where the shoe does not report it.
         number: 1, 2 or 3 within the hand, or None.
-        face: as it is counted in the order; None while it is not known.
+        face: as counted in the order; None while it is not known.
     """
 
     hand: Hand | None = None
@@ -78,19 +79,19 @@ class ShoeView(Struct, frozen=True, gc=False, kw_only=True):
     Args:
         id: `YYYYMMDD-NN`.
         decks: how many.
-        coups: how many coups have begun from it, voids included.
-        voids: of these, void.
-        cards: how many cards have left it.
-        order: the faces that are known, as they became known, two letters a card.
+        coups: the number of coups that began from it, voids included.
+        voids: the number of void coups among them.
+        cards: the number of cards that have left it.
+        order: the known faces, in the order in which they became known, two letters a card.
         told: the cards of the round in progress.
-        begun: a round has begun with a card, and no coup has taken it for its own yet.
-        restarted: the device has lost its power in the round: its places are its own from there.
+        begun: a round has begun with a card, and no coup has taken that card yet.
+        restarted: the device lost power in the round, and counts its own places from there on.
         exposed: the first card.
-        burned: how many cards the shoe has reported burned.
-        burn_recorded: the burn is done, or a person has said what became of it.
-        carried: how many overdrawn cards were carried over.
-        discarded: how many overdrawn cards were burned by the house's policy.
-        extra: the overdrawn card that lies beside the table, if one does.
+        burned: the number of cards that the shoe has reported burned.
+        burn_recorded: the burn is done, or a person has recorded it.
+        carried: the number of overdrawn cards that were carried over.
+        discarded: the number of overdrawn cards burned by the house's policy.
+        extra: the overdrawn card that lies next to the table, if there is one.
         last_coup: the number of its last coup, once the cut card has come.
         ended: no more coups come from it.
         audited: its audit is on record.
@@ -119,12 +120,12 @@ class ShoeView(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeView:
-    """The shoe after a report, as far as it tells of cards.
+    """Return the shoe after a report about a card; other reports leave its cards alone.
 
     Args:
-        shoe: before it.
-        report: what the shoe says.
-        between: no round is in progress, so that a card that is drawn begins one.
+        shoe: before the report.
+        report: from the shoe.
+        between: no round is in progress, so a drawn card begins one.
     """
     kind = type(report)
     if between and kind in _BEGIN_A_ROUND:
@@ -137,42 +138,42 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
 
 
 def new_round(shoe: ShoeView) -> ShoeView:
-    """What is told from here on is told of other cards."""
+    """Forget the round's cards: later reports are about other cards."""
     return replace(shoe, told=(), begun=False, restarted=False)
 
 
 def times_seen(shoe: ShoeView, face: Card) -> int:
-    """How many copies of a face are known to have left the shoe."""
-    # Between two faces none can be found: no letter is a rank's and a suit's.
+    """Return the number of copies of a face that are known to have left the shoe."""
+    # No match can straddle two faces, because no letter is both a rank and a suit.
     return shoe.order.count(face.text)
 
 
 def face_told(shoe: ShoeView, hand: Hand, number: int) -> Card | None:
-    """The face that is counted for a place of the round in progress."""
+    """Return the face that is counted for a place of the round in progress."""
     known = _find(shoe, hand, number)
     return known.face if known else None
 
 
 def has_placed(shoe: ShoeView, hand: Hand, number: int) -> bool:
-    """Whether the shoe has told of a card at this very place in the round in progress."""
+    """Return whether the shoe has reported a card at this very place in the round in progress."""
     return _placed(shoe, hand, number) is not None
 
 
 def has_told(shoe: ShoeView, hand: Hand, number: int) -> bool:
-    """Whether the shoe has told of the card at a place, or of one without place and face."""
+    """Return whether the shoe has reported the card at a place, or one without place and face."""
     return _find(shoe, hand, number) is not None
 
 
 def has_told_behind(shoe: ShoeView, hand: Hand, number: int) -> bool:
-    """Whether the shoe has told of a card that was dealt behind this place."""
+    """Return whether the shoe has reported a card that was dealt after this place."""
     place = _dealing_order(hand, number)
     return any(each.hand and _dealing_order(each.hand, each.number) > place for each in shoe.told)
 
 
 def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> ShoeView:
-    """What is now known of a card that was told of; None when its face is not trusted.
+    """Set the face of a card that was reported; None when its face is not trusted.
 
-    A card that this shoe has not told of is no card of this one.
+    A card that this shoe has not reported is not from this shoe, and changes nothing.
     """
     known = _find(shoe, hand, number)
     if known is None:
@@ -182,7 +183,7 @@ def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> Shoe
 
 
 def add_by_hand(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView:
-    """A card at a place of which the shoe never told; where it did after all, the same card."""
+    """Add a card at a place that the shoe never reported; if it did, it is the same card."""
     if _find(shoe, hand, number) is not None:
         return set_face(shoe, hand, number, face)
     alike = next((each for each in shoe.told if each.hand is None and each.face is face), None)
@@ -193,28 +194,28 @@ def add_by_hand(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView
 
 
 def can_be_aside(shoe: ShoeView, face: Card) -> bool:
-    """Whether the overdrawn card can have this face, and no card without a place has it."""
+    """Return whether the overdrawn card can have this face, and no card without a place has it."""
     alike = any(each.hand is None and each.face is face for each in shoe.told)
     return shoe.extra is not None and shoe.extra.face in {None, face} and not alike
 
 
 def place_aside(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView:
-    """The overdrawn card lies at a place after all."""
+    """Move the overdrawn card to a place."""
     shoe = _extra(shoe, face, again=True)
     return replace(shoe, told=(*shoe.told, Told(hand, number, face)), extra=None)
 
 
 def place_last(shoe: ShoeView, hand: Hand, number: int) -> ShoeView:
-    """The last card told of lies at this place, whatever the shoe said."""
+    """Move the last reported card to this place, whatever the shoe reported."""
     *others, last = shoe.told or (Told(),)
     begins = hand is _PLAYER and number == 1
     if not begins and _placed(shoe, hand, number) is last:
-        return shoe  # as it mostly is
+        return shoe  # as in nearly all cases
     return _at_place(shoe, Told(hand, number, last.face), others)
 
 
 def put_aside(shoe: ShoeView) -> ShoeView:
-    """The last card drawn was not due: it is the overdrawn card, and no hand's."""
+    """Make the last card drawn, which was not due, the overdrawn card: it belongs to no hand."""
     if shoe.extra is not None or not shoe.told:
         return shoe
     return replace(shoe, told=shoe.told[:-1], extra=Told(face=shoe.told[-1].face))
@@ -258,7 +259,7 @@ def _on_card_carried_over(shoe: ShoeView, report: CardCarriedOver) -> ShoeView:
 
 
 def _at_place(shoe: ShoeView, card: Told, others: Sequence[Told] | None = None) -> ShoeView:
-    """The cards of the round with this one; Player's first begins a round."""
+    """Place a card in the round; Player's first card begins a round."""
     told, extra = _laid(shoe, card, shoe.told if others is None else others)
     return replace(shoe, told=told, extra=extra)
 
@@ -266,7 +267,7 @@ def _at_place(shoe: ShoeView, card: Told, others: Sequence[Told] | None = None) 
 def _laid(
     shoe: ShoeView, card: Told, others: Sequence[Told]
 ) -> tuple[tuple[Told, ...], Told | None]:
-    """The cards of the round when this one has come to its place, and the overdrawn card."""
+    """Return the cards of the round with this one at its place, and the overdrawn card."""
     hand, number = card.hand, card.number
     if hand is _PLAYER and number == 1:
         return (card,), None
@@ -279,12 +280,12 @@ def _laid(
 
 
 def _left(shoe: ShoeView, face: Card | None) -> ShoeView:
-    """One card more has left the shoe."""
+    """Count one more card that has left the shoe."""
     return replace(shoe, cards=shoe.cards + 1, order=_with(shoe.order, face))
 
 
 def _extra(shoe: ShoeView, face: Card | None, *, again: bool) -> ShoeView:
-    """An overdrawn card, `again` where this may tell once more of the one that lies there."""
+    """Set the overdrawn card; `again` where the report may be about the one that lies there."""
     known = shoe.extra
     if known is None or not again:
         return replace(_left(shoe, face), extra=Told(face=face))
@@ -294,7 +295,7 @@ def _extra(shoe: ShoeView, face: Card | None, *, again: bool) -> ShoeView:
 
 
 def _find(shoe: ShoeView, hand: Hand, number: int) -> Told | None:
-    """The card at a place: told of there, or else one without a place and without a face."""
+    """Return the card reported at a place, or else one without a place and without a face."""
     unplaced = next((each for each in shoe.told if each == Told()), None)
     return _placed(shoe, hand, number) or unplaced
 
@@ -315,7 +316,7 @@ def _with(order: str, face: Card | None) -> str:
 
 
 def _without(order: str, face: Card | None) -> str:
-    """The order without the last copy of a face."""
+    """Return the order without the last copy of a face."""
     if face is None:
         return order
     at = order.rfind(face.text)
@@ -333,4 +334,4 @@ _HEARERS: Final[dict[type[Report], Callable[[ShoeView, Any], ShoeView]]] = {
 }
 
 OF_CARDS: Final = frozenset({*_HEARERS, ShoeBooted})
-"""The reports that can change what is known of a shoe's cards."""
+"""The kinds of reports that can change a shoe's cards."""

@@ -1,7 +1,7 @@
-"""The audit of a shoe that has ended: what it held, and whether its order repeats an earlier one.
+"""Audits a shoe that has ended: its composition, and any repeat of an earlier order. Pure.
 
-A false shuffle leaves a long run of an earlier shoe's order intact. The longest run in common is
-reported with an upper bound of its chance: honest shuffles share runs of two or three cards.
+A false shuffle leaves a long run of an earlier shoe's order intact. The audit reports the longest
+common run with an upper bound of its probability: honest shuffles share runs of two or three cards.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ _FACES: Final = 52
 
 
 def audit_shoe(shoe: ShoeView, earlier: Iterable[tuple[str, str]]) -> ShoeAudited:
-    """What the end of `shoe` says.
+    """Return the audit of a shoe that has ended.
 
     Args:
-        shoe: as it ended.
-        earlier: id and order of shoes before it.
+        shoe: at its end.
+        earlier: id and order of earlier shoes.
     """
     faces = _faces(shoe.order)
     left = dict.fromkeys(Card, shoe.decks)
@@ -44,11 +44,11 @@ def audit_shoe(shoe: ShoeView, earlier: Iterable[tuple[str, str]]) -> ShoeAudite
 
 
 def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun | None:
-    """The longest run of faces in both, the first of equals; None when they share no card.
+    """Return the longest run of faces in both, the first of equals; None where they share no card.
 
-    The lengths of common runs are monotone (a run holds every shorter one), so the longest is
-    found by doubling, since in honest shuffles it is short, and then by halving, with a table of
-    the earlier shoe's runs of one length at a time.
+    A run contains every shorter one, so common lengths are monotone. The longest is found by
+    doubling, since it is short in honest shuffles, and then by halving. Each step builds a table of
+    the earlier shoe's runs of one length.
     """
     longest, found = min(len(faces), len(earlier)), None
     length = 1

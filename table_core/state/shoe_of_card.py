@@ -1,9 +1,9 @@
-"""Whose a card is, where a shoe was replaced in mid-coup. Pure.
+"""Finds the shoe that a card came from, where a shoe was replaced in mid-coup. Pure.
 
-The coup goes on from the new shoe's cards, but those that lie on the table came from the shoe
-before: their faces count there however late they become known, and so do the coup, its mark on the
-roads and its void, because the coup's id names its shoe. So a shoe that was replaced stays in the
-state until the next coup begins, and its audit waits for the end of the coup.
+The coup goes on from the new shoe's cards, but the cards on the table came from the earlier shoe.
+Their faces count there, however late they become known. So do the coup, its mark on the roads and
+its void, because the coup's id names that shoe. So a replaced shoe stays in the state until the
+next coup begins, and its audit waits for the end of the coup.
 """
 
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ __all__ = [
 ]
 
 DRAWN_OUTSIDE: Final = "drawn_outside_game"
-"""The reason by which a card that leaves the shoe outside the game is a card of its own; by any
-other the shoe tells what became of one."""
+"""The reason of a report that a card outside the game is a card of its own. With any other reason
+the shoe reports the fate of an earlier card."""
 
 
 def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeView:
-    """The shoe that the card at a place of the coup came from."""
+    """Return the shoe that the card at a place of the coup came from."""
     shoe = _current(state)
     if has_placed(shoe, hand, number):
         return shoe
@@ -57,7 +57,7 @@ def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeView:
 
 
 def shoe_of_excess(state: TableState) -> ShoeView:
-    """The shoe that the overdrawn card came from."""
+    """Return the shoe that the overdrawn card came from."""
     shoe = _current(state)
     if shoe.extra is not None:
         return shoe
@@ -65,14 +65,14 @@ def shoe_of_excess(state: TableState) -> ShoeView:
 
 
 def shoe_of_coup(state: TableState) -> ShoeView:
-    """The shoe that the coup's id names."""
+    """Return the shoe that the coup's id names."""
     shoe = _current(state)
     name = state.coup.id.partition("/")[0] if state.coup else shoe.id
     return next((each for each in state.replaced if each.id == name), shoe)
 
 
 def shoe_told_of(state: TableState, report: Report) -> ShoeView:
-    """The shoe whose card a report tells of."""
+    """Return the shoe that a report's card came from."""
     if type(report) is CardRevealed:
         return shoe_of_place(state, report.hand, report.number)
     if type(report) is CardOutOfGame and report.reason != DRAWN_OUTSIDE:
@@ -81,9 +81,10 @@ def shoe_told_of(state: TableState, report: Report) -> ShoeView:
 
 
 def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
-    """Whether a card of which no shoe told at its place is the one that was drawn in excess.
+    """Return whether a card that no shoe reported at its place is the one drawn in excess.
 
-    It is where that one waits to be judged or to be this coup's first card, and can be this one.
+    It is, where that card can have this face and waits to be judged or to be this coup's first
+    card.
     """
     shoe = _current(state)
     if not can_be_aside(shoe_of_excess(state), face) or has_placed(shoe, hand, number):
@@ -98,7 +99,7 @@ def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
 
 
 def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableState:
-    """A person says that this card lies at a place: it is counted once, in the shoe it is of."""
+    """Record a person's card at a place: it is counted once, in the shoe it came from."""
     if not is_aside(state, hand, number, face):
         shoe = shoe_of_place(state, hand, number)
         return with_shoe(state, add_by_hand(shoe, hand, number, face))
@@ -107,10 +108,10 @@ def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableSta
 
 
 def lay_cards(state: TableState, faces: Mapping[tuple[Hand, int], Card]) -> TableState:
-    """A person says how the whole coup lies: every card counts once, in the shoe it is of.
+    """Record the whole coup as a person gives it: every card counts once, in its own shoe.
 
-    A card that was told of is moved to where its face lies; only where there is none such, the one
-    at the place was misread. What is left over has left its shoe, and lies at no place.
+    A reported card moves to the place where its face lies. Only where there is no such place was
+    the card at that place misread. The cards left over have left their shoe, and lie at no place.
     """
     shoes = (*state.replaced, _current(state))
     lies = {(told.hand, told.number) for shoe in shoes for told in shoe.told if _lies(told, faces)}
@@ -136,7 +137,7 @@ def lay_cards(state: TableState, faces: Mapping[tuple[Hand, int], Card]) -> Tabl
 
 
 def _lies(told: Told, faces: Mapping[tuple[Hand, int], Card]) -> bool:
-    """Whether a card lies where it was told of."""
+    """Return whether a card lies where the shoe reported it."""
     return any(
         (told.hand, told.number, told.face) == (*place, face) for place, face in faces.items()
     )
@@ -147,13 +148,13 @@ def _left_over(
     faces: Mapping[tuple[Hand, int], Card],
     missing: Mapping[tuple[Hand, int], Card],
 ) -> Told:
-    """A card that nobody moved: where it was, lies there or was misread there; else at no place."""
+    """Return a card that nobody moved: where it lies or was misread; else at no place."""
     misread = any((told.hand, told.number) == place for place in missing)
     return told if misread or _lies(told, faces) else Told(face=told.face)
 
 
 def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
-    """The table after a report, as far as it tells of cards: see `hear_card`."""
+    """Return the state after a report about a card: see `hear_card`."""
     shoe = shoe_told_of(state, report)
     if state.replaced and type(report) is ShoeBooted and not between:
         # The new shoe's device counts its own places, though the coup has cards already.
@@ -162,7 +163,7 @@ def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableStat
 
 
 def with_shoe(state: TableState, shoe: ShoeView) -> TableState:
-    """The table with a shoe moved on: the one on it, or one that was replaced."""
+    """Return the state with this shoe updated: the one on the table, or a replaced one."""
     if state.shoe is None or state.shoe.id == shoe.id:
         return replace(state, shoe=shoe)
     replaced = tuple(shoe if each.id == shoe.id else each for each in state.replaced)

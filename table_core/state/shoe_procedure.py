@@ -1,4 +1,4 @@
-"""Burn, cut card and last coup: what the house's procedure makes of them. Pure."""
+"""The house's procedure for burn, cut card and last coup. Pure."""
 
 from typing import Final
 
@@ -11,12 +11,12 @@ from table_core.state.shoe import ShoeView
 __all__ = ["BURN_ALARM", "burn_expected", "burn_of_the_shoe", "cut_card", "place_of"]
 
 _TEN: Final = 10
-# Stands from the first coup of a shoe whose burn nobody reported until a person records it.
+# Active from the first coup of a shoe without a reported burn, until a person records the burn.
 BURN_ALARM: Final = "burn_missing"
 
 
 def burn_expected(procedure: Procedure, exposed: Card | None) -> int | None:
-    """How many cards the rule burns behind the first one; None where that is not known."""
+    """Return the number of cards burned after the first one; None where it is not known."""
     rule, _, number = procedure.burn.partition(":")
     if rule == "none":
         return 0
@@ -26,7 +26,7 @@ def burn_expected(procedure: Procedure, exposed: Card | None) -> int | None:
 
 
 def burn_of_the_shoe(shoe: ShoeView, procedure: Procedure) -> BurnRecorded:
-    """The burn as the shoe has reported it."""
+    """Return the burn as the shoe has reported it."""
     return BurnRecorded(
         shoe=shoe.id,
         exposed=shoe.exposed,
@@ -37,17 +37,17 @@ def burn_of_the_shoe(shoe: ShoeView, procedure: Procedure) -> BurnRecorded:
 
 
 def place_of(phase: Phase) -> CutPlace:
-    """Where a cut card that the shoe reports in this phase came out."""
+    """Return where a cut card came out that the shoe reports in this phase."""
     if phase in OVER:
         return "between"
     return "first_card" if phase in {Phase.BETTING, Phase.CLOSED} else "mid_coup"
 
 
 def cut_card(shoe: ShoeView, place: CutPlace, procedure: Procedure, *, by: str) -> CutCardCame:
-    """The cut card came out there; the last coup follows from the policy.
+    """Return the event of a cut card at this place, with the last coup by the house's policy.
 
     In place of a coup's first card, that coup is the last under both policies. Otherwise the coup
-    is finished, and one more is played or none. `between` means behind the coup before.
+    is finished, and one more is played or none. `between` means after the previous coup.
     """
     more = procedure.cut_card == "one_more" and place != "first_card"
     return CutCardCame(shoe=shoe.id, place=place, by=by, last_coup=max(1, shoe.coups + more))

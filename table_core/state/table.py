@@ -1,4 +1,4 @@
-"""What the fold knows about a table: frozen values, nothing else."""
+"""The state of a table: frozen types, nothing else."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ from table_core.state.shoe import ShoeView
 __all__ = ["STALLED", "Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
 
 STALLED: Final = "stalled"
-"""The link while the device is silent and ought to speak; also what a person then clears."""
+"""The link while a device that should report is silent; a person clears it by this name."""
 
 
 class DealtCard(Struct, frozen=True, gc=False):
@@ -28,7 +28,7 @@ class DealtCard(Struct, frozen=True, gc=False):
         hand: whose card.
         number: 1, 2 or 3 within the hand.
         card: its face; None until disclosed.
-        rule: the draw rule by which it was due; None where that is judged at disclosure.
+        rule: the draw rule by which it was due; None where the disclosure decides that.
         source: `shoe`, `unread` (a person must enter the face) or `manual`.
     """
 
@@ -44,19 +44,22 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
 
     Args:
         id: `<shoe>/<n>`.
-        phase: where it stands.
+        phase: of the coup.
         rulebook: id of the rulebook it is played by.
         rulebook_hash: SHA-256 of that rulebook's file.
         wagerless: its first card came without open betting.
-        wagers: those that stand, in the order they were placed.
-        summed: the first of them, summed up; the rest are few (see
-        `table_core.rules.wager_totals`). cards: in the order they were dealt. completed: our own
-        outcome, once every card due is known. reason: why it is disputed, misaligned or void.
-        settlements: those in force, one a phase. round_over: the shoe has said that its round is
-        over. excess: what became of an excess card: `drawn` outside the game and to be judged or
-            resolved, `several` of them, `taken_out` of play by the shoe itself; and in the end
-            `carried`, `dummy` or `burned`. Empty where there was none.
-        device_result: what the shoe says came out, once it has said so.
+        wagers: those placed, in the order they were placed.
+        summed: totals of the first of them; the rest are few (see
+            `table_core.rules.wager_totals`).
+        cards: in the order they were dealt.
+        completed: our own outcome, once every card due is known.
+        reason: why it is disputed, misaligned or void.
+        settlements: those in force, one a phase.
+        round_over: the shoe has reported that its round is over.
+        excess: the fate of an excess card: `drawn` outside the game and to be judged or resolved,
+            `several` of them, `taken_out` of play by the shoe itself; and in the end `carried`,
+            `dummy` or `burned`. Empty where there was none.
+        device_result: the shoe's own result, once it has reported it.
     """
 
     id: str
@@ -76,17 +79,17 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def excess_open(self) -> bool:
-        """Whether a card lies outside the game of which a person must say what becomes of it."""
+        """Whether a card lies outside the game and a person must resolve it."""
         return self.excess in {"drawn", "several", "taken_out"}
 
     @property
     def standing(self) -> Standing:
-        """All wagers that stand, summed up."""
+        """Totals of all wagers placed."""
         more = self.wagers[self.summed.count :]
         return with_wagers(self.summed, more) if more else self.summed
 
     def settlement(self, phase: int) -> Settlement | None:
-        """The settlement in force of a phase."""
+        """Return the settlement in force of a phase."""
         return next((each for each in self.settlements if each.phase == phase), None)
 
     @property
@@ -100,7 +103,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
         return any(dealt.source == "unread" for dealt in self.cards)
 
     def hand(self, hand: Hand) -> tuple[DealtCard, ...]:
-        """The cards of one hand, in dealing order."""
+        """Return the cards of one hand, in dealing order."""
         return tuple(dealt for dealt in self.cards if dealt.hand is hand)
 
 
@@ -108,13 +111,13 @@ class LinkView(Struct, frozen=True, gc=False, kw_only=True):
     """The shoe link as far as the log knows it.
 
     Args:
-        journal: id of the journal last heard; empty before the first.
+        journal: id of the journal of the newest shoe event; empty before the first.
         seq: the last appended number of that journal.
-        past: ids of journals before it; what comes of them again is no news.
+        past: ids of earlier journals; an event of theirs is a repetition.
         state: `down`, `open`, `up` or `stalled`.
         carried: an overdrawn card waits to be the next coup's first.
         dummy: the next coup is a dummy, without wagers.
-        errors: the device errors that stand.
+        errors: the active device errors.
         locked: the device's key lock.
         residue: cards of a round whose coup is over may still come; they belong to no hand.
     """
@@ -139,7 +142,7 @@ class Alarm(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Totals(Struct, frozen=True, gc=False, kw_only=True):
-    """What has gone over the table since the log began, in minor units."""
+    """Totals of the table since the log began, amounts in minor units."""
 
     coups: int = 0
     voids: int = 0
@@ -149,7 +152,7 @@ class Totals(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def house(self) -> int:
-        """What the house has won: staked less paid."""
+        """The house's win: staked less paid."""
         return self.staked - self.paid
 
 
@@ -161,19 +164,19 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         rulebook: id of the rulebook in force, empty before the first.
         rulebook_hash: SHA-256 of its file.
         shoe: the shoe on the table.
-        replaced: shoes before it whose cards may still be told of: those of the coup in progress,
-            or of the last one until the next begins.
-        orders: id and order of the shoes before it, the newest last.
+        replaced: earlier shoes whose cards may still be reported: those of the coup in progress,
+            or of the last coup until the next begins.
+        orders: id and order of earlier shoes, the newest last.
         link: the shoe link.
         coup: in progress, or the last one.
-        past: the coups that are over since the shoe was loaded, as they stand now.
+        past: the coups that ended since the shoe was loaded, with their corrections.
         limits: the table's own, where it has set some.
-        dealer: who deals, an opaque reference.
-        supervisor: who answers for it.
-        alarms: those that stand and were raised by an event.
-        totals: what has gone over the table.
-        commission: how the house's commission stands.
-        floats: the table's last ones, the newest last.
+        dealer: the dealer, an opaque reference.
+        supervisor: the supervisor in charge, an opaque reference.
+        alarms: the active alarms that an event raised.
+        totals: since the log began.
+        commission: the commission balances.
+        floats: the newest floats, the newest last.
     """
 
     position: int = 0
@@ -200,5 +203,5 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def in_progress(self) -> bool:
-        """Whether a coup is neither settled nor void."""
+        """Whether the coup is neither settled nor void."""
         return self.phase not in OVER
