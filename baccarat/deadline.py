@@ -15,7 +15,7 @@ import structlog
 __all__ = ["Deadline"]
 
 _EXIT_HUNG: Final = 1
-_LOOK_S: Final = 1.0
+_POLL_S: Final = 1.0
 
 _log: Final = structlog.get_logger()
 
@@ -38,7 +38,7 @@ class Deadline:
 
     def settle(self) -> None:
         """Cancel the deadline, or start it if a thread still keeps the process from ending."""
-        end = time.monotonic() + _LOOK_S
+        end = time.monotonic() + _POLL_S
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join(max(0.0, end - time.monotonic()))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Placed", "put_in_place", "put_together"]
+__all__ = ["FileWrite", "write_all_atomically", "write_atomically"]
 
 
-class Placed(NamedTuple):
+class FileWrite(NamedTuple):
     """A file to be written.
 
     Args:
@@ -24,8 +24,8 @@ class Placed(NamedTuple):
     mode: int
 
 
-def put_in_place(path: Path, data: bytes, mode: int) -> Path:
-    """Write a file next to its place and move it there; see `Placed`.
+def write_atomically(path: Path, data: bytes, mode: int) -> Path:
+    """Write a file next to its place and move it there; see `FileWrite`.
 
     Returns:
         The path.
@@ -33,11 +33,11 @@ def put_in_place(path: Path, data: bytes, mode: int) -> Path:
     Raises:
         OSError: the disk refused it.
     """
-    put_together([Placed(path, data, mode)])
+    write_all_atomically([FileWrite(path, data, mode)])
     return path
 
 
-def put_together(files: Sequence[Placed]) -> None:
+def write_all_atomically(files: Sequence[FileWrite]) -> None:
     """Write all files next to their places, and only then move them there, in the given order.
 
     Nothing is written or waited for between the first move and the last, so a reader sees all new

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 import msgspec
 from msgspec import Struct
 
-__all__ = ["Drawn", "chart", "read_lines"]
+__all__ = ["ChartLine", "chart", "read_lines"]
 
 _COLUMNS: Final = 3
 _WIDTH, _HEIGHT = 330, 150
@@ -33,7 +33,7 @@ class _Occasion(Struct, frozen=True):
     machine: str
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
+class ChartLine(Struct, frozen=True, kw_only=True):
     """The drawn part of a line of `baccarat bench --json`."""
 
     name: str
@@ -46,18 +46,18 @@ class Drawn(Struct, frozen=True, kw_only=True):
     run: _Occasion
 
 
-def read_lines(text: bytes) -> list[Drawn]:
+def read_lines(text: bytes) -> list[ChartLine]:
     """Return the lines of a file.
 
     Raises:
         msgspec.MsgspecError: a line is something else.
     """
-    return [msgspec.json.decode(line, type=Drawn) for line in text.splitlines() if line]
+    return [msgspec.json.decode(line, type=ChartLine) for line in text.splitlines() if line]
 
 
-def chart(lines: Iterable[Drawn]) -> str:
+def chart(lines: Iterable[ChartLine]) -> str:
     """Return an SVG of these lines, the oldest run first, figures in the order of the lines."""
-    by_name: dict[str, list[Drawn]] = {}
+    by_name: dict[str, list[ChartLine]] = {}
     newest = ""
     for line in lines:
         by_name.setdefault(line.name, []).append(line)
@@ -82,7 +82,7 @@ def chart(lines: Iterable[Drawn]) -> str:
     )
 
 
-def _panel(runs: Sequence[Drawn], x: int, y: int) -> str:
+def _panel(runs: Sequence[ChartLine], x: int, y: int) -> str:
     newest = runs[-1]
     known = [each for each in runs if not each.void]
     values = [value for each in known for value in (each.p50, each.floor_p50) if value is not None]

@@ -21,10 +21,10 @@ from rich.progress import (
 from rich.table import Table
 
 from baccarat.services.registry import configure_logging
-from benchmarks.chart import Drawn, chart, read_lines
+from benchmarks.chart import ChartLine, chart, read_lines
 from benchmarks.instruments.figures import Figure, unmeasured
-from benchmarks.occasion import Occasion
-from benchmarks.rows import ROWS, Advance, Options, Row, Unmeasurable, rows_named
+from benchmarks.occasion import RunContext
+from benchmarks.rows import ROWS, Advance, BenchOptions, BenchRow, Unmeasurable, rows_named
 from events.errors import InputError
 
 __all__ = ["bench", "figures_of"]
@@ -34,7 +34,7 @@ _NAMES: Final = sorted({name for row in ROWS for name in (row.name, *row.figures
 _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
 _SVG: Final = click.Path(dir_okay=False, writable=True, path_type=Path)
 _LINES: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
-_Measure = Callable[[Options], list[Figure]]
+_Measure = Callable[[BenchOptions], list[Figure]]
 
 
 @click.command(short_help="measured figures, each beside its floor")
@@ -67,9 +67,11 @@ def bench(
     named. A row that lacks something here is void and says what.
     """
     configure_logging("bench", quiet=True)
-    options = Options(samples=samples, events=events, ledger=ledger, data=data, progress=_progress)
+    options = BenchOptions(
+        samples=samples, events=events, ledger=ledger, data=data, progress=_progress
+    )
     lines = _earlier(drawn, earlier)
-    occasion, figures = Occasion.now(data), list[Figure]()
+    occasion, figures = RunContext.now(data), list[Figure]()
     for row, wanted in rows_named(names):
         for figure in figures_of(row, options):
             if figure.name not in wanted:
@@ -86,7 +88,7 @@ def bench(
         drawn.write_text(chart(lines), encoding="utf-8")
 
 
-def _earlier(drawn: Path | None, earlier: Path | None) -> list[Drawn]:
+def _earlier(drawn: Path | None, earlier: Path | None) -> list[ChartLine]:
     if drawn is not None and not drawn.parent.is_dir():  # checked before the hours of measuring
         raise InputError(f"{drawn}: {drawn.parent} is no folder")
     if earlier is None:
@@ -99,7 +101,7 @@ def _earlier(drawn: Path | None, earlier: Path | None) -> list[Drawn]:
         raise InputError(f"{earlier}: not what `bench --json` writes: {error}") from error
 
 
-def figures_of(row: Row, options: Options) -> list[Figure]:
+def figures_of(row: BenchRow, options: BenchOptions) -> list[Figure]:
     """Measure a row and return its figures; void ones if the row lacks something here."""
     module, _, function = row.measure.partition(":")
     measure = cast("_Measure", getattr(importlib.import_module(module), function))
@@ -127,7 +129,7 @@ def _progress(what: str, total: int) -> Iterator[Advance]:
         yield lambda done: progress.update(task, completed=done)
 
 
-def _print(figures: list[Figure], occasion: Occasion) -> None:
+def _print(figures: list[Figure], occasion: RunContext) -> None:
     table = Table("figure", "", "p50", "p99", "goal", "")
     for each in figures:
         verdict = "void" if each.void else "met" if each.met else "missed"

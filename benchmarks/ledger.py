@@ -17,12 +17,12 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.postgres import postgres_cluster
-from benchmarks.rows import Advance, Options
+from benchmarks.rows import Advance, BenchOptions
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.facts import fact_of_message
-from cage.ledger.store import Store
+from cage.ledger.facts import decode_published_event
+from cage.ledger.store import LedgerStore
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope, with_hash
 from events.types.table import (
@@ -50,7 +50,7 @@ _SEATS: Final = range(1, 8)
 _COUPS_A_SHOE: Final = 80
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `cage`.
 
     Raises:
@@ -94,7 +94,7 @@ def _figure(way: str, product: Sequence[float], floor: Sequence[float]) -> Figur
     floor_p50, _ = percentiles(floor)
     slowest, floor_slowest = min(product), min(floor)
     return Figure.of(
-        beside((p50, slowest), (floor_p50, floor_slowest), digits=None, ratio_digits=3),
+        side_by_side((p50, slowest), (floor_p50, floor_slowest), digits=None, ratio_digits=3),
         name=f"cage_{way}",
         unit="1/s",
         samples=len(product),
@@ -186,11 +186,11 @@ def _line(wager: Wager) -> SettlementLine:
 
 
 def _booked(url: str, messages: Sequence[bytes]) -> float:
-    store = Store.open(parse_ledger_url(url), _STREAM)
+    store = LedgerStore.open(parse_ledger_url(url), _STREAM)
     try:
         began = time.perf_counter()
         for first in range(0, len(messages), _BATCH):
-            store.book([fact_of_message(each) for each in messages[first : first + _BATCH]])
+            store.book([decode_published_event(each) for each in messages[first : first + _BATCH]])
         return time.perf_counter() - began
     finally:
         store.close()
@@ -212,7 +212,7 @@ def _rows(url: str) -> _Rows:
 
 
 def _written(url: str, rows: _Rows, commits: int, write: _Write) -> float:
-    Store.open(parse_ledger_url(url), _STREAM).close()  # the same tables, keys and triggers
+    LedgerStore.open(parse_ledger_url(url), _STREAM).close()  # the same tables, keys and triggers
     steps = {table: -(-len(every) // commits) for table, every in rows.items()}
     with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
         began = time.perf_counter()

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from events.clock import SystemClock, rfc3339
 
-__all__ = ["Occasion"]
+__all__ = ["RunContext"]
 
 _DISTRIBUTION: Final = "baccarat-table"
 _FORCED: Final = 20
@@ -21,7 +21,7 @@ _US: Final = 1_000_000
 _FSYNC: Final = "SQLite WAL, synchronous=FULL; journals fdatasync; PostgreSQL fsync on"
 
 
-class Occasion(Struct, frozen=True, kw_only=True):
+class RunContext(Struct, frozen=True, kw_only=True):
     """One run.
 
     Args:

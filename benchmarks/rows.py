@@ -1,6 +1,6 @@
 """The rows of `baccarat bench`: the name, the requirements and the measuring function of each.
 
-A row's function takes `Options` and returns the row's figures.
+A row's function takes `BenchOptions` and returns the row's figures.
 Its module is imported when the row is measured, so that no row loads another's packages. A row that
 cannot be measured here raises `Unmeasurable`; the command prints it all the same: void, with the
 reason.
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from events.errors import InputError
 
-__all__ = ["ROWS", "Advance", "Options", "Progress", "Row", "Unmeasurable", "rows_named"]
+__all__ = ["ROWS", "Advance", "BenchOptions", "BenchRow", "Progress", "Unmeasurable", "rows_named"]
 
 Advance = Callable[[int], object]
 """A callback for the progress."""
@@ -33,7 +33,7 @@ def _silent(_: str, __: int) -> AbstractContextManager[Advance]:
     return nullcontext(lambda _: None)
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class BenchOptions(Struct, frozen=True, kw_only=True):
     """Options of the command line.
 
     Args:
@@ -57,12 +57,12 @@ class Options(Struct, frozen=True, kw_only=True):
             yield Path(folder)
 
 
-class Row(NamedTuple):
+class BenchRow(NamedTuple):
     """A row.
 
     Args:
         name: as in `baccarat bench NAME`.
-        measure: `module:function`, which takes `Options` and returns a list of `Figure`.
+        measure: `module:function`, which takes `BenchOptions` and returns a list of `Figure`.
         figures: the names of its figures; each may be measured alone.
         needs: its requirements besides the package; for people.
         unasked: whether it is measured when no row is named.
@@ -76,53 +76,53 @@ class Row(NamedTuple):
 
 
 ROWS: Final = (
-    Row(
+    BenchRow(
         "framing",
         "benchmarks.driver.framing:measure",
         ("framing-enq", "framing-line", "framing-cobs"),
     ),
-    Row(
+    BenchRow(
         "replay",
         "benchmarks.table.replay:measure",
         ("replay", "replay_peer"),
         needs="for the peer, requirements/bench.txt",
     ),
-    Row("core", "benchmarks.table.core:measure", ("core",)),
-    Row("settle", "benchmarks.table.settling:measure", ("settle",)),
-    Row(
+    BenchRow("core", "benchmarks.table.core:measure", ("core",)),
+    BenchRow("settle", "benchmarks.table.settling:measure", ("settle",)),
+    BenchRow(
         "judge",
         "benchmarks.table.judging:measure",
         ("judge",),
         needs="Node.js, npm and its registry",
     ),
-    Row("odds", "benchmarks.table.chances:measure", ("odds",)),
-    Row("start", "benchmarks.table.starting:measure", ("start_empty", "start_long")),
-    Row("open", "benchmarks.table.opening:measure", ("open",)),
-    Row(
+    BenchRow("odds", "benchmarks.table.chances:measure", ("odds",)),
+    BenchRow("start", "benchmarks.table.starting:measure", ("start_empty", "start_long")),
+    BenchRow("open", "benchmarks.table.opening:measure", ("open",)),
+    BenchRow(
         "cage",
         "benchmarks.ledger:measure",
         ("cage_copy", "cage_insert"),
         needs="PostgreSQL's server programs, or --ledger",
     ),
-    Row(
+    BenchRow(
         "driver",
         "benchmarks.driver.driver:measure",
         ("driver", "driver_memory", "driver_idle"),
     ),
-    Row(
+    BenchRow(
         "screens",
         "benchmarks.whole_table:screens",
         ("screens", "screens_memory"),
         needs="Chromium and the developers' packages",
     ),
-    Row(
+    BenchRow(
         "property",
         "benchmarks.property.property:measure",
         ("property_rate", "property_page", "property_catchup"),
         needs="PostgreSQL's server programs, or --ledger",
         unasked=False,
     ),
-    Row(
+    BenchRow(
         "casino",
         "benchmarks.casino.row:measure",
         (
@@ -135,12 +135,12 @@ ROWS: Final = (
         ),
         needs="mosquitto",
     ),
-    Row("settlement", "benchmarks.whole_table:settlement", ("latency", "memory")),
+    BenchRow("settlement", "benchmarks.whole_table:settlement", ("latency", "memory")),
 )
 """The rows in the order of measuring."""
 
 
-def rows_named(names: Collection[str]) -> list[tuple[Row, Collection[str]]]:
+def rows_named(names: Collection[str]) -> list[tuple[BenchRow, Collection[str]]]:
     """Return the rows that these names select, each with its wanted figures.
 
     Args:
@@ -150,7 +150,7 @@ def rows_named(names: Collection[str]) -> list[tuple[Row, Collection[str]]]:
     """
     if not names:
         return [(row, row.figures) for row in ROWS if row.unasked]
-    found: list[tuple[Row, Collection[str]]] = []
+    found: list[tuple[BenchRow, Collection[str]]] = []
     for row in ROWS:
         wanted = row.figures if row.name in names else set(names) & set(row.figures)
         if wanted:

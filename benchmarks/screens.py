@@ -26,10 +26,10 @@ from baccarat.ports import free_port
 from baccarat.processes.children import Child
 from benchmarks.instruments import bare
 from benchmarks.instruments.bare_screens import SERVER, TOPIC
-from benchmarks.instruments.eye import BOARD, FLOOR, Eye, browser
-from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.instruments.eye import BOARD, FLOOR, PageObserver, browser
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.measure import BLOCK, Play
-from benchmarks.instruments.watch import Unseen, Watch
+from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver
 from events.types.envelope import Envelope
 
 __all__ = ["SCREENS", "screens_figures"]
@@ -95,7 +95,7 @@ class _Bench:
 
     def __init__(self, machine: Machine, play: Play, stack: AsyncExitStack) -> None:
         self._machine, self._play, self._stack = machine, play, stack
-        self._watch = stack.enter_context(Watch(machine.table.topics.settlement))
+        self._watch = stack.enter_context(SightingReceiver(machine.table.topics.settlement))
         self._floor_port = free_port()
         self._said = 0
 
@@ -132,7 +132,9 @@ class _Bench:
         settled = _settled_ms(self._machine.table.log_path)
         found.pixels_ms = [drawn - settled[coup] for coup, drawn in coups]
         if min(found.pixels_ms) <= 0:
-            raise Unseen("a coup was drawn before it was settled: that is no measure of anything")
+            raise NotSeenInTime(
+                "a coup was drawn before it was settled: that is no measure of anything"
+            )
         return found
 
     def _start(self, module: str, *arguments: object) -> Child:
@@ -143,7 +145,7 @@ class _Bench:
             Child.start([*command, *where], name=module, output=output)
         )
 
-    async def _open(self) -> tuple[Eye, Eye]:
+    async def _open(self) -> tuple[PageObserver, PageObserver]:
         """Open the crowds on both servers, and a page on each."""
         displays = self._machine.table.displays
         assert displays is not None  # noqa: S101 - the machine has them
@@ -151,8 +153,8 @@ class _Bench:
             self._start("crowd", role, SCREENS - 1, port, "/events")
         await self._watch.ready("crowd", "floor-crowd")
         chromium = await browser(self._stack)
-        board = await Eye.open(chromium, self._machine.address, BOARD)
-        floor = await Eye.open(chromium, f"http://127.0.0.1:{self._floor_port}/", FLOOR)
+        board = await PageObserver.open(chromium, self._machine.address, BOARD)
+        floor = await PageObserver.open(chromium, f"http://127.0.0.1:{self._floor_port}/", FLOOR)
         return board, floor
 
     async def _coups(self, count: int) -> list[str]:
@@ -164,7 +166,7 @@ class _Bench:
                 found.append(decided.coup)
         return found
 
-    async def _over_the_floor(self, page: Eye, count: int) -> list[float]:
+    async def _over_the_floor(self, page: PageObserver, count: int) -> list[float]:
         took, ahead = [], await page.ahead_ms()
         for _ in range(count):
             self._said += 1
@@ -204,7 +206,7 @@ def _pixels(found: _Run) -> Figure:
     if floor[1] > FLOOR_P99_MOST_MS:
         void = f"the floor's p99 is over {FLOOR_P99_MOST_MS:g} ms: the machine is busy"
     return Figure.of(
-        beside(product, floor, digits=1),
+        side_by_side(product, floor, digits=1),
         name="screens",
         unit="ms",
         samples=len(found.pixels_ms),
@@ -226,7 +228,7 @@ def _costs(found: _Run) -> Figure:
         for costs in (found.screen_kb, found.floor_kb)
     )
     return Figure.of(
-        beside((product[0], product[1]), (floor[0], floor[1]), digits=1),
+        side_by_side((product[0], product[1]), (floor[0], floor[1]), digits=1),
         name="screens_memory",
         unit="kB a screen",
         samples=len(found.screen_kb),

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from baccarat.demo.machine import DemoOptions, Machine
-from baccarat.services.registry import raising_ours
+from baccarat.services.registry import unwrapped_errors
 from benchmarks.instruments.eye import require_browser
 from benchmarks.instruments.figures import FIGURES, Figure
 from benchmarks.instruments.measure import Decided, Play
 from benchmarks.instruments.measure import measure as measure_settlements
-from benchmarks.rows import Options
+from benchmarks.rows import BenchOptions
 from benchmarks.screens import screens_figures
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.people.crew import Croupier, PlayedCoup
@@ -26,13 +26,13 @@ _FIRST_SHOE: Final = "20261127-01"
 _LINE: Final = Pace(seconds_per_byte=10 / 4800)
 
 
-def settlement(options: Options) -> list[Figure]:
+def settlement(options: BenchOptions) -> list[Figure]:
     """Measure the latency of a settlement, and the services' memory meanwhile."""
     found = _run(options, measure_settlements)
     return [of(found) for of in FIGURES.values()]
 
 
-def screens(options: Options) -> list[Figure]:
+def screens(options: BenchOptions) -> list[Figure]:
     """Measure from a settlement in the log to pixels.
 
     Raises:
@@ -74,13 +74,13 @@ _Measured = TypeVar("_Measured")
 _Measure = Callable[[Machine, Play, int, Callable[[int], object]], Awaitable[_Measured]]
 
 
-def _run(options: Options, how: _Measure[_Measured], *more: str) -> _Measured:
+def _run(options: BenchOptions, how: _Measure[_Measured], *more: str) -> _Measured:
     """Measure at a machine's table; `more` are services besides driver and core."""
     with (
         options.folder() as folder,
         options.progress("coups", options.samples) as advance,
         Machine(_machine(folder)) as machine,
-        raising_ours(),
+        unwrapped_errors(),
     ):
         port = PtyPort(machine.link, pace=_LINE)
         port.plug_in()

@@ -18,20 +18,20 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from cage.feed.reorder_buffer import READY_MOST, Inflow
-from cage.feed.request_client import Asker
-from cage.ledger.facts import Fact, fact_of_message
-from cage.ledger.store import Store
+from cage.feed.reorder_buffer import READY_MOST, ReorderBuffer
+from cage.feed.request_client import CageRequestClient
+from cage.ledger.facts import LedgerEvent, decode_published_event
+from cage.ledger.store import LedgerStore
 from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
 from events.errors import BusError, LedgerError, LedgerUnavailable, UnreadableEvent
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.types.table import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
 
-__all__ = ["SERVICE", "CageService", "Counts", "Probe"]
+__all__ = ["SERVICE", "CageCounters", "CageService", "Probe"]
 
 SERVICE: Final = "cage"
 
@@ -48,10 +48,10 @@ _STALLED_S: Final = 2.0
 _SHUFFLED_S: Final = 0.1
 # Seconds between two attempts to reach an unavailable database.
 _DATABASE_S: Final = 0.5
-_PASSING: Final = frozenset({"too_many_replays", "log_unwritable", "catching_up"})
+_TRANSIENT_REFUSALS: Final = frozenset({"too_many_replays", "log_unwritable", "catching_up"})
 # The service books these at once but acknowledges them with the settlement: an acknowledgement
 # makes the table sync its disk, which must not delay its cards.
-_LAYING: Final = (ShoeLoaded, BettingOpened, WagersPlaced, WagersWithdrawn)
+_ACKNOWLEDGED_LATER: Final = (ShoeLoaded, BettingOpened, WagersPlaced, WagersWithdrawn)
 _NS_IN_MS: Final = 1_000_000
 
 _T = TypeVar("_T")
@@ -59,7 +59,7 @@ _T = TypeVar("_T")
 _log: Final = structlog.get_logger()
 
 
-class Counts(Struct, kw_only=True):
+class CageCounters(Struct, kw_only=True):
     """Counters since the service's start.
 
     Args:
@@ -75,13 +75,13 @@ class Counts(Struct, kw_only=True):
     outages: int = 0
 
 
-class _Shown(Struct, frozen=True):
+class _StatePosition(Struct, frozen=True):
     """The part of the retained `state` that the cage reads: the table's position."""
 
     position: int
 
 
-_shown: Final = msgspec.json.Decoder(_Shown)
+_state_positions: Final = msgspec.json.Decoder(_StatePosition)
 
 
 class CageService:
@@ -101,22 +101,22 @@ class CageService:
         self,
         settings: BusSettings,
         topics: Topics,
-        open_store: Callable[[], Store],
+        open_store: Callable[[], LedgerStore],
         clock: Clock,
         *,
         user: str = "cage",
         consumer: str = "cage",
         probe: Probe = lambda _: None,
     ) -> None:
-        self.counts = Counts()
+        self.counts = CageCounters()
         self.acknowledged = 0
         self._topics, self._consumer = topics, consumer
         self._open, self._probe = open_store, probe
         self._store = open_store()
-        self.inflow = Inflow(self._store.position)
+        self.inflow = ReorderBuffer(self._store.position)
         self._session = clock.utc_ns() // _NS_IN_MS
-        self._herald = Herald(topics.status(SERVICE), self._session, clock)
-        self._asker = Asker(topics, user)
+        self._presence_publisher = PresencePublisher(topics.status(SERVICE), self._session, clock)
+        self._request_client = CageRequestClient(topics, user)
         self._to_acknowledge = self._store.position
         self._replayed = 0  # the newest position received in this replay
         self._reread_due = asyncio.Event()
@@ -125,13 +125,13 @@ class CageService:
         self._bus = Bus(
             settings,
             subscriptions={
-                topics.response(user): self._asker.on_answer,
+                topics.response(user): self._request_client.on_answer,
                 topics.replayed(user): self._on_event,
                 topics.event: self._on_event,
                 topics.state: self._on_state,
                 topics.status(SERVICE): self._on_own_status,
             },
-            will=self._herald.will,
+            will=self._presence_publisher.will,
             on_connect=self._on_connect,
         )
 
@@ -153,9 +153,9 @@ class CageService:
                     group.create_task(each)
                     for each in (
                         self._bus.run(),
-                        self._herald.beat(self._bus),
+                        self._presence_publisher.beat(self._bus),
                         self._reread(),
-                        self._mind_silence(),
+                        self._watch_for_silence(),
                         self._write(),
                         self._acknowledge(),
                     )
@@ -169,22 +169,22 @@ class CageService:
     # ---- in ----
 
     async def _on_connect(self) -> None:
-        self._herald.announce(self._bus)
+        self._presence_publisher.announce(self._bus)
         self._reread_due.set()
 
     async def _on_own_status(self, message: Message) -> None:
-        if self._herald.contradicted_by(message.payload):
-            self._herald.announce(self._bus)
+        if self._presence_publisher.is_stale_will(message.payload):
+            self._presence_publisher.announce(self._bus)
 
     async def _on_state(self, message: Message) -> None:
         try:
-            self.inflow.known_to(_shown.decode(message.payload).position)
+            self.inflow.extend_to(_state_positions.decode(message.payload).position)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             self.counts.junk += 1
 
     async def _on_event(self, message: Message) -> None:
         try:
-            fact = fact_of_message(message.payload)
+            fact = decode_published_event(message.payload)
         except UnreadableEvent as error:
             self.counts.junk += 1
             _log.error("event.unreadable", topic=message.topic, reason=str(error))
@@ -207,7 +207,7 @@ class CageService:
             self._replayed = 0
             self.counts.replays += 1
             read = self.inflow.taken
-            answer = await self._asker.ask(
+            answer = await self._request_client.ask(
                 self._bus,
                 Replay(
                     transaction=f"replay-{self._session}-{self.counts.replays}",
@@ -215,7 +215,7 @@ class CageService:
                 ),
             )
             if answer.result == ANSWER_REFUSED:
-                _passing_or_raise(answer, "a replay")
+                _log_if_transient(answer, "a replay")
                 self._reread_due.set()
                 await asyncio.sleep(_STALLED_S)
                 continue
@@ -248,7 +248,7 @@ class CageService:
         else:
             self._ack_due.set()
 
-    async def _mind_silence(self) -> None:
+    async def _watch_for_silence(self) -> None:
         """Request a replay if the table has moved on and no event arrives."""
         read = -1
         while True:
@@ -270,7 +270,7 @@ class CageService:
 
     async def _write(self) -> None:
         while True:
-            await self._something_to_book()
+            await self._wait_for_batch()
             batch = list(islice(self.inflow.ready, _BATCH))
             self._probe("book.before")
             await self._book(batch)
@@ -283,10 +283,10 @@ class CageService:
             if self.inflow.overflowed:
                 self._reread_due.set()
             self._to_acknowledge = self._store.position
-            if not all(isinstance(fact.data, _LAYING) for fact in batch):
+            if not all(isinstance(fact.data, _ACKNOWLEDGED_LATER) for fact in batch):
                 self._ack_due.set()
 
-    async def _something_to_book(self) -> None:
+    async def _wait_for_batch(self) -> None:
         """Wait for events to book; events that move no value wait up to `_IDLE_S`."""
         ready = self.inflow.ready
         async with self._moved:
@@ -299,7 +299,7 @@ class CageService:
                 ),
             )
 
-    async def _book(self, batch: Sequence[Fact]) -> None:
+    async def _book(self, batch: Sequence[LedgerEvent]) -> None:
         while True:
             try:
                 await _in_thread(lambda: self._store.book(batch))
@@ -334,9 +334,9 @@ class CageService:
             self._probe("ack.before")
             transaction = f"ack-{self._session}-{position}"
             ack = Ack(transaction=transaction, consumer=self._consumer, position=position)
-            answer = await self._asker.ask(self._bus, ack)
+            answer = await self._request_client.ask(self._bus, ack)
             if answer.result == ANSWER_REFUSED:
-                _passing_or_raise(answer, f"the acknowledgement of {position}")
+                _log_if_transient(answer, f"the acknowledgement of {position}")
                 await asyncio.sleep(_STALLED_S)
                 self._ack_due.set()
                 continue
@@ -363,12 +363,12 @@ async def _in_thread(work: Callable[[], _T]) -> _T:
         raise
 
 
-def _passing_or_raise(answer: Answer, what: str) -> None:
+def _log_if_transient(answer: Answer, what: str) -> None:
     """Log a refusal that will pass by itself.
 
     Raises:
         BusError: the refusal is permanent.
     """
-    if answer.code not in _PASSING:
+    if answer.code not in _TRANSIENT_REFUSALS:
         raise BusError(f"the table refuses {what}: {answer.code}: {answer.text}")
     _log.warning("request.refused", what=what, code=answer.code)

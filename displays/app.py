@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from displays.auth.accounts import Accounts
+from displays.auth.accounts import UserAccounts
 from displays.auth.sessions import Sessions
-from displays.consoles.request_client import Desk
-from displays.consoles.routes import Consoles
-from displays.http.pages import Pages, line
-from displays.http.security import BadBody, Headers, Names, same_origin
-from displays.http.stream import StateStream, known_id
-from displays.live import Live
+from displays.consoles.request_client import ConsoleRequestClient
+from displays.consoles.routes import ConsoleRoutes
+from displays.http.pages import Pages, text_response
+from displays.http.security import BadBody, SecurityHeaders, TrustedHosts, same_origin
+from displays.http.stream import StateStream, last_event_id
+from displays.live import LiveState
 from events.clock import Clock
 
 __all__ = ["IDLE_SECONDS", "SCREENS_MOST", "make_app"]
@@ -30,11 +30,11 @@ IDLE_SECONDS: Final = 30 * 60
 
 
 def make_app(
-    live: Live,
+    live: LiveState,
     clock: Clock,
     *,
-    accounts: Accounts | None = None,
-    desk: Desk | None = None,
+    accounts: UserAccounts | None = None,
+    desk: ConsoleRequestClient | None = None,
     secure: bool = False,
     idle_s: int = IDLE_SECONDS,
     names: Collection[str] = (),
@@ -55,7 +55,7 @@ def make_app(
     scoreboard = _Scoreboard(live, pages, epoch)
     routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
     if accounts is not None and desk is not None:
-        routes += Consoles(
+        routes += ConsoleRoutes(
             accounts=accounts,
             sessions=Sessions(clock, idle_s),
             desk=desk,
@@ -67,7 +67,10 @@ def make_app(
         ).routes()
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Headers, secure=secure), Middleware(Names, names=names)],
+        middleware=[
+            Middleware(SecurityHeaders, secure=secure),
+            Middleware(TrustedHosts, names=names),
+        ],
         exception_handlers={BadBody: _bad_body, HTTPException: _http_error},
     )
 
@@ -75,7 +78,7 @@ def make_app(
 class _Scoreboard:
     """The public routes: the scoreboard, its stream, and the health check."""
 
-    def __init__(self, live: Live, pages: Pages, epoch: str) -> None:
+    def __init__(self, live: LiveState, pages: Pages, epoch: str) -> None:
         self._live = live
         self._pages = pages
         self._epoch = epoch
@@ -92,13 +95,13 @@ class _Scoreboard:
 
     async def _events(self, request: Request) -> Response | StateStream:
         if not same_origin(request):
-            return line("the stream is for our own page", 403)
+            return text_response("the stream is for our own page", 403)
         if self._live.screens >= SCREENS_MOST:
-            return line("too many screens", 503)
+            return text_response("too many screens", 503)
         return StateStream(
             self._live,
             form="public",
-            known=known_id(request),
+            known=last_event_id(request),
             epoch=self._epoch,
             build=self._pages.build,
         )
@@ -114,12 +117,12 @@ class _Scoreboard:
 
 async def _bad_body(_: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, BadBody) else 400
-    return line(str(error), status)
+    return text_response(str(error), status)
 
 
 async def _http_error(_: Request, error: Exception) -> Response:
     """Answer an HTTP error, such as a missing page or a wrong method, with one line."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    answer = line(error.detail, error.status_code)
+    answer = text_response(error.detail, error.status_code)
     answer.headers.update(error.headers or {})
     return answer

@@ -23,10 +23,10 @@ from events.mqtt.presence import Presence, Status, read_status
 __all__ = [
     "BEAT_SECONDS",
     "SILENCE_SECONDS",
-    "Document",
-    "Health",
-    "Live",
-    "Reason",
+    "LiveHealth",
+    "LiveState",
+    "StaleReason",
+    "StateDocument",
     "encode_health",
 ]
 
@@ -36,14 +36,14 @@ SILENCE_SECONDS: Final = 2.5
 # Seconds between two beats to a screen when nothing happens.
 BEAT_SECONDS: Final = 1.0
 
-Reason = Literal["", "bus", "table", "state"]
+StaleReason = Literal["", "bus", "table", "state"]
 """Why the state is not live: the broker, the table, or no state has arrived yet."""
 
 _US: Final = 1_000_000
 _BETTING: Final = "betting"
 
 
-class Document(Struct, frozen=True, kw_only=True):
+class StateDocument(Struct, frozen=True, kw_only=True):
     """One state of the table, in its two forms for screens.
 
     Args:
@@ -59,7 +59,7 @@ class Document(Struct, frozen=True, kw_only=True):
     full: bytes
 
 
-class Health(Struct, frozen=True, kw_only=True):
+class LiveHealth(Struct, frozen=True, kw_only=True):
     """The content of a beat.
 
     Args:
@@ -69,11 +69,11 @@ class Health(Struct, frozen=True, kw_only=True):
     """
 
     live: bool
-    reason: Reason
+    reason: StaleReason
     betting_ms: int | None = None
 
 
-class Live:
+class LiveState:
     """Keeps the newest document, and wakes its subscribers after a change.
 
     Args:
@@ -95,8 +95,8 @@ class Live:
         self._betting: tuple[str, int] | None = None  # the coup, and when its betting opened
         self._newest: PublicState | None = None
         self._changed: set[Callable[[], None]] = set()
-        self._said: tuple[bool, Reason] | None = None
-        self.document: Document | None = None
+        self._said: tuple[bool, StaleReason] | None = None
+        self.document: StateDocument | None = None
         self.closed = False
 
     def close(self) -> None:
@@ -116,20 +116,20 @@ class Live:
         self._connected = False
         self.look()
 
-    def hear_status(self, payload: bytes, *, retain: bool) -> None:
+    def on_status(self, payload: bytes, *, retain: bool) -> None:
         """Process the table's status, published by itself or by its Will."""
         status = read_status(payload)
         if status is None:
             return
         before = self._presence.status
-        self._presence = self._presence.heard(
+        self._presence = self._presence.with_message(
             status, retained=retain, utc_ns=self._clock.utc_ns(), mono_us=self._clock.mono_us()
         )
         if before and _another_run(before, self._presence.status or before):
             self._state_came = False
         self.look()
 
-    def hear_state(self, payload: bytes, *, retain: bool) -> None:
+    def on_state(self, payload: bytes, *, retain: bool) -> None:
         """Process a `state` document, and keep it if it is newer."""
         state = read_public(payload)
         if state is None or (retain and self._live_state_came):
@@ -137,17 +137,17 @@ class Live:
         older = self._newest is not None and state.position < self._newest.position
         if older and self._state_came:
             return
-        self._mind_betting(state, retain=retain)
+        self._track_betting(state, retain=retain)
         self._state_came = True
         self._live_state_came = self._live_state_came or not retain
         self._newest = state
         serial = self.document.serial + 1 if self.document else 1
-        self.document = Document(
+        self.document = StateDocument(
             serial=serial, position=state.position, public=encode_public(state), full=payload
         )
         self._wake()
 
-    def _mind_betting(self, state: PublicState, *, retain: bool) -> None:
+    def _track_betting(self, state: PublicState, *, retain: bool) -> None:
         """Start the countdown when betting is seen to open; without that there is no countdown."""
         coup = state.coup
         if coup is None or coup.phase != _BETTING:
@@ -157,16 +157,16 @@ class Live:
             opened_now = not retain and (before is None or before.id != coup.id)
             self._betting = (coup.id, self._clock.mono_us()) if opened_now else None
 
-    def health(self) -> Health:
+    def health(self) -> LiveHealth:
         """Return whether the newest document is live, and the betting time left."""
         reason = self._reason()
         left = None
         if self._betting is not None and self._betting_s is not None:
             gone = self._clock.mono_us() - self._betting[1]
             left = max(0, (self._betting_s * _US - gone) // 1_000)
-        return Health(live=not reason, reason=reason, betting_ms=left)
+        return LiveHealth(live=not reason, reason=reason, betting_ms=left)
 
-    def _reason(self) -> Reason:
+    def _reason(self) -> StaleReason:
         if not self._connected:
             return "bus"
         now = self._clock.mono_us()
@@ -211,6 +211,6 @@ def _another_run(before: Status, now: Status) -> bool:
     return before.session != now.session or "offline" in {before.state, now.state}
 
 
-def encode_health(health: Health) -> bytes:
+def encode_health(health: LiveHealth) -> bytes:
     """Encode the data of a beat."""
     return msgspec.json.encode(health)

@@ -13,15 +13,15 @@ import structlog
 from msgspec import Struct
 
 from displays.app import IDLE_SECONDS, make_app
-from displays.auth.accounts import Accounts
+from displays.auth.accounts import UserAccounts
 from displays.consoles.request_client import USER as CONSOLE
-from displays.consoles.request_client import Desk
+from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.certificate import Certificate
 from displays.http.server import WebServer
-from displays.live import Live
+from displays.live import LiveState
 from events.clock import Clock
 from events.mqtt.bus import Bus, BusSettings, Handler, Message
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 
 __all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
@@ -88,21 +88,23 @@ class DisplayService:
         *,
         session: int,
     ) -> None:
-        accounts = Accounts(settings.users) if settings.users else None
-        self.live = Live(clock, betting_s=settings.betting_s)
+        accounts = UserAccounts(settings.users) if settings.users else None
+        self.live = LiveState(clock, betting_s=settings.betting_s)
         self._topics = topics
-        self._herald = Herald(topics.status(CONSOLE if accounts else DISPLAY), session, clock)
-        self._desk = Desk(topics, self._post) if accounts else None
+        self._presence_publisher = PresencePublisher(
+            topics.status(CONSOLE if accounts else DISPLAY), session, clock
+        )
+        self._desk = ConsoleRequestClient(topics, self._post) if accounts else None
         subscriptions: dict[str, Handler] = {
             topics.state: self._on_state,
             topics.status(_TABLE): self._on_table,
-            self._herald.topic: self._on_own_status,
+            self._presence_publisher.topic: self._on_own_status,
         }
         if self._desk:
             subscriptions[topics.response(CONSOLE)] = self._on_answer
         self._bus = Bus(
             bus,
-            will=self._herald.will,
+            will=self._presence_publisher.will,
             subscriptions=subscriptions,
             on_connect=self._on_connect,
             on_disconnect=self.live.disconnected,
@@ -134,13 +136,13 @@ class DisplayService:
             tasks = [
                 group.create_task(self._bus.run()),
                 group.create_task(self.live.run()),
-                group.create_task(self._herald.beat(self._bus)),
+                group.create_task(self._presence_publisher.beat(self._bus)),
                 group.create_task(self._renew()),
             ]
             await stop.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FAREWELL_S):
-                    await self._herald.farewell(self._bus)
+                    await self._presence_publisher.publish_offline(self._bus)
             for task in tasks:
                 task.cancel()
             self.live.close()
@@ -154,17 +156,17 @@ class DisplayService:
 
     async def _on_connect(self) -> None:
         self.live.connected()
-        self._herald.announce(self._bus)
+        self._presence_publisher.announce(self._bus)
 
     async def _on_own_status(self, message: Message) -> None:
-        if self._herald.contradicted_by(message.payload):
-            self._herald.announce(self._bus)
+        if self._presence_publisher.is_stale_will(message.payload):
+            self._presence_publisher.announce(self._bus)
 
     async def _on_state(self, message: Message) -> None:
-        self.live.hear_state(message.payload, retain=message.retain)
+        self.live.on_state(message.payload, retain=message.retain)
 
     async def _on_table(self, message: Message) -> None:
-        self.live.hear_status(message.payload, retain=message.retain)
+        self.live.on_status(message.payload, retain=message.retain)
 
     async def _on_answer(self, message: Message) -> None:
         if self._desk:

@@ -5,8 +5,8 @@ shows it. A bidirectional control would make the text read differently from what
 command and no configuration may contain either. A lone surrogate is neither JSON nor UTF-8, so
 every reader refuses it.
 
-Old logs keep texts from before this rule. PostgreSQL stores no NUL in a text, so `visible`
-escapes it and `original` reverses that. Only a text with a NUL, or one that looks escaped, is
+Old logs keep texts from before this rule. PostgreSQL stores no NUL in a text, so `escape_nul`
+escapes it and `unescape_nul` reverses that. Only a text with a NUL, or one that looks escaped, is
 changed: each NUL becomes the six characters `\u0000`, each backslash `\u005c`.
 """
 
@@ -16,27 +16,33 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["UNFIT", "may_be_unfit", "original", "unfit_in", "visible"]
+__all__ = [
+    "FORBIDDEN_CHARACTERS",
+    "escape_nul",
+    "find_forbidden",
+    "may_hold_forbidden",
+    "unescape_nul",
+]
 
-UNFIT: Final = (
+FORBIDDEN_CHARACTERS: Final = (
     r"\u0000-\u001F\u007F-\u009F"  # controls (Cc), including line ends and tabs
     r"\u2028\u2029"  # line and paragraph separators
     r"\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069"  # what changes the direction of reading
 )
 """The forbidden characters, as the inside of a regular expression's character class."""
 
-_UNFIT: Final = re.compile(f"[{UNFIT}]")
-_SUSPECT: Final = re.compile(rf"\\[bfnrtu]|[{UNFIT}]")
-_FORM: Final = re.compile(r"\\u00(00|5c)")
-_WAS: Final = {"00": "\0", "5c": "\\"}
+_FORBIDDEN: Final = re.compile(f"[{FORBIDDEN_CHARACTERS}]")
+_SUSPECT: Final = re.compile(rf"\\[bfnrtu]|[{FORBIDDEN_CHARACTERS}]")
+_ESCAPED: Final = re.compile(r"\\u00(00|5c)")
+_UNESCAPED: Final = {"00": "\0", "5c": "\\"}
 
 
-def may_be_unfit(document: str) -> bool:
+def may_hold_forbidden(document: str) -> bool:
     """Report whether a JSON document may hold a forbidden character. Fast; False is certain."""
     return _SUSPECT.search(document) is not None
 
 
-def unfit_in(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
+def find_forbidden(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
     """Yield the key and the complaint of each text in a tree that holds a forbidden character.
 
     Args:
@@ -47,7 +53,7 @@ def unfit_in(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
     while waiting:
         value, path = waiting.pop()
         if isinstance(value, str):
-            found = _UNFIT.search(value)
+            found = _FORBIDDEN.search(value)
             if found is not None:
                 what = f"holds U+{ord(found[0]):04X}; use one line of text without controls"
                 yield _key(where, path), what
@@ -77,13 +83,13 @@ def _key(where: str, path: _Path) -> str:
     return where
 
 
-def visible(text: str) -> str:
+def escape_nul(text: str) -> str:
     """Return the text escaped so that PostgreSQL can store it."""
-    if "\0" not in text and not _FORM.search(text):
+    if "\0" not in text and not _ESCAPED.search(text):
         return text
     return text.replace("\\", r"\u005c").replace("\0", r"\u0000")
 
 
-def original(text: str) -> str:
-    """Return the text that `visible` was given."""
-    return _FORM.sub(lambda form: _WAS[form[1]], text)
+def unescape_nul(text: str) -> str:
+    """Return the text that `escape_nul` was given."""
+    return _ESCAPED.sub(lambda form: _UNESCAPED[form[1]], text)

@@ -20,7 +20,7 @@ import structlog
 
 from events.errors import ConfigError
 
-__all__ = ["ClientTls", "Pair", "read_first_pair", "read_pair"]
+__all__ = ["CertificatePair", "ClientTls", "read_first_pair", "read_pair"]
 
 # `baccarat pki renew` waits for no disk between its two renames.
 _FIRST_READS: Final = 4
@@ -31,7 +31,7 @@ _MISFITS: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CER
 _log: Final = structlog.get_logger()
 
 
-class Pair(NamedTuple):
+class CertificatePair(NamedTuple):
     """A certificate chain and its key that fit, as PEM; `exposed` if anybody may read the key file.
 
     The pair stays in memory, so the pair that was tried is the pair that is used.
@@ -46,7 +46,7 @@ class Pair(NamedTuple):
         _load(context, self.cert, self.key)
 
 
-def read_pair(cert: Path, key: Path, section: str = "") -> Pair:
+def read_pair(cert: Path, key: Path, section: str = "") -> CertificatePair:
     """Read a certificate and its key as they are now.
 
     Args:
@@ -86,10 +86,10 @@ def read_pair(cert: Path, key: Path, section: str = "") -> Pair:
             f"{name} holds no private key; give the PEM file that begins with "
             "-----BEGIN PRIVATE KEY-----"
         ) from error
-    return Pair(chain, private, exposed=bool(mode & stat.S_IROTH))
+    return CertificatePair(chain, private, exposed=bool(mode & stat.S_IROTH))
 
 
-def read_first_pair(cert: Path, key: Path, section: str = "") -> Pair:
+def read_first_pair(cert: Path, key: Path, section: str = "") -> CertificatePair:
     """Read the first pair of a service; if a renewal is under way, try again. Blocks.
 
     Raises:
@@ -115,7 +115,7 @@ class ClientTls:
     def __init__(self, ca: Path | None, cert: Path | None = None, key: Path | None = None) -> None:
         self._ca, self._cert, self._key = ca, cert, key or cert
         self._good: ssl.SSLContext | None = None
-        self._pair: Pair | None = None
+        self._pair: CertificatePair | None = None
         self._trouble = ""
 
     def context(self) -> ssl.SSLContext | None:
@@ -155,7 +155,7 @@ class ClientTls:
             await asyncio.sleep(_READ_AGAIN_S)
         return self.context()
 
-    def _made(self, ca: Path) -> tuple[ssl.SSLContext, Pair | None]:
+    def _made(self, ca: Path) -> tuple[ssl.SSLContext, CertificatePair | None]:
         try:
             context = ssl.create_default_context(cafile=str(ca))
         except OSError as error:  # ssl.SSLError is an OSError

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
-__all__ = ["Pause", "end_tasks"]
+__all__ = ["TaskBackoff", "end_tasks"]
 
 _AGAIN_S: Final = 0.5
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 
 
-class Pause:
+class TaskBackoff:
     """An exponential back-off, from 0.2 to 5 seconds."""
 
     def __init__(self) -> None:

@@ -26,10 +26,17 @@ from events.types.shoe_reports import (
 )
 from shoe_driver.framing.frames import RAW_LIMIT, Frame, Piece
 from shoe_driver.framing.registry import FramerOptions, make_framer
-from shoe_driver.link.protocols import Heard, make_listener
-from shoe_driver.link.states import LinkInput, LinkState, step
+from shoe_driver.link.protocols import DecodedReport, make_link_protocol
+from shoe_driver.link.states import LinkInput, LinkState, next_state
 from shoe_driver.profiles.profile import LineOptions, Profile
-from shoe_driver.records import RULES, Carried, Record, RecordKind, parse_carried, parse_header
+from shoe_driver.records import (
+    RULES,
+    JournalState,
+    Record,
+    RecordKind,
+    parse_header,
+    parse_journal_state,
+)
 
 __all__ = ["RESTARTED", "STALE", "Decoder"]
 
@@ -68,7 +75,7 @@ class Decoder:
             suffix=around.suffix.encode(),
         )
         self._framer = make_framer(profile.framer, profile.check, options)
-        self._listener = make_listener(profile)
+        self._protocol = make_link_protocol(profile)
         self._events: list[ShoeEvent] = []
         self._mono_us: int | None = None
         self._utc = ""
@@ -85,29 +92,29 @@ class Decoder:
     @property
     def copies(self) -> tuple[int, ...]:
         """The number of reports with one copy, two, and so on; empty if the device sends none."""
-        return self._listener.copies
+        return self._protocol.copies
 
     @property
     def short_copies(self) -> int:
         """The number of reports with fewer copies than the profile sends."""
-        return sum(self._listener.copies[:-1])
+        return sum(self._protocol.copies[:-1])
 
     @property
     def resends(self) -> int:
         """The number of reports that came again after they were accepted."""
-        return self._listener.resends
+        return self._protocol.resends
 
     @property
-    def promised(self) -> int:
+    def expected_head(self) -> int:
         """The number up to which the bytes so far are certain to give events.
 
         It is the head, unless reports wait for a missing one. A reader at the head does not know
         those reports, which came before anything that happens now.
         """
-        return self.head + self._listener.awaited
+        return self.head + self._protocol.awaited
 
     @property
-    def ought_to_speak(self) -> bool:
+    def device_should_send(self) -> bool:
         """Whether silence past the profile's limit is a stall."""
         return self.in_deal or self._profile.has_beat
 
@@ -121,29 +128,31 @@ class Decoder:
         """How many bytes from the device have been decoded."""
         return self._base + self._framer.offset
 
-    def carried(self, mono_us: int) -> Carried | None:
+    def carried(self, mono_us: int) -> JournalState | None:
         """Return the journal's state for its next segment, or None if none may begin yet.
 
         In mid-deal, in mid-frame, and while copies may come, there is more state than this record
         holds.
         """
-        if self.in_deal or self.pending or not self._listener.settled(mono_us):
+        if self.in_deal or self.pending or not self._protocol.settled(mono_us):
             return None
-        return Carried(
+        return JournalState(
             head=self.head,
             offset=self.offset,
             link=self.link.value,
             heard_us=self.heard_us,
-            memory=self._listener.memory,
+            memory=self._protocol.memory,
         )
 
-    def handed_on(self) -> Carried:
+    def next_journal_state(self) -> JournalState:
         """Return the state for a new journal of the same device, which then knows these reports.
 
         Its events are numbered from 1 again, and its link is down.
         """
         down = LinkState.DOWN.value
-        return Carried(head=0, offset=0, link=down, heard_us=None, memory=self._listener.memory)
+        return JournalState(
+            head=0, offset=0, link=down, heard_us=None, memory=self._protocol.memory
+        )
 
     def feed(self, record: Record) -> list[ShoeEvent]:
         """Decode the journal's next record; return its events, in order."""
@@ -151,10 +160,10 @@ class Decoder:
         if record.kind is RecordKind.DATA:
             self._pieces(self._framer.feed(record.payload))
         elif record.kind is RecordKind.CARRIED:
-            self._carry_on(parse_carried(record))
+            self._carry_on(parse_journal_state(record))
         elif record.kind is RecordKind.HEADER:
             if parse_header(record).rules < RULES:
-                self._listener.punctual()
+                self._protocol.accept_no_late_copies()
         else:
             self._happening(record)
         return self._taken()
@@ -166,28 +175,28 @@ class Decoder:
 
     def greeting(self) -> bytes:
         """Return the bytes to send once the port is open; empty if the profile never writes."""
-        return self._listener.greeting()
+        return self._protocol.greeting()
 
     def replies(self) -> bytes:
         """Return, once, the bytes to send after everything fed is stored in the journal.
 
         Empty if the profile never writes, or nothing is due.
         """
-        return self._listener.replies()
+        return self._protocol.replies()
 
     def finish(self) -> list[ShoeEvent]:
         """End the capture: reject the bytes that wait for more."""
         self._pieces(self._framer.flush())
-        self._heard(self._listener.finish())
+        self._heard(self._protocol.finish())
         return self._taken()
 
     def _taken(self) -> list[ShoeEvent]:
         events, self._events = self._events, []
         return events
 
-    def _carry_on(self, carried: Carried) -> None:
+    def _carry_on(self, carried: JournalState) -> None:
         """Begin a segment; a decoder that has read the earlier ones is in this state already."""
-        self._listener.recall(carried.memory)
+        self._protocol.recall(carried.memory)
         self._base = carried.offset - self._framer.offset
         self.head, self.heard_us = carried.head, carried.heard_us
         self.link = LinkState(carried.link)
@@ -206,13 +215,13 @@ class Decoder:
             raw = record.payload[:RAW_LIMIT].hex().upper()
             self._tell(FrameRejected(reason=STALE, raw=raw, length=len(record.payload)), raw=raw)
         elif record.kind is RecordKind.OPEN:
-            self._listener.reopened()
+            self._protocol.reopened()
             if self._moved(LinkInput.OPENED):
                 self._tell(LinkOpen(transport=text))
         elif record.kind is RecordKind.CLOSE and self._moved(LinkInput.LOST):
             self._tell(LinkDown(reason=text))
         elif record.kind is RecordKind.START:
-            self._listener.restarted()
+            self._protocol.restarted()
             self.heard_us = None
             if self._moved(LinkInput.RESTARTED):
                 self._tell(LinkDown(reason=RESTARTED))
@@ -220,7 +229,7 @@ class Decoder:
     def _moved(self, happening: LinkInput) -> bool:
         """Apply an event to the link's state; report whether the state changed."""
         before = self.link
-        self.link = step(before, happening) or before
+        self.link = next_state(before, happening) or before
         self._unproven = self.link in (LinkState.OPEN, LinkState.STALLED)
         return self.link is not before
 
@@ -233,7 +242,7 @@ class Decoder:
                 raw = piece.raw.hex().upper()
                 report = FrameRejected(reason=piece.reason, raw=raw, length=piece.length)
                 self._tell(report, piece.offset, raw)
-                for besides in self._listener.rejected(piece):
+                for besides in self._protocol.rejected(piece):
                     self._tell(besides, piece.offset, raw)
 
     def _frame(self, frame: Frame) -> None:
@@ -241,9 +250,9 @@ class Decoder:
         self.heard_us = self._mono_us
         if self._unproven and self._moved(LinkInput.FRAME):
             self._tell(LinkUp(), frame.offset)
-        self._heard(self._listener.hear(frame, self._mono_us))
+        self._heard(self._protocol.decode(frame, self._mono_us))
 
-    def _heard(self, heard: list[Heard]) -> None:
+    def _heard(self, heard: list[DecodedReport]) -> None:
         for each in heard:
             report = each.report
             self.reports += each.new

@@ -24,15 +24,15 @@ __all__ = [
     "PAYLOAD_LIMIT",
     "RECORD_LIMIT",
     "RULES",
-    "Carried",
     "JournalHeader",
+    "JournalState",
     "Record",
     "RecordKind",
     "RecordReader",
     "encode_record",
     "holds_a_record",
-    "parse_carried",
     "parse_header",
+    "parse_journal_state",
 ]
 
 MAGIC: Final = b"BACSHOE\x01"  # the last byte is the format's version
@@ -55,7 +55,7 @@ class RecordKind(IntEnum):
     CLOSE = 5  # the port was lost or closed: the reason
     SILENCE = 6  # silence past the limit: milliseconds, decimal
     QUIET = 7  # a frame begun did not go on
-    CARRIED = 8  # the second record of a continuing file: a `Carried`
+    CARRIED = 8  # the second record of a continuing file: a `JournalState`
     STALE = 9  # bytes that waited in a device server before we connected: kept, never decoded
 
 
@@ -100,7 +100,7 @@ class JournalHeader(
         return hashlib.sha256(self.profile.encode()).hexdigest()
 
 
-class Carried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JournalState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The state of a journal when its next segment was begun: between coups, with nothing pending.
 
     With it a segment alone decodes to the same events as in the whole journal. A new journal that
@@ -148,7 +148,7 @@ def parse_header(record: Record) -> JournalHeader:
     raise LogRefused("the journal does not begin with its header", len(MAGIC))
 
 
-def parse_carried(record: Record) -> Carried:
+def parse_journal_state(record: Record) -> JournalState:
     """Parse the state of a journal from a segment's second record.
 
     Raises:
@@ -156,7 +156,7 @@ def parse_carried(record: Record) -> Carried:
     """
     try:
         if record.kind is RecordKind.CARRIED:
-            return msgspec.json.decode(record.payload, type=Carried)
+            return msgspec.json.decode(record.payload, type=JournalState)
     except ValueError as error:
         raise LogRefused(f"the segment's second record: {error}") from error
     raise LogRefused("the segment does not say where the journal stood")

@@ -18,12 +18,12 @@ from msgspec import Meta, Raw, Struct
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.types.table import Wager
-from table_core.rules.outcome import DealError, deal
-from table_core.rules.placement import check
+from table_core.rules.outcome import DealError, deal_cards
+from table_core.rules.placement import check_wagers
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle
 
-__all__ = ["CaseError", "Judgement", "Refused", "Settled", "answer_line", "judge_case"]
+__all__ = ["CaseError", "Judgement", "RefusedWager", "SettledWager", "answer_line", "judge_case"]
 
 # An integer in digits: more digits than any amount has, few enough to be read fast.
 _INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
@@ -48,7 +48,7 @@ class CaseError(Struct, frozen=True, gc=False, kw_only=True):
     text: str
 
 
-class Settled(Struct, frozen=True, gc=False, kw_only=True):
+class SettledWager(Struct, frozen=True, gc=False, kw_only=True):
     """The settlement of an accepted wager, amounts in minor units."""
 
     id: str
@@ -61,8 +61,8 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
     paid: int
 
 
-class Refused(Struct, frozen=True, gc=False, kw_only=True):
-    """A refused wager, with a code of `table_core.rules.placement.check`."""
+class RefusedWager(Struct, frozen=True, gc=False, kw_only=True):
+    """A refused wager, with a code of `table_core.rules.placement.check_wagers`."""
 
     id: str
     bet: str | None
@@ -78,10 +78,10 @@ class Judgement(Struct, frozen=True, gc=False, kw_only=True):
     player_total: int
     banker_total: int
     winner: Winner
-    settlements: tuple[Settled | Refused, ...]
+    settlements: tuple[SettledWager | RefusedWager, ...]
 
 
-class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _LooseWager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     seat: Raw = Raw()
     bet: Any = None
@@ -92,14 +92,14 @@ class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Return the wager; a value that is no integer becomes 0, which every check refuses."""
         return Wager(
             id=self.id,
-            seat=_whole(self.seat),
+            seat=_integer_or_zero(self.seat),
             bet=self.bet if isinstance(self.bet, str) else "",
-            stake=_whole(self.stake),
+            stake=_integer_or_zero(self.stake),
             patron=self.patron,
         )
 
 
-class _Laid(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class _StrictWager(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """A wager whose fields all have the right types."""
 
     id: str
@@ -112,31 +112,31 @@ class _Laid(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
         return Wager(id=self.id, seat=self.seat, bet=self.bet, stake=self.stake, patron=self.patron)
 
 
-class _Case(Struct, frozen=True, kw_only=True):
+class _LooseCase(Struct, frozen=True, kw_only=True):
     case: Raw = Raw(b"null")  # returned as it was written
     rules: Any = None
     cards: Any = None
-    wagers: tuple[_Asked, ...] = ()
+    wagers: tuple[_LooseWager, ...] = ()
 
 
-class _Plain(Struct, frozen=True, kw_only=True):
+class _StrictCase(Struct, frozen=True, kw_only=True):
     """A case whose fields all have the right types, as nearly all have: one decoder reads it."""
 
     case: Raw = Raw(b"null")
     rules: str
     cards: list[Card] = msgspec.field(default_factory=list)
-    wagers: tuple[_Laid, ...] = ()
+    wagers: tuple[_StrictWager, ...] = ()
 
 
-class _Named(Struct, frozen=True):
+class _CaseName(Struct, frozen=True):
     """The name of a line that is no case; nothing else of the line is read."""
 
     case: Raw = Raw(b"null")
 
 
-_plain: Final = msgspec.json.Decoder(_Plain)
-_cases: Final = msgspec.json.Decoder(_Case)
-_named: Final = msgspec.json.Decoder(_Named)
+_strict_cases: Final = msgspec.json.Decoder(_StrictCase)
+_loose_cases: Final = msgspec.json.Decoder(_LooseCase)
+_case_names: Final = msgspec.json.Decoder(_CaseName)
 _anything: Final = msgspec.json.Decoder(Raw)
 _encoder: Final = msgspec.json.Encoder()
 
@@ -184,20 +184,20 @@ def judge_case(
         if copies > rulebook.decks:
             text = f"{card} comes {copies} times; {rulebook.decks} decks hold {rulebook.decks}"
             return CaseError(code="too_many_copies", text=text)
-    outcome = deal(cards)
+    outcome = deal_cards(cards)
     if isinstance(outcome, str):
         return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
-    refusals = check(rulebook, (), wagers)
+    refusals = check_wagers(rulebook, (), wagers)
     stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
     lines = iter(settle(rulebook, outcome, stand))
-    settlements: list[Settled | Refused] = []
+    settlements: list[SettledWager | RefusedWager] = []
     for wager, refusal in zip(wagers, refusals, strict=True):
         if refusal is not None:
-            settlements.append(Refused(id=wager.id, bet=wager.bet or None, code=refusal.code))
+            settlements.append(RefusedWager(id=wager.id, bet=wager.bet or None, code=refusal.code))
             continue
         line = next(lines)
         settlements.append(
-            Settled(
+            SettledWager(
                 id=line.wager,
                 bet=line.bet,
                 result=line.result,
@@ -218,13 +218,13 @@ def judge_case(
     )
 
 
-def _case(text: str) -> _Plain | _Case | CaseError:
+def _case(text: str) -> _StrictCase | _LooseCase | CaseError:
     try:
-        return _plain.decode(text)
+        return _strict_cases.decode(text)
     except msgspec.ValidationError:
         pass  # something is odd: the lenient decoder below finds out what
     try:
-        return _cases.decode(text)
+        return _loose_cases.decode(text)
     except msgspec.ValidationError as error:
         # Another shape, as far as the decoder read: the rest of the line must be JSON too.
         _anything.decode(text)
@@ -234,18 +234,18 @@ def _case(text: str) -> _Plain | _Case | CaseError:
 def _name(text: str) -> Raw:
     """Return the name of the case as it was written; null where the line has none."""
     try:
-        return _named.decode(text).case
+        return _case_names.decode(text).case
     except msgspec.ValidationError:
         return Raw(b"null")
 
 
 def _answer(
-    case: _Plain | _Case, rulebook_named: Callable[[str], Rulebook | None]
+    case: _StrictCase | _LooseCase, rulebook_named: Callable[[str], Rulebook | None]
 ) -> Judgement | CaseError:
     rulebook = rulebook_named(case.rules) if isinstance(case.rules, str) else None
     if rulebook is None:
         return CaseError(code="unknown_rulebook", text="`rules` names no shipped rulebook")
-    cards = case.cards if isinstance(case, _Plain) else _cards(case.cards)
+    cards = case.cards if isinstance(case, _StrictCase) else _cards(case.cards)
     if isinstance(cards, CaseError):
         return cards
     return judge_case(rulebook, cards, [asked.wager() for asked in case.wagers])
@@ -275,5 +275,5 @@ def _card(text: object) -> Card | None:
         return None
 
 
-def _whole(number: Raw) -> int:
+def _integer_or_zero(number: Raw) -> int:
     return int(bytes(number)) if _INTEGER.fullmatch(bytes(number)) else 0

@@ -7,12 +7,12 @@ order costs its length.
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Trail"]
+__all__ = ["PersistentList"]
 
 _T = TypeVar("_T")
 
 
-class Trail(Generic[_T]):
+class PersistentList(Generic[_T]):
     """An immutable sequence, oldest first; `Trail()` is the empty one.
 
     Comparison, hashing and representation are written out: those of nested values would recurse as
@@ -29,17 +29,17 @@ class Trail(Generic[_T]):
         self.cells = cells
         self.length = length
 
-    def append(self, item: _T) -> "Trail[_T]":
+    def append(self, item: _T) -> "PersistentList[_T]":
         """Return this list with `item` added at the end."""
-        return Trail((item, self.cells), self.length + 1)
+        return PersistentList((item, self.cells), self.length + 1)
 
-    def replace_last(self, item: _T) -> "Trail[_T]":
+    def replace_last(self, item: _T) -> "PersistentList[_T]":
         """Return this list with its last item replaced.
 
         Raises:
             IndexError: it is empty.
         """
-        return Trail((item, self._from(1)[1]), self.length)
+        return PersistentList((item, self._from(1)[1]), self.length)
 
     def back(self, steps: int) -> _T:
         """Return the item `steps` from the end, 1 for the last; costs as many steps.
@@ -63,7 +63,7 @@ class Trail(Generic[_T]):
         for _ in range(steps - 1):
             cells = cells[1] if cells else None
         if cells is None:
-            raise IndexError(f"{steps} steps back in a trail of {self.length}")
+            raise IndexError(f"{steps} steps back in a list of {self.length}")
         return cells
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class Trail(Generic[_T]):
         return reversed(items)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trail):
+        if not isinstance(other, PersistentList):
             return NotImplemented
         if self.length != other.length:
             return False
@@ -92,4 +92,4 @@ class Trail(Generic[_T]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return f"Trail({list(self)!r})"
+        return f"PersistentList({list(self)!r})"

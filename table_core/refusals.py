@@ -3,7 +3,7 @@
 from events.commands.base import Refusal
 from events.types.table import TableEvent
 
-__all__ = ["Decision", "another_coup", "first_of", "refuse"]
+__all__ = ["Decision", "first_refusal", "refuse", "refuse_another_coup"]
 
 Decision = tuple[TableEvent, ...] | Refusal
 """The result of a command: its events (none where it already holds), or a refusal."""
@@ -14,12 +14,12 @@ def refuse(code: str, text: str) -> Refusal:
     return Refusal(code=code, text=text)
 
 
-def another_coup(meant: str | None, present: str) -> Refusal:
+def refuse_another_coup(meant: str | None, present: str) -> Refusal:
     """Refuse a command that was meant for another coup than the present one."""
     return refuse("another_coup", f"this was meant for coup {meant}; the table is at {present}")
 
 
-def first_of(*reasons: tuple[bool, str, str]) -> Refusal | None:
+def first_refusal(*reasons: tuple[bool, str, str]) -> Refusal | None:
     """Return the first of the reasons (does it hold, code, text) that holds; else None."""
     for holds, code, text in reasons:
         if holds:

@@ -10,14 +10,14 @@ import click
 import msgspec
 from rich.console import Console
 
-from baccarat.cli.pace import Measured
-from baccarat.demo.ledger import Ledger
+from baccarat.cli.pace import FiniteFloatRange
+from baccarat.demo.ledger import DemoStatistics
 from baccarat.demo.machine import DemoOptions, Machine
-from baccarat.demo.play import Onlooker, Played, play
+from baccarat.demo.play import DemoResult, GameObserver, play
 from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
 from baccarat.rulebooks.library import site_rulebook
-from baccarat.services.registry import configure_logging, raising_ours
+from baccarat.services.registry import configure_logging, unwrapped_errors
 from simulators.device.profiles import simulated_form, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import parse_faults
@@ -30,7 +30,7 @@ _EXIT_INTERRUPTED: Final = 130
 @click.command()
 @click.option("--rounds", type=click.IntRange(min=1), help="Play so many coups; else until Ctrl-C.")
 @click.option("--seed", type=int, help="Of cards, wagers and whims; else one is drawn and told.")
-@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
+@click.option("--speed", type=FiniteFloatRange(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 0 as fast as it goes.")  # fmt: skip
 @click.option("--rulebook", default="au-commission", show_default=True,
               help="A shipped one, or a file.")  # fmt: skip
@@ -74,14 +74,16 @@ def demo(as_json: bool, **given: object) -> int:
                 soft_wrap=True,
                 highlight=False,
             )
-        ledger = Ledger()
-        onlooker = _onlooker(machine, ledger, out, options)
-        with raising_ours():
+        ledger = DemoStatistics()
+        onlooker = _observer(machine, ledger, out, options)
+        with unwrapped_errors():
             played = asyncio.run(play(options, machine, ledger, onlooker))
-    return _tell(played, options, out, as_json=as_json)
+    return _print_result(played, options, out, as_json=as_json)
 
 
-def _onlooker(machine: Machine, ledger: Ledger, out: Console, options: DemoOptions) -> Onlooker:
+def _observer(
+    machine: Machine, ledger: DemoStatistics, out: Console, options: DemoOptions
+) -> GameObserver:
     spectator = Spectator(machine.table.bus_settings("spectator"), machine.table.topics)
     if out.is_terminal:
         title = f"baccarat {machine.table.rulebook}, {options.disclosure} disclosure"
@@ -89,7 +91,7 @@ def _onlooker(machine: Machine, ledger: Ledger, out: Console, options: DemoOptio
     return LineScreen(spectator, out.file)
 
 
-def _tell(played: Played, options: DemoOptions, out: Console, *, as_json: bool) -> int:
+def _print_result(played: DemoResult, options: DemoOptions, out: Console, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(msgspec.json.encode(played.summary).decode() + "\n")
     else:

@@ -14,7 +14,7 @@ from baccarat.services.registry import configure_logging
 from baccarat.site.credentials import with_sources
 from baccarat.site.doctor import examine, examine_port
 from baccarat.site.doctor_bus import examine_broker
-from baccarat.site.findings import Finding, fails, passes
+from baccarat.site.findings import DoctorFinding, fails, passes
 
 __all__ = ["doctor"]
 
@@ -44,7 +44,7 @@ def doctor(config: Path, backups: Path, *, as_json: bool) -> int:
     return EXIT_NO if failed else EXIT_DONE
 
 
-def _findings(path: Path, backups: Path) -> list[Finding]:
+def _findings(path: Path, backups: Path) -> list[DoctorFinding]:
     try:
         config = load_config(path)
     except ConfigFaults as error:

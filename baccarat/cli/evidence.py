@@ -10,10 +10,10 @@ import msgspec
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.written import write_whole
 from baccarat.history.evidence import NoEvidence, build_name, gather
-from baccarat.rulebooks.editions import told_at_hand
+from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
 from events.errors import InputError, LogError
-from events.proof.keys import given_key
+from events.proof.keys import read_verifier_key
 from table_core.evidence.bundle import EvidenceVerdict, verify_evidence
 
 __all__ = ["evidence"]
@@ -23,7 +23,7 @@ _MAKE: Final = "make"
 _MAX_FILE: Final = 256 * 1024 * 1024
 
 
-class _MakeByDefault(click.Group):
+class _DefaultToMake(click.Group):
     """A group that runs `make` when its first argument is no command but a log."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -31,7 +31,7 @@ class _MakeByDefault(click.Group):
         return super().parse_args(ctx, args if named else [_MAKE, *args])
 
 
-@click.group(cls=_MakeByDefault)
+@click.group(cls=_DefaultToMake)
 def evidence() -> None:
     """Make evidence for one coup, or verify it.
 
@@ -52,7 +52,7 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
     such log or coup.
     """
     progress = _progress if sys.stderr.isatty() else None
-    at_hand = told_at_hand(log, map(str, rulebooks))
+    at_hand = available_rulebooks_with_warnings(log, map(str, rulebooks))
     try:
         data = gather(log, coup, build=build_name(), rulebooks=at_hand, progress=progress)
     except (NoEvidence, LogError) as no:
@@ -74,16 +74,16 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
 
     Exit code 1: it does not verify, and the part that is wrong is named; 2: it is no evidence.
     """
-    given = frozenset(map(given_key, keys))
+    given = frozenset(map(read_verifier_key, keys))
     try:
         verdict = verify_evidence(_read(file), given)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    click.echo(msgspec.json.encode(verdict._asdict()) if as_json else _told(file, verdict))
+    click.echo(msgspec.json.encode(verdict._asdict()) if as_json else _as_text(file, verdict))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
-def _told(file: Path, verdict: EvidenceVerdict) -> str:
+def _as_text(file: Path, verdict: EvidenceVerdict) -> str:
     expected = verdict.expected
     if expected is None:
         return f"{file}: NOT ok: {verdict.part}: {verdict.reason}"

@@ -29,7 +29,7 @@ def _new(file: Path, name: str | None, as_json: bool) -> int:
     cannot be made.
     """
     made = make_signing_key(file, name or file.stem)
-    return _tell(made.verifier, as_json=as_json)
+    return _print_key(made.verifier, as_json=as_json)
 
 
 @keys.command("show")
@@ -39,10 +39,10 @@ def _new(file: Path, name: str | None, as_json: bool) -> int:
 def _show(file: Path, witness: bool, as_json: bool) -> int:
     """Print the public key of the private key in FILE."""
     key = load_signing_key(file)
-    return _tell(witness_key(key) if witness else key.verifier, as_json=as_json)
+    return _print_key(witness_key(key) if witness else key.verifier, as_json=as_json)
 
 
-def _tell(key: VerifierKey | WitnessKey, *, as_json: bool) -> int:
+def _print_key(key: VerifierKey | WitnessKey, *, as_json: bool) -> int:
     if as_json:
         told = {"name": key.name, "id": key.key_id.hex(), "key": str(key)}
         click.echo(msgspec.json.encode(told))

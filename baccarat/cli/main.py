@@ -81,7 +81,7 @@ def main(args: Sequence[str] | None = None) -> int:
         _silence_stdout()  # the reader of our output is gone, and nobody would see a message
         return EXIT_NO
     except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
-        return _complain(*_lines(error))
+        return _print_error(*_lines(error))
     return result if isinstance(result, int) else EXIT_DONE
 
 
@@ -125,7 +125,7 @@ def _open_streams() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _complain(*messages: str) -> int:
+def _print_error(*messages: str) -> int:
     for message in messages:
         print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
     return EXIT_BAD_INPUT

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-__all__ = ["Measured"]
+__all__ = ["FiniteFloatRange"]
 
 
-class Measured(click.FloatRange):
+class FiniteFloatRange(click.FloatRange):
     """A float in a range; `nan`, which click accepts as a float, is refused."""
 
     def convert(

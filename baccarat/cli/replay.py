@@ -10,20 +10,20 @@ from baccarat.cli.written import write_whole
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.story_text import list_text, state_text, story_text, what_if_text
-from baccarat.rulebooks.editions import told_at_hand
+from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
 from table_core.history.what_if import parse_change, what_if
-from table_core.narrative.coup import tell_coup
-from table_core.projections.table import encode_view
+from table_core.narrative.coup import narrate_coup
+from table_core.projections.table import encode_state_view
 from table_core.replay.coup_events import CoupCollector, CoupRecord
 from table_core.replay.coup_list import CoupList
 from table_core.rules.rulebook import Rulebook
 
 __all__ = ["replay_command"]
 
-_SHOWN = 12  # coups listed in the error when the requested one does not exist
+_LISTED_MOST = 12  # coups listed in the error when the requested one does not exist
 
 
 @click.command("replay")
@@ -56,19 +56,19 @@ def replay_command(
         raise InputError("--at shows the table, and --coup, --what-if and --html a coup: not both")
     if html is not None and coup is None:
         raise InputError("--html prints one coup: name it with --coup ID")
-    books = told_at_hand(log, files).books
+    books = available_rulebooks_with_warnings(log, files).books
     with reading(log) as source:
         if at is not None:
             found = view_of(state_at(source, parse_at(at)), source, books)
-            _say(encode_view(found) if as_json else state_text(found))
+            _print(encode_state_view(found) if as_json else state_text(found))
         elif coup is None and not asked:
             _list(source, as_json=as_json)
         else:
             record = _record(source, coup or _coup_at(source, min(asked)))
-            _tell(record, source, books, asked, html, as_json=as_json)
+            _print_coup(record, source, books, asked, html, as_json=as_json)
 
 
-def _tell(
+def _print_coup(
     record: CoupRecord,
     source: LogReader,
     books: Mapping[str, Rulebook],
@@ -84,15 +84,15 @@ def _tell(
         if book is None:
             raise InputError(missing_rulebook(name, digest))
         found = what_if(record, asked, book)
-    story = tell_coup(record, origin=source.origin, rulebooks=books)
+    story = narrate_coup(record, origin=source.origin, rulebooks=books)
     if html is not None:
         write_whole(html, coup_page(story, found).encode(), "--html")
     if as_json:
-        _say(msgspec.json.encode(found or story))
+        _print(msgspec.json.encode(found or story))
     elif found is not None:
-        _say(what_if_text(found, story.currency))
+        _print(what_if_text(found, story.currency))
     elif html is None:
-        _say(story_text(story))
+        _print(story_text(story))
 
 
 def _list(source: LogReader, *, as_json: bool) -> None:
@@ -107,9 +107,9 @@ def _list(source: LogReader, *, as_json: bool) -> None:
             "head": head,
             "coups": found.lines,
         }
-        _say(msgspec.json.encode(document))
+        _print(msgspec.json.encode(document))
     else:
-        _say(list_text(found.lines, source.end, head))
+        _print(list_text(found.lines, source.end, head))
 
 
 def _record(source: LogReader, coup: str) -> CoupRecord:
@@ -120,7 +120,10 @@ def _record(source: LogReader, coup: str) -> CoupRecord:
     record = collector.record()
     if record is None:
         names = [line.coup for line in coups.lines]
-        there = ", ".join([*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]) or "none"
+        there = (
+            ", ".join([*names[:_LISTED_MOST], *(["..."] if len(names) > _LISTED_MOST else [])])
+            or "none"
+        )
         raise InputError(
             f"--coup {coup}: no such coup in this log; there are {len(names)}: {there}"
         )
@@ -149,5 +152,5 @@ def _changes(texts: tuple[str, ...]) -> dict[int, Card]:
     return found
 
 
-def _say(text: str | bytes) -> None:
+def _print(text: str | bytes) -> None:
     click.echo(text)

@@ -8,7 +8,7 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from table_core.roads.document import RoadsView, read_results, view_roads
+from table_core.roads.document import RoadsView, project_roads, read_results
 
 __all__ = ["roads"]
 
@@ -24,7 +24,7 @@ def roads(*, results: str, as_json: bool) -> None:
 
     The big road is drawn as logical columns, however long; a number counts the ties on a cell.
     """
-    view = view_roads(read_results(results))
+    view = project_roads(read_results(results))
     click.echo(msgspec.json.encode(view) if as_json else _drawn(view))
 
 

@@ -4,13 +4,13 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.rulebooks.library import lacking_in, named_rulebook, source_of
+from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from baccarat.small_files import read_file
 from events.errors import ConfigError
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.rules.wagers import KINDS
+from table_core.rules.wagers import BET_KINDS
 
 __all__ = ["rulebook"]
 
@@ -24,7 +24,7 @@ def rulebook() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def _list(*, as_json: bool) -> None:
     """List the rulebooks that ship with the product."""
-    books = [load_rulebook(name) for name in shipped()]
+    books = [load_rulebook(name) for name in shipped_ids()]
     if as_json:
         fields = ("id", "title", "decks", "currency", "hash")
         click.echo(msgspec.json.encode([{f: getattr(book, f) for f in fields} for book in books]))
@@ -43,7 +43,7 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
     if source:
         click.echo(source_of(name), nl=False)
     else:
-        click.echo(msgspec.json.encode(_document(book)) if as_json else _told(book))
+        click.echo(msgspec.json.encode(_document(book)) if as_json else _as_text(book))
 
 
 @rulebook.command("check")
@@ -60,7 +60,7 @@ def _check(*, file: str, as_json: bool) -> int:
         book = parse_rulebook(file, source)
     except ConfigError as error:
         reason = " ".join(str(error).removeprefix(f"{file}: ").split())
-    if book is not None and (lacking := list(lacking_in(book))):
+    if book is not None and (lacking := list(table_requirements_missing(book))):
         book, reason = None, "; ".join(lacking)
     if as_json:
         verdict = {
@@ -123,11 +123,11 @@ def _pays(bet: Bet) -> dict[str, str]:
 
 
 def _variant(bet: Bet) -> str | None:
-    names = (name for name, judge in KINDS[bet.id].judges.items() if judge is bet.judge)
+    names = (name for name, judge in BET_KINDS[bet.id].judges.items() if judge is bet.judge)
     return next(names) or None
 
 
-def _told(book: Rulebook) -> str:
+def _as_text(book: Rulebook) -> str:
     rounding = book.rounding
     lines = [
         f"{book.id}: {book.title}, {book.decks} decks",
@@ -138,7 +138,7 @@ def _told(book: Rulebook) -> str:
         terms = book.commission
         block = f", in blocks of {terms.block}" if terms.block > 1 else ""
         lines.append(f"Commission {terms.rate} of winnings, {terms.timing.value}{block}")
-    lines += [f"  {name:<20} {_bet_told(bet)}" for name, bet in book.bets.items()]
+    lines += [f"  {name:<20} {_bet_as_text(bet)}" for name, bet in book.bets.items()]
     lines += [
         f"At most {cap.maximum} won in a coup on {', '.join(cap.bets)}, by {cap.scope}, "
         f"{cap.allocation}"
@@ -147,7 +147,7 @@ def _told(book: Rulebook) -> str:
     return "\n".join([*lines, f"hash {book.hash}"])
 
 
-def _bet_told(bet: Bet) -> str:
+def _bet_as_text(bet: Bet) -> str:
     parts = [", ".join(f"{category} {pays}" for category, pays in _pays(bet).items())]
     parts += ["not offered"] * (not bet.offered)
     parts += ["less commission"] * bet.commission

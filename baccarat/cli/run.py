@@ -16,7 +16,7 @@ import click
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
 from baccarat.processes.supervision import supervise
-from baccarat.services.hosting import check_apart, run_hosted
+from baccarat.services.hosting import check_nothing_shared, run_hosted
 from baccarat.services.registry import (
     SERVICES,
     check_service,
@@ -28,7 +28,7 @@ from baccarat.services.registry import (
 __all__ = ["run"]
 
 # Services that a configuration may leave out. The table does not wait for them.
-_BESIDE: Final = ("cage", "displays", "metrics", "scoreboard")
+_OPTIONAL: Final = ("cage", "displays", "metrics", "scoreboard")
 
 
 @click.command()
@@ -39,7 +39,7 @@ def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
     """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
     # Only the table's service reads the rulebooks; a service that runs alone reads what it needs.
     loaded = {path: load_config(path, rules=only is None) for path in config}
-    check_apart(loaded)
+    check_nothing_shared(loaded)
     for name in [only] if only else sorted(SERVICES):
         for each in loaded.values():
             if not (patient and name == "shoe"):
@@ -57,14 +57,14 @@ def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
         name for name in sorted(SERVICES) if any(_has(each, name) for each in loaded.values())
     ]
     commands = {name: service_command(config[0], name, *config[1:]) for name in wanted}
-    ended_as_told = asyncio.run(supervise(commands, _tell, beside=_BESIDE))
+    ended_as_told = asyncio.run(supervise(commands, _print_line, beside=_OPTIONAL))
     return 0 if ended_as_told else 1
 
 
 def _has(config: TableConfig, service: str) -> bool:
     """Return whether the table's configuration has this service."""
-    return service not in _BESIDE or getattr(config, service) is not None
+    return service not in _OPTIONAL or getattr(config, service) is not None
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     click.echo(f"baccarat: {line}", err=True)

@@ -9,13 +9,13 @@ import click
 from baccarat.contract.asyncapi import document
 from baccarat.contract.schemas import MESSAGES, bundle, one_message
 
-__all__ = ["ASYNCAPI_FILE", "BUNDLE_FILE", "schema", "written"]
+__all__ = ["ASYNCAPI_FILE", "BUNDLE_FILE", "document_text", "schema"]
 
 BUNDLE_FILE: Final = "messages.schema.json"
 ASYNCAPI_FILE: Final = "asyncapi.json"
 
 
-def written(made: dict[str, Any]) -> str:
+def document_text(made: dict[str, Any]) -> str:
     """Return the document as text for output and files: one field a line, for diffs."""
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
@@ -43,7 +43,7 @@ def _json_schema(*, folder: Path | None) -> None:
     each message that needs no other.
     """
     if folder is None:
-        click.echo(written(bundle()), nl=False)
+        click.echo(document_text(bundle()), nl=False)
         return
     files = {f"{name}.schema.json": one_message(name) for name in MESSAGES}
     _write(folder, {BUNDLE_FILE: bundle()} | files)
@@ -54,7 +54,7 @@ def _json_schema(*, folder: Path | None) -> None:
 def _asyncapi(*, folder: Path | None) -> None:
     """AsyncAPI 3.0: topics, who sends and who receives, and the messages with examples."""
     if folder is None:
-        click.echo(written(document()), nl=False)
+        click.echo(document_text(document()), nl=False)
         return
     _write(folder, {ASYNCAPI_FILE: document()})
 
@@ -62,5 +62,5 @@ def _asyncapi(*, folder: Path | None) -> None:
 def _write(folder: Path, files: dict[str, dict[str, Any]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in files.items():
-        (folder / name).write_text(written(made), encoding="utf-8")
+        (folder / name).write_text(document_text(made), encoding="utf-8")
     click.echo(f"{len(files)} {'file' if len(files) == 1 else 'files'} in {folder}", err=True)

@@ -20,8 +20,15 @@ from baccarat.rulebooks.library import named_rulebook
 from events.cards import Card, parse_card
 from events.errors import InputError
 from events.types.table import Wager
-from table_core.batch import CaseError, Judgement, Refused, Settled, answer_line, judge_case
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.batch import (
+    CaseError,
+    Judgement,
+    RefusedWager,
+    SettledWager,
+    answer_line,
+    judge_case,
+)
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 
 __all__ = ["answer_batch", "settle"]
@@ -68,7 +75,7 @@ def settle(
         raise InputError(f"--cards: {answer.code}: {answer.text}")
     text = msgspec.json.encode(answer) if as_json else _table(book, answer, placed).encode()
     click.echo(text)
-    refused = any(isinstance(line, Refused) for line in answer.settlements)
+    refused = any(isinstance(line, RefusedWager) for line in answer.settlements)
     return EXIT_NO if refused else EXIT_DONE
 
 
@@ -86,7 +93,7 @@ def answer_batch(source: BufferedIOBase, sink: BinaryIO) -> None:
         InputError: a line is not JSON or is too long, or the source cannot be read; names the line.
             Earlier lines are answered.
     """
-    books = {name: load_rulebook(name) for name in shipped()}
+    books = {name: load_rulebook(name) for name in shipped_ids()}
     number = 0
     for lines in _read_lines(source):
         answers: list[bytes] = []
@@ -168,12 +175,12 @@ def _table(book: Rulebook, answer: Judgement, wagers: Sequence[Wager]) -> str:
         lines += ["", f"Amounts in minor units of {book.currency}, by {book.id}:"]
     for wager, line in zip(wagers, answer.settlements, strict=True):
         staked = f"  seat {wager.seat:>2}  {wager.bet:<20} {wager.stake:>10}"
-        lines.append(f"{staked}  {_fate(line)}")
+        lines.append(f"{staked}  {_result(line)}")
     return "\n".join(lines)
 
 
-def _fate(line: Settled | Refused) -> str:
-    if isinstance(line, Refused):
+def _result(line: SettledWager | RefusedWager) -> str:
+    if isinstance(line, RefusedWager):
         return f"refused: {line.code}"
     came = line.result if line.category == line.result else f"{line.result} ({line.category})"
     return (

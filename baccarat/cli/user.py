@@ -7,7 +7,7 @@ import click
 
 from displays.auth.accounts import (
     CONSOLE_ROLES,
-    Account,
+    UserAccount,
     check_account,
     load_accounts,
     save_accounts,
@@ -46,7 +46,7 @@ def add(file: Path, name: str, roles: tuple[str, ...], *, replace: bool) -> None
     accounts = dict(load_accounts(file)) if file.exists() else {}
     if name in accounts and not replace:
         raise InputError(f"{file}: {name} is there already; say --replace to change them")
-    account = Account(password=hash_password(_password()), roles=tuple(sorted(set(roles))))
+    account = UserAccount(password=hash_password(_password()), roles=tuple(sorted(set(roles))))
     save_accounts(file, accounts | {name: account})
     click.echo(f"{name} may log in as {', '.join(account.roles)}", err=True)
 

@@ -14,7 +14,7 @@ from events.errors import InputError
 __all__ = ["require_stdout", "write_whole"]
 
 # Files of one kind begin with the same bytes up to here: evidence, and pages.
-_ALIKE: Final = 8
+_SIGNATURE_BYTES: Final = 8
 _STDOUT: Final = 1
 
 
@@ -60,7 +60,7 @@ def write_whole(path: Path, data: bytes, option: str) -> None:
 
 def _is_another(target: Path, data: bytes) -> bool:
     with target.open("rb") as file:
-        return file.read(_ALIKE) in {b"", data[:_ALIKE]}
+        return file.read(_SIGNATURE_BYTES) in {b"", data[:_SIGNATURE_BYTES]}
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 from msgspec import Struct
 
 from events.errors import ConfigError
-from events.free_text import unfit_in
+from events.free_text import find_forbidden
 from events.toml_form import read_tree
 
-__all__ = ["ConfigFaults", "Fault", "read_toml"]
+__all__ = ["ConfigFault", "ConfigFaults", "read_toml"]
 
 
-class Fault(Struct, frozen=True, kw_only=True):
+class ConfigFault(Struct, frozen=True, kw_only=True):
     """One fault of a configuration.
 
     Args:
@@ -39,7 +39,7 @@ class ConfigFaults(ConfigError):  # noqa: N818 - one error that contains many fa
         faults: all of them, in the order of the keys.
     """
 
-    def __init__(self, file: str, faults: Sequence[Fault]) -> None:
+    def __init__(self, file: str, faults: Sequence[ConfigFault]) -> None:
         super().__init__("; ".join(f"{file}: {fault}" for fault in faults))
         self.file = file
         self.faults = tuple(faults)
@@ -67,6 +67,6 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error.strerror}; give {what} TOML file") from error
     except ValueError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
-    if faults := [Fault(key=key, reason=what) for key, what in unfit_in(tree)]:
+    if faults := [ConfigFault(key=key, reason=what) for key, what in find_forbidden(tree)]:
         raise ConfigFaults(str(path), faults)
     return tree

@@ -15,7 +15,7 @@ from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from table_core.service.options import NewFile
+from table_core.service.options import RotationPolicy
 
 __all__ = [
     "CREDENTIAL",
@@ -115,7 +115,7 @@ class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     log: str = "table.sqlite"
     journal: str = "journal"
-    new_file: NewFile = "never"
+    new_file: RotationPolicy = "never"
 
 
 class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,10 +5,10 @@
 
 from typing import Final, NamedTuple
 
-__all__ = ["KEYS", "TABLES", "Key", "example_of"]
+__all__ = ["KEYS", "TABLES", "ConfigKey", "example_of"]
 
 
-class Key(NamedTuple):
+class ConfigKey(NamedTuple):
     """A key.
 
     Args:
@@ -37,86 +37,106 @@ TABLES: Final[dict[str, tuple[str, bool]]] = {
     "users": ("Logins at the broker, and what each may do.", True),
 }
 
-KEYS: Final[dict[str, Key]] = {
-    "site": Key("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
-    "table": Key("The table's id on the bus.", '"b7"', given=True),
-    "rulebook": Key(
+KEYS: Final[dict[str, ConfigKey]] = {
+    "site": ConfigKey("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
+    "table": ConfigKey("The table's id on the bus.", '"b7"', given=True),
+    "rulebook": ConfigKey(
         "See `baccarat rulebook list`; or the path of your own.", '"au-commission"', given=True
     ),
-    "library": Key(
+    "library": ConfigKey(
         "Your further rulebooks, by which a coup can be corrected.", '["harbour-2026.toml"]'
     ),
-    "pay_scale": Key("The property's scale, for rulebooks that pay by one.", '"one"'),
-    "limits.table_maximum": Key("All stakes of a coup together.", "10000000"),
-    "limits.differential": Key("Between all Player and all Banker stakes.", "5000000"),
-    "limits.bets": Key(
+    "pay_scale": ConfigKey("The property's scale, for rulebooks that pay by one.", '"one"'),
+    "limits.table_maximum": ConfigKey("All stakes of a coup together.", "10000000"),
+    "limits.differential": ConfigKey("Between all Player and all Banker stakes.", "5000000"),
+    "limits.bets": ConfigKey(
         "By bet; what is left out is the rulebook's.",
         "{ banker = { minimum = 2500, maximum = 1000000, step = 500 } }",
     ),
-    "shoe.url": Key(
+    "shoe.url": ConfigKey(
         "serial:///dev/serial/by-id/..., tcp://host:port, pty:/path or file:capture.raw; "
         "`baccarat shoe list` shows the readers of this machine.",
         '"serial:///dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0?baud=4800"',
         given=True,
     ),
-    "shoe.profile": Key(
+    "shoe.profile": ConfigKey(
         "The wire profile, or the path of your own; `baccarat shoe profiles` names them.",
         '"enq-bcc"',
         given=True,
     ),
-    "shoe.username": Key("The driver's login at the broker, if of its own.", '"b7-shoe"'),
-    "shoe.password_file": Key("The file that holds its password.", '"secrets/b7-shoe"'),
-    "shoe.keep.days": Key("Raw journals older than this may go.", "400"),
-    "shoe.keep.megabytes": Key("The oldest may go while all together are larger.", "2000"),
-    "shoe.keep.segment_megabytes": Key("A file as large as this is followed by another.", "4"),
-    "bus.host": Key("The broker's host.", '"127.0.0.1"', given=True),
-    "bus.port": Key("The broker's port; 8883 is usual with TLS.", "1883", given=True),
-    "bus.ca": Key("PEM file of the CA that signed the broker's certificate: TLS.", '"pki/ca.pem"'),
-    "bus.cert": Key("PEM file of our certificate, where the broker asks for one.", '"pki/b7.pem"'),
-    "bus.key": Key("PEM file of its key.", '"pki/b7.key"'),
-    "bus.username": Key("The services' login at the broker.", '"b7-core"'),
-    "bus.password_file": Key(
+    "shoe.username": ConfigKey("The driver's login at the broker, if of its own.", '"b7-shoe"'),
+    "shoe.password_file": ConfigKey("The file that holds its password.", '"secrets/b7-shoe"'),
+    "shoe.keep.days": ConfigKey("Raw journals older than this may go.", "400"),
+    "shoe.keep.megabytes": ConfigKey("The oldest may go while all together are larger.", "2000"),
+    "shoe.keep.segment_megabytes": ConfigKey(
+        "A file as large as this is followed by another.", "4"
+    ),
+    "bus.host": ConfigKey("The broker's host.", '"127.0.0.1"', given=True),
+    "bus.port": ConfigKey("The broker's port; 8883 is usual with TLS.", "1883", given=True),
+    "bus.ca": ConfigKey(
+        "PEM file of the CA that signed the broker's certificate: TLS.", '"pki/ca.pem"'
+    ),
+    "bus.cert": ConfigKey(
+        "PEM file of our certificate, where the broker asks for one.", '"pki/b7.pem"'
+    ),
+    "bus.key": ConfigKey("PEM file of its key.", '"pki/b7.key"'),
+    "bus.username": ConfigKey("The services' login at the broker.", '"b7-core"'),
+    "bus.password_file": ConfigKey(
         "The file that holds its password, or credential:NAME of the service manager.",
         '"secrets/b7-core"',
     ),
-    "data.log": Key("The event log's file.", '"table.sqlite"', given=True),
-    "data.journal": Key("The folder of the driver's raw journals.", '"journal"', given=True),
-    "data.new_file": Key('When the log goes on in a new file: "never", "shoe", "day".', '"never"'),
-    "checkpoints.key": Key("The private key's file; `baccarat keys new` makes one.", '"b7.key"'),
-    "checkpoints.retiring": Key("The key before it, while one is rotated.", '"b7-old.key"'),
-    "checkpoints.every_s": Key("Events without money wait so long for a checkpoint.", "300"),
-    "displays.host": Key("Where to listen; beyond loopback, with TLS.", '"127.0.0.1"'),
-    "displays.port": Key("At which port.", "8080", given=True),
-    "displays.names": Key("Names that browsers call it by.", '["b7.casino.example"]'),
-    "displays.cert": Key("PEM file of the certificate chain.", '"pki/screens.pem"'),
-    "displays.key": Key("PEM file of its key.", '"pki/screens.key"'),
-    "displays.cleartext": Key("Beyond loopback without TLS; never for logins.", "true"),
-    "displays.users": Key(
+    "data.log": ConfigKey("The event log's file.", '"table.sqlite"', given=True),
+    "data.journal": ConfigKey("The folder of the driver's raw journals.", '"journal"', given=True),
+    "data.new_file": ConfigKey(
+        'When the log goes on in a new file: "never", "shoe", "day".', '"never"'
+    ),
+    "checkpoints.key": ConfigKey(
+        "The private key's file; `baccarat keys new` makes one.", '"b7.key"'
+    ),
+    "checkpoints.retiring": ConfigKey("The key before it, while one is rotated.", '"b7-old.key"'),
+    "checkpoints.every_s": ConfigKey("Events without money wait so long for a checkpoint.", "300"),
+    "displays.host": ConfigKey("Where to listen; beyond loopback, with TLS.", '"127.0.0.1"'),
+    "displays.port": ConfigKey("At which port.", "8080", given=True),
+    "displays.names": ConfigKey("Names that browsers call it by.", '["b7.casino.example"]'),
+    "displays.cert": ConfigKey("PEM file of the certificate chain.", '"pki/screens.pem"'),
+    "displays.key": ConfigKey("PEM file of its key.", '"pki/screens.key"'),
+    "displays.cleartext": ConfigKey("Beyond loopback without TLS; never for logins.", "true"),
+    "displays.users": ConfigKey(
         "The users file of `baccarat user`; without one only the scoreboard is served.",
         '"people.toml"',
     ),
-    "displays.betting_s": Key("How long betting stays open by custom, for the countdown.", "25"),
-    "displays.idle_minutes": Key("A login ends when nothing was done for so long.", "30"),
-    "displays.username": Key("The screens' login at the broker, if of their own.", '"b7-display"'),
-    "displays.password_file": Key("The file that holds its password.", '"secrets/b7-display"'),
-    "scoreboard.host": Key("Where to listen; beyond loopback, with TLS.", '"192.0.2.7"'),
-    "scoreboard.port": Key("At which port.", "8081"),
-    "scoreboard.names": Key("Names that browsers call it by.", '["board.casino.example"]'),
-    "scoreboard.cert": Key("PEM file of the certificate chain.", '"pki/board.pem"'),
-    "scoreboard.key": Key("PEM file of its key.", '"pki/board.key"'),
-    "scoreboard.cleartext": Key("Beyond loopback without TLS: it can be forged there.", "true"),
-    "scoreboard.betting_s": Key("How long betting stays open by custom.", "25"),
-    "scoreboard.username": Key("Its login at the broker, if of its own.", '"b7-display"'),
-    "scoreboard.password_file": Key("The file that holds its password.", '"secrets/b7-display"'),
-    "cage.ledger": Key("A SQLite file, or postgresql://...", '"cage.sqlite"', given=True),
-    "cage.user": Key("Its login, one of [users] with the role cage.", '"cage"'),
-    "cage.consumer": Key("The name by which the table remembers what it took.", '"cage"'),
-    "cage.username": Key("Its login at the broker, if of its own.", '"b7-cage"'),
-    "cage.password_file": Key("The file that holds its password.", '"secrets/b7-cage"'),
-    "metrics.port": Key("Where /metrics is served.", "9180", given=True),
-    "metrics.username": Key("The login at the broker, if of its own.", '"b7-metrics"'),
-    "metrics.password_file": Key("The file that holds its password.", '"secrets/b7-metrics"'),
-    "users": Key("A user and the roles it has.", '["supervisor"]'),
+    "displays.betting_s": ConfigKey(
+        "How long betting stays open by custom, for the countdown.", "25"
+    ),
+    "displays.idle_minutes": ConfigKey("A login ends when nothing was done for so long.", "30"),
+    "displays.username": ConfigKey(
+        "The screens' login at the broker, if of their own.", '"b7-display"'
+    ),
+    "displays.password_file": ConfigKey(
+        "The file that holds its password.", '"secrets/b7-display"'
+    ),
+    "scoreboard.host": ConfigKey("Where to listen; beyond loopback, with TLS.", '"192.0.2.7"'),
+    "scoreboard.port": ConfigKey("At which port.", "8081"),
+    "scoreboard.names": ConfigKey("Names that browsers call it by.", '["board.casino.example"]'),
+    "scoreboard.cert": ConfigKey("PEM file of the certificate chain.", '"pki/board.pem"'),
+    "scoreboard.key": ConfigKey("PEM file of its key.", '"pki/board.key"'),
+    "scoreboard.cleartext": ConfigKey(
+        "Beyond loopback without TLS: it can be forged there.", "true"
+    ),
+    "scoreboard.betting_s": ConfigKey("How long betting stays open by custom.", "25"),
+    "scoreboard.username": ConfigKey("Its login at the broker, if of its own.", '"b7-display"'),
+    "scoreboard.password_file": ConfigKey(
+        "The file that holds its password.", '"secrets/b7-display"'
+    ),
+    "cage.ledger": ConfigKey("A SQLite file, or postgresql://...", '"cage.sqlite"', given=True),
+    "cage.user": ConfigKey("Its login, one of [users] with the role cage.", '"cage"'),
+    "cage.consumer": ConfigKey("The name by which the table remembers what it took.", '"cage"'),
+    "cage.username": ConfigKey("Its login at the broker, if of its own.", '"b7-cage"'),
+    "cage.password_file": ConfigKey("The file that holds its password.", '"secrets/b7-cage"'),
+    "metrics.port": ConfigKey("Where /metrics is served.", "9180", given=True),
+    "metrics.username": ConfigKey("The login at the broker, if of its own.", '"b7-metrics"'),
+    "metrics.password_file": ConfigKey("The file that holds its password.", '"secrets/b7-metrics"'),
+    "users": ConfigKey("A user and the roles it has.", '["supervisor"]'),
 }
 
 

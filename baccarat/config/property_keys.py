@@ -6,7 +6,7 @@
 import re
 from typing import Final
 
-from baccarat.config.keys import Key
+from baccarat.config.keys import ConfigKey
 
 __all__ = ["example_of", "template"]
 
@@ -24,36 +24,40 @@ _TABLES: Final[dict[str, str]] = {
 }
 _SITE_TABLE: Final = '"harbour/b7"'
 
-_KEYS: Final[dict[str, Key]] = {
-    "hub.servers": Key(
+_KEYS: Final[dict[str, ConfigKey]] = {
+    "hub.servers": ConfigKey(
         "The nodes, tried in turn.",
         '["tls://hub1.casino.example:4222", "tls://hub2.casino.example:4222"]',
         given=True,
     ),
-    "hub.ca": Key("PEM file of the property's CA.", '"pki/ca.pem"', given=True),
-    "hub.cert": Key("PEM file of our certificate.", '"pki/client.pem"', given=True),
-    "hub.key": Key("PEM file of its key.", '"pki/client.key"', given=True),
-    "uplink.tables": Key(
+    "hub.ca": ConfigKey("PEM file of the property's CA.", '"pki/ca.pem"', given=True),
+    "hub.cert": ConfigKey("PEM file of our certificate.", '"pki/client.pem"', given=True),
+    "hub.key": ConfigKey("PEM file of its key.", '"pki/client.key"', given=True),
+    "uplink.tables": ConfigKey(
         "A line for each table: its log, and the file with its login's password.",
         f'{{ {_SITE_TABLE} = {{ log = "table.sqlite", password_file = "secrets/b7-hub" }} }}',
     ),
-    "archive.database": Key(
+    "archive.database": ConfigKey(
         "The database; a password comes from the file that PGPASSFILE names.",
         '"postgresql://baccarat@db.casino.example/property"',
     ),
-    "archive.workers": Key("How many processes fill it from here; 0 only reads it.", "1"),
-    "archive.password_file": Key("With the password of the hub's login.", '"secrets/archive"'),
-    "witness.book": Key("What it has seen. Back it up.", '"witness.sqlite"'),
-    "witness.key": Key("Its private key; `baccarat keys new` makes one.", '"witness.key"'),
-    "witness.password_file": Key("With the password of the hub's login.", '"secrets/witness"'),
-    "witness.keys": Key(
+    "archive.workers": ConfigKey("How many processes fill it from here; 0 only reads it.", "1"),
+    "archive.password_file": ConfigKey(
+        "With the password of the hub's login.", '"secrets/archive"'
+    ),
+    "witness.book": ConfigKey("What it has seen. Back it up.", '"witness.sqlite"'),
+    "witness.key": ConfigKey("Its private key; `baccarat keys new` makes one.", '"witness.key"'),
+    "witness.password_file": ConfigKey(
+        "With the password of the hub's login.", '"secrets/witness"'
+    ),
+    "witness.keys": ConfigKey(
         "A line for each table: the public keys that may sign its checkpoints.",
         f'{{ {_SITE_TABLE} = ["harbour/b7+5ab1c8a6+AVd..."] }}',
     ),
-    "page.host": Key("Where to listen.", '"127.0.0.1"'),
-    "page.port": Key("At which port.", "8090"),
-    "page.names": Key("Names that browsers call it by.", '["property.casino.example"]'),
-    "page.exposed": Key("Beyond loopback: something in front of it asks for logins.", "true"),
+    "page.host": ConfigKey("Where to listen.", '"127.0.0.1"'),
+    "page.port": ConfigKey("At which port.", "8090"),
+    "page.names": ConfigKey("Names that browsers call it by.", '["property.casino.example"]'),
+    "page.exposed": ConfigKey("Beyond loopback: something in front of it asks for logins.", "true"),
 }
 # A TOML table for a gaming table has keys of its own.
 _NAMED: Final = re.compile(r"(uplink\.tables|witness\.keys)\.")

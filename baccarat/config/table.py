@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from baccarat.config.faults import ConfigFaults, Fault, read_toml
+from baccarat.config.faults import ConfigFault, ConfigFaults, read_toml
 from baccarat.config.form import CREDENTIAL, DisplaysConfig, ScoreboardConfig, TableConfig
 from baccarat.config.keys import KEYS, TABLES, example_of
 from baccarat.rulebooks.library import is_file, site_rulebook
@@ -49,39 +49,43 @@ def load_config(path: Path, *, rules: bool = True) -> TableConfig:
         ConfigFaults: keys in it are wrong: all of them, each with the reason and an example.
     """
     tree = read_toml(path, "the table's")
-    faults: list[Fault] = []
+    faults: list[ConfigFault] = []
     said: list[str] = []
     if tree.pop("base", None) is not None:
-        faults.append(Fault(key="base", reason="is set by the file's place and cannot be given"))
+        faults.append(
+            ConfigFault(key="base", reason="is set by the file's place and cannot be given")
+        )
     config = read_table(TableConfig, tree, "", said.append)
-    faults.extend(map(_told, said))
+    faults.extend(map(_fault_of, said))
     if config is None:
         # The keys that could be read are checked all the same, so that one run reports everything.
-        config = _as_far_as_it_goes(tree)
+        config = _readable_part(tree)
     if config is not None:
         config = msgspec.structs.replace(config, base=str(path.resolve().parent))
         told = {fault.key for fault in faults}
-        senseless = (*_senseless(config), *(rule_faults(config) if rules else ()))
+        senseless = (*_impossible_values(config), *(rule_faults(config) if rules else ()))
         faults.extend(fault for fault in senseless if fault.key not in told)
     if faults or config is None:
         raise ConfigFaults(str(path), faults)
     return config
 
 
-def _told(line: str) -> Fault:
+def _fault_of(line: str) -> ConfigFault:
     """Turn a line of the form's reader into a fault with an example of the key."""
     key, _, reason = line.partition(": ")
     if not reason:
         key, _, reason = line.partition(" ")
-        return Fault(key=key, reason=reason, example=_example(key))
+        return ConfigFault(key=key, reason=reason, example=_example(key))
     last = key.rpartition(".")[2]
     if reason.startswith("no such key"):
         if any(word in last for word in _SECRET):
-            return Fault(key=key, reason="a secret never stands here", example=_secret_of(key))
+            return ConfigFault(
+                key=key, reason="a secret never stands here", example=_secret_of(key)
+            )
         near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
         reason = reason.removesuffix(", base")  # the file's folder sets it
-        return Fault(key=key, reason=reason, example=_example(near[0]) if near else "")
-    return Fault(key=key, reason=reason.lower(), example=_example(key))
+        return ConfigFault(key=key, reason=reason, example=_example(near[0]) if near else "")
+    return ConfigFault(key=key, reason=reason.lower(), example=_example(key))
 
 
 def _example(key: str) -> str:
@@ -92,17 +96,17 @@ def _secret_of(key: str) -> str:
     return example_of(f"{key.rpartition('.')[0] or 'bus'}.password_file")
 
 
-def _as_far_as_it_goes(tree: dict[str, Any]) -> TableConfig | None:
+def _readable_part(tree: dict[str, Any]) -> TableConfig | None:
     """Return the configuration, its faulty keys left out or replaced by the examples."""
-    whole = tomllib.loads("\n".join(f"{key} = {KEYS[key].example}" for key in _MUST))
-    mended = _mended(TableConfig, {**whole, **tree}, whole)
+    whole = tomllib.loads("\n".join(f"{key} = {KEYS[key].example}" for key in _REQUIRED))
+    mended = _readable_keys(TableConfig, {**whole, **tree}, whole)
     return read_table(TableConfig, mended, "", lambda _: None)
 
 
-_MUST: Final = ("site", "table", "rulebook", "shoe.url")
+_REQUIRED: Final = ("site", "table", "rulebook", "shoe.url")
 
 
-def _mended(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dict[str, Any]:
+def _readable_keys(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dict[str, Any]:
     """Return the readable keys of a TOML table; take required ones that are not from `whole`."""
     good: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
@@ -113,7 +117,7 @@ def _mended(kind: type[msgspec.Struct], tree: dict[str, Any], whole: Any) -> dic
             continue
         if nested is not None:
             table = given if isinstance(given, dict) else {}
-            good[field.name] = _mended(nested, {**(stand_in or {}), **table}, stand_in)
+            good[field.name] = _readable_keys(nested, {**(stand_in or {}), **table}, stand_in)
         elif _reads(field.type, given):
             good[field.name] = given
         elif stand_in is not None:
@@ -136,46 +140,46 @@ def _reads(kind: Any, value: object) -> bool:
     return True
 
 
-def _senseless(config: TableConfig) -> Iterator[Fault]:
+def _impossible_values(config: TableConfig) -> Iterator[ConfigFault]:
     """Yield faults of values that are well formed but impossible."""
     for look in (_names, _shoe, _users, _bus, _displays, _secrets, _no_password):
         yield from look(config)
 
 
-def _names(config: TableConfig) -> Iterator[Fault]:
+def _names(config: TableConfig) -> Iterator[ConfigFault]:
     for key in ("site", "table"):
         value = getattr(config, key)
         if not SEGMENT.match(value):
             reason = f"{value!r}: use lower-case letters, digits, - and _"
-            yield Fault(key=key, reason=reason, example=example_of(key))
+            yield ConfigFault(key=key, reason=reason, example=example_of(key))
 
 
-def rule_faults(config: TableConfig) -> Iterator[Fault]:
+def rule_faults(config: TableConfig) -> Iterator[ConfigFault]:
     """Yield the faults of the rulebooks, and of limits over them."""
     yield from _rules(config)
     yield from _limits(config)
 
 
-def _rules(config: TableConfig) -> Iterator[Fault]:
+def _rules(config: TableConfig) -> Iterator[ConfigFault]:
     yield from _library(config)
     try:
         scale = site_rulebook(config.rulebook_name).sign.pay_scale
     except InputError as error:
         if is_file(config.rulebook):
-            yield Fault(key="rulebook", reason=str(error))
+            yield ConfigFault(key="rulebook", reason=str(error))
         else:
             reason = f"{error}; or give the path of your own, a .toml"
-            yield Fault(key="rulebook", reason=reason, example=example_of("rulebook"))
+            yield ConfigFault(key="rulebook", reason=reason, example=example_of("rulebook"))
         return
     if scale is not None and config.pay_scale not in {None, scale}:
         reason = (
             f"{config.rulebook} pays by scale {scale}, and the property's `pay_scale` is "
             f"{config.pay_scale}: one scale holds for every table of a property"
         )
-        yield Fault(key="rulebook", reason=reason)
+        yield ConfigFault(key="rulebook", reason=reason)
 
 
-def _library(config: TableConfig) -> Iterator[Fault]:
+def _library(config: TableConfig) -> Iterator[ConfigFault]:
     for name in config.library:
         try:
             if not is_file(name):
@@ -184,10 +188,10 @@ def _library(config: TableConfig) -> Iterator[Fault]:
                 )
             site_rulebook(str(config.beside(name)))
         except InputError as error:
-            yield Fault(key="library", reason=str(error))
+            yield ConfigFault(key="library", reason=str(error))
 
 
-def _limits(config: TableConfig) -> Iterator[Fault]:
+def _limits(config: TableConfig) -> Iterator[ConfigFault]:
     if config.limits is None:
         return
     try:
@@ -195,64 +199,64 @@ def _limits(config: TableConfig) -> Iterator[Fault]:
     except InputError:
         return  # a fault of its own reports that
     for line in limit_faults(rulebook, config.limits.as_event()):
-        yield Fault(key="limits", reason=line, example=example_of("limits.bets"))
+        yield ConfigFault(key="limits", reason=line, example=example_of("limits.bets"))
 
 
-def _shoe(config: TableConfig) -> Iterator[Fault]:
+def _shoe(config: TableConfig) -> Iterator[ConfigFault]:
     baud = 9600
     try:
         baud = load_profile(config.profile_name).serial.baud
     except InputError as error:
         reason = str(error)
-        yield Fault(key="shoe.profile", reason=reason, example=example_of("shoe.profile"))
+        yield ConfigFault(key="shoe.profile", reason=reason, example=example_of("shoe.profile"))
     try:
         parse_url(config.shoe.url, baud=baud)
     except InputError as error:
-        yield Fault(key="shoe.url", reason=str(error), example=example_of("shoe.url"))
+        yield ConfigFault(key="shoe.url", reason=str(error), example=example_of("shoe.url"))
 
 
-def _users(config: TableConfig) -> Iterator[Fault]:
+def _users(config: TableConfig) -> Iterator[ConfigFault]:
     for user, roles in config.users.items():
         key = f"users.{user}"
         if not SEGMENT.match(user):
             reason = "use lower-case letters, digits, - and _, as in the topics that carry the name"
-            yield Fault(key=key, reason=reason, example='mary = ["supervisor"]')
+            yield ConfigFault(key=key, reason=reason, example='mary = ["supervisor"]')
         if user in OWN_ACTORS:
-            yield Fault(key=key, reason=f"{user} is the table's own name in the log")
+            yield ConfigFault(key=key, reason=f"{user} is the table's own name in the log")
         unknown = sorted(set(roles) - ROLES)
         if unknown:
             reason = f"no such role {', '.join(unknown)}; there are {', '.join(sorted(ROLES))}"
-            yield Fault(key=key, reason=reason, example=example_of(key))
+            yield ConfigFault(key=key, reason=reason, example=example_of(key))
     path = config.beside(config.displays.users) if config.displays else None
     if path is not None:
         try:
             config.roles()
         except InputError as error:
-            yield Fault(key="displays.users", reason=str(error))
+            yield ConfigFault(key="displays.users", reason=str(error))
 
 
-def _bus(config: TableConfig) -> Iterator[Fault]:
+def _bus(config: TableConfig) -> Iterator[ConfigFault]:
     bus = config.bus
-    yield from _half_a_pair("bus", bus.cert, bus.key)
+    yield from _incomplete_pair("bus", bus.cert, bus.key)
     if bus.ca is None and bus.cert is not None:
         reason = "is missing: without it the broker is not asked for TLS"
-        yield Fault(key="bus.ca", reason=reason, example=example_of("bus.ca"))
+        yield ConfigFault(key="bus.ca", reason=reason, example=example_of("bus.ca"))
     yield from _unreadable(config, "bus.cert", bus.cert, _pem)
     yield from _unreadable(config, "bus.key", bus.key, _opens)
     yield from _unreadable(config, "bus.ca", bus.ca, _ca)
 
 
-def _displays(config: TableConfig) -> Iterator[Fault]:
+def _displays(config: TableConfig) -> Iterator[ConfigFault]:
     """Refuse consoles and scoreboards that would use a network in cleartext."""
     for table, given in (("displays", config.displays), ("scoreboard", config.scoreboard)):
         if given is None:
             continue
-        yield from _half_a_pair(table, given.cert, given.key)
-        yield from _in_the_clear(table, given)
+        yield from _incomplete_pair(table, given.cert, given.key)
+        yield from _cleartext(table, given)
         for at, name in enumerate(given.names):
             if not _HOST_NAME.fullmatch(name.lower()):
                 reason = f"{name!r}: a host's name, without a scheme, a port or a path"
-                yield Fault(key=f"{table}.names[{at}]", reason=reason)
+                yield ConfigFault(key=f"{table}.names[{at}]", reason=reason)
         yield from _unreadable(config, f"{table}.cert", given.cert, _pem)
         yield from _unreadable(config, f"{table}.key", given.key, _opens)
     people = config.displays.users if config.displays else None
@@ -260,10 +264,10 @@ def _displays(config: TableConfig) -> Iterator[Fault]:
         reason = (
             "is missing: [displays] without people is a scoreboard, and [scoreboard] is another"
         )
-        yield Fault(key="displays.users", reason=reason, example=example_of("displays.users"))
+        yield ConfigFault(key="displays.users", reason=reason, example=example_of("displays.users"))
 
 
-def _in_the_clear(table: str, given: ScoreboardConfig) -> Iterator[Fault]:
+def _cleartext(table: str, given: ScoreboardConfig) -> Iterator[ConfigFault]:
     if given.cert is not None or given.host in _LOOPBACK:
         return
     cert = f"{table}.cert"
@@ -272,37 +276,39 @@ def _in_the_clear(table: str, given: ScoreboardConfig) -> Iterator[Fault]:
             f"logins at {given.host} need TLS: give `cert` and `key`, or leave out `users` to "
             "serve the scoreboard alone"
         )
-        yield Fault(key=cert, reason=reason, example=example_of(cert))
+        yield ConfigFault(key=cert, reason=reason, example=example_of(cert))
     elif not given.cleartext:
         reason = (
             f"screens at {given.host} need TLS: give `cert` and `key`, or say `cleartext = true` "
             "where nobody on that network could forge what is shown"
         )
-        yield Fault(key=cert, reason=reason, example=example_of(cert))
+        yield ConfigFault(key=cert, reason=reason, example=example_of(cert))
 
 
-def _half_a_pair(table: str, cert: str | None, key: str | None) -> Iterator[Fault]:
+def _incomplete_pair(table: str, cert: str | None, key: str | None) -> Iterator[ConfigFault]:
     if (cert is None) is not (key is None):
         missing = f"{table}.{'cert' if cert is None else 'key'}"
         reason = "is missing: give both `cert` and `key`, or neither"
-        yield Fault(key=missing, reason=reason, example=example_of(missing))
+        yield ConfigFault(key=missing, reason=reason, example=example_of(missing))
 
 
-def _secrets(config: TableConfig) -> Iterator[Fault]:
+def _secrets(config: TableConfig) -> Iterator[ConfigFault]:
     for name, given in config.password_files().items():
         yield from _unreadable(config, f"{name}.password_file", given, _opens)
 
 
-def _no_password(config: TableConfig) -> Iterator[Fault]:
+def _no_password(config: TableConfig) -> Iterator[ConfigFault]:
     """Refuse a password in a URL: logs and the list of processes show URLs."""
     if config.cage and "@" in config.cage.ledger and urlsplit(config.cage.ledger).password:
         reason = "a password never stands here: PostgreSQL reads it from the file PGPASSFILE names"
-        yield Fault(key="cage.ledger", reason=reason, example='ledger = "postgresql://b7@db/cage"')
+        yield ConfigFault(
+            key="cage.ledger", reason=reason, example='ledger = "postgresql://b7@db/cage"'
+        )
 
 
 def _unreadable(
     config: TableConfig, key: str, given: str | None, read: Callable[[Path], object]
-) -> Iterator[Fault]:
+) -> Iterator[ConfigFault]:
     path = config.beside(given)
     # Only the service that uses a credential can read it.
     if given is None or path is None or given.startswith(CREDENTIAL):
@@ -310,9 +316,9 @@ def _unreadable(
     try:
         read(path)
     except ssl.SSLError as error:
-        yield Fault(key=key, reason=f"{path}: no PEM of that kind: {error.reason or error}")
+        yield ConfigFault(key=key, reason=f"{path}: no PEM of that kind: {error.reason or error}")
     except OSError as error:
-        yield Fault(key=key, reason=f"{path} cannot be read: {error.strerror or error}")
+        yield ConfigFault(key=key, reason=f"{path} cannot be read: {error.strerror or error}")
 
 
 def _opens(path: Path) -> None:

@@ -8,7 +8,7 @@ is forgotten.
 
 from typing import Any, Final
 
-from events.free_text import UNFIT
+from events.free_text import FORBIDDEN_CHARACTERS
 
 __all__ = ["FREE_TEXT", "MOST", "ONE_LINE", "RULES", "SEGMENT", "Schema"]
 
@@ -19,7 +19,7 @@ MOST: Final = 2**53 - 1  # the largest integer that every JSON reader reads exac
 SEGMENT: Final = "^[a-z0-9_-]+$"  # the same as events.mqtt.topics.SEGMENT
 
 # Forbidden in a request's texts (`invalid_text`); events of earlier builds may contain it.
-ONE_LINE: Final = f"^[^{UNFIT}]*$"
+ONE_LINE: Final = f"^[^{FORBIDDEN_CHARACTERS}]*$"
 
 _SHOE: Final = "[0-9]{8}-[0-9]{2}"
 _COUP: Final = f"{_SHOE}/[1-9][0-9]{{0,5}}"

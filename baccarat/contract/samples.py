@@ -50,7 +50,7 @@ def _sample(definitions: Mapping[str, Schema], schema: Schema, field: str = "") 
         return {name: value for part in parts for name, value in part.items()}
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            return _sample(definitions, _telling(schema[key]), field)
+            return _sample(definitions, _preferred_choice(schema[key]), field)
     return _plain(definitions, schema, field)
 
 
@@ -67,7 +67,7 @@ def _plain(definitions: Mapping[str, Schema], schema: Schema, field: str) -> Any
     )
 
 
-def _telling(choices: list[Schema]) -> Schema:
+def _preferred_choice(choices: list[Schema]) -> Schema:
     """Return a drawn card among a shoe's reports, else the first choice that is not null."""
     drawn = [choice for choice in choices if choice.get("$ref", "").endswith("/CardDrawn")]
     return (drawn or [choice for choice in choices if choice.get("type") != "null"])[0]

@@ -62,7 +62,7 @@ _DOCUMENTS: Final[dict[str, type[Struct]]] = {
 }
 _SHOWN: Final = (CoupOnRecord, RequestOnRecord, CoupsFound, CoupProved)
 # The told form of a coup is that of `baccarat replay --json`, for people to read.
-_TOLD: Final[tuple[Schema, ...]] = (
+_NARRATIVES: Final[tuple[Schema, ...]] = (
     {
         "description": "`tell_coup`: the coup's story, how it lay at each step, its wagers.",
         "type": "object",
@@ -152,7 +152,7 @@ def definitions() -> dict[str, Schema]:
         *msgspec.json.schema_components(types, ref_template=REF + "{name}")
     )
     names = {kind: _target(ref) for kind, ref in zip(types, references, strict=True)}
-    found = {name: _finished(name, schema) for name, schema in made.items()}
+    found = {name: _with_rules(name, schema) for name, schema in made.items()}
     for name in (*(names[kind] for kind in COMMANDS.values()), WagerRequest.__name__):
         its = found[name]["properties"]
         its.update({field: _one_line(schema) for field, schema in its.items()})
@@ -189,7 +189,7 @@ def _target(schema: Mapping[str, Any]) -> str:
 def _events(envelope: Schema, names: Mapping[object, str]) -> dict[str, Schema]:
     """Return the envelope, and a message for each type of event that travels in it."""
     envelope["properties"]["data"] = {"description": "The event; null where it is sealed."}
-    envelope["properties"]["hash"] = _ruled("Envelope", "hash", {"type": "string"})
+    envelope["properties"]["hash"] = _with_rule("Envelope", "hash", {"type": "string"})
     envelope["required"].append("hash")
     found: dict[str, Schema] = {"Envelope": envelope}
     for message, kind in EVENTS.items():
@@ -243,7 +243,7 @@ def _shown(names: Mapping[object, str]) -> Schema:
     typed = [{"$ref": f"{REF}{names[kind]}"} for kind in (*_SHOWN, StateView)]
     return {
         "description": "What a command that changes nothing asked to see.",
-        "anyOf": [*typed, preview, *deepcopy(_TOLD), {"type": "null"}],
+        "anyOf": [*typed, preview, *deepcopy(_NARRATIVES), {"type": "null"}],
     }
 
 
@@ -256,7 +256,7 @@ def _first_paragraph(docstring: str) -> str:
     return " ".join(docstring.partition("\n\n")[0].split())
 
 
-def _finished(name: str, schema: Mapping[str, Any]) -> Schema:
+def _with_rules(name: str, schema: Mapping[str, Any]) -> Schema:
     """Add the rules of its fields to a type's schema, and close it to unnamed fields."""
     done = deepcopy(dict(schema))
     text = str(done.get("description", ""))
@@ -266,7 +266,7 @@ def _finished(name: str, schema: Mapping[str, Any]) -> Schema:
     done["additionalProperties"] = False
     said = dict(_arguments(text))
     for field, its in done["properties"].items():
-        ruled = _ruled(name, field, its)
+        ruled = _with_rule(name, field, its)
         if field in said and "$ref" not in ruled:
             ruled = {"description": said[field], **ruled}
         done["properties"][field] = ruled
@@ -281,23 +281,23 @@ def _arguments(docstring: str) -> Iterator[tuple[str, str]]:
         yield found[1], " ".join(found[2].split())
 
 
-def _ruled(owner: str, field: str, schema: Mapping[str, Any]) -> Schema:
+def _with_rule(owner: str, field: str, schema: Mapping[str, Any]) -> Schema:
     """Add the field's rule to its schema in each place where it is a bare text or integer."""
     # msgspec emits OpenAPI's keyword: JSON Schema does not know it, and each choice names its own
     # kind.
     schema = {key: value for key, value in schema.items() if key != "discriminator"}
     owner = owner.rpartition(".")[2]
     rule = RULES.get(f"{owner}.{field}", RULES.get(field, {}))
-    return _placed(schema, rule)
+    return _rule_applied(schema, rule)
 
 
-def _placed(schema: Mapping[str, Any], rule: Schema) -> Schema:
+def _rule_applied(schema: Mapping[str, Any], rule: Schema) -> Schema:
     done = dict(schema)
     for key in ("items", "additionalProperties"):
         if isinstance(its := done.get(key), dict):
-            done[key] = _placed(its, rule)
+            done[key] = _rule_applied(its, rule)
     if isinstance(its := done.get("anyOf"), list):
-        done["anyOf"] = [_placed(each, rule) for each in its]
+        done["anyOf"] = [_rule_applied(each, rule) for each in its]
     if "enum" in done:
         return done
     if "type" in done and done["type"] == rule.get("type"):

@@ -37,9 +37,9 @@ from events.types.table import (
 from simulators.cage.service import Receipt
 from simulators.device.printed_rules import next_place
 from simulators.people.crew import PlayedCoup
-from simulators.people.supervisor import Tally
+from simulators.people.supervisor import GameTally
 
-__all__ = ["Audit", "Ledger", "Percentiles", "Summary", "audit"]
+__all__ = ["Audit", "DemoStatistics", "Percentiles", "Summary", "audit"]
 
 # A demo that plays for days keeps only the newest of these.
 _LATENCIES_KEPT: Final = 100_000
@@ -99,7 +99,7 @@ class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: dict[str, int] = {}
 
 
-class Ledger:
+class DemoStatistics:
     """Counts coups as the dealer ends them, and settlements as the cage books them."""
 
     def __init__(self) -> None:
@@ -141,7 +141,9 @@ class Ledger:
         cuts = quantiles(self._latencies, n=100, method="inclusive")
         return Percentiles(p50=round(cuts[49], 3), p99=round(cuts[98], 3))
 
-    def summary(self, audit: "Audit", tally: Tally, *, acknowledged_to: int, log: str) -> Summary:
+    def summary(
+        self, audit: "Audit", tally: GameTally, *, acknowledged_to: int, log: str
+    ) -> Summary:
         """Return the demo's summary."""
         return Summary(
             coups=len(self.played),

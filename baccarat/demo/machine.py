@@ -19,7 +19,7 @@ from baccarat.ports import free_port
 from baccarat.processes.children import Child, first_ended
 from baccarat.rulebooks.library import is_file
 from baccarat.services.registry import service_command
-from displays.auth.accounts import Account, save_accounts
+from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
 from events.errors import InputError, TableError
 from events.proof.keys import make_signing_key
@@ -74,7 +74,7 @@ _BETTING_S: Final = 10
 PUBLIC_KEY: Final = "table.pub"
 LEDGER: Final = "ledger.sqlite"
 # Lines of a service's log that are shown when it ends by itself.
-_LAST_WORDS: Final = 3
+_LAST_LINES: Final = 3
 
 
 # They mean something in a URL, or in the file that the demo writes.
@@ -200,7 +200,7 @@ class Machine:
             child = await first_ended(logs)
             if child.pid not in self._killed:
                 output = logs[child]
-                words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:])
+                words = " | ".join(output.read_text("utf-8", "replace").splitlines()[-_LAST_LINES:])
                 raise DemoBroken(
                     f"the {child.name} has ended with code {child.code}; it said: {words}"
                 )
@@ -232,7 +232,7 @@ class Machine:
             self.password = secrets.token_urlsafe(9)
             account = hash_password(self.password)
             save_accounts(
-                users, {each: Account(password=account, roles=(each,)) for each in _PEOPLE}
+                users, {each: UserAccount(password=account, roles=(each,)) for each in _PEOPLE}
             )
         path = self.data / "table.toml"
         path.write_text(

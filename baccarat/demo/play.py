@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, Protocol, cast
 
-from baccarat.demo.ledger import Ledger, Summary, audit
+from baccarat.demo.ledger import DemoStatistics, Summary, audit
 from baccarat.demo.machine import LEDGER, DemoBroken, DemoOptions, Machine
 from baccarat.rulebooks.library import site_rulebook
 from events.errors import InputError, LedgerError
@@ -19,21 +19,21 @@ from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import SPAN, FaultPlan
 from simulators.people.crew import Croupier, Game, PlayedCoup
-from simulators.people.supervisor import Tally
+from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 
-__all__ = ["Onlooker", "Played", "play"]
+__all__ = ["DemoResult", "GameObserver", "play"]
 
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
 # Interval between two reads of the ledger, seconds.
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 # Faults come in this part of a short game, per cent.
 _EARLY_PERCENT: Final = 80
 
 
-class Onlooker(Protocol):
+class GameObserver(Protocol):
     """Something that watches the table while it is played."""
 
     async def run(self) -> None:
@@ -49,7 +49,7 @@ class Onlooker(Protocol):
         ...
 
 
-class Played:
+class DemoResult:
     """The end of the demo.
 
     Args:
@@ -63,8 +63,8 @@ class Played:
 
 
 async def play(
-    options: DemoOptions, machine: Machine, ledger: Ledger, onlooker: Onlooker
-) -> Played:
+    options: DemoOptions, machine: Machine, ledger: DemoStatistics, onlooker: GameObserver
+) -> DemoResult:
     """Play to the end of the rounds, or until SIGINT or SIGTERM; then audit the log.
 
     Raises:
@@ -89,8 +89,8 @@ async def play(
         )
     finally:
         port.unplug()
-    return Played(
-        _audited(machine, ledger, tally, acknowledged_to),
+    return DemoResult(
+        _audited_summary(machine, ledger, tally, acknowledged_to),
         interrupted=stop.is_set(),
     )
 
@@ -98,11 +98,11 @@ async def play(
 async def _play(
     options: DemoOptions,
     machine: Machine,
-    ledger: Ledger,
-    onlooker: Onlooker,
+    ledger: DemoStatistics,
+    onlooker: GameObserver,
     device: tuple[PtyPort, DealingShoe],
     stop: asyncio.Event,
-) -> tuple[int, Tally]:
+) -> tuple[int, GameTally]:
     """Play; return the position up to which the cage has acknowledged, and the dealer's tally."""
     config = machine.table
 
@@ -138,12 +138,12 @@ async def _play(
     background = [shoe.run(), croupier.run(), cage.run(), onlooker.run(), machine.watch()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in background]
-        await _booked(machine, 0)  # its start must not delay the first coups
+        await _wait_until_booked(machine, 0)  # its start must not delay the first coups
         playing = group.create_task(_until(stop, croupier, options.rounds))
         await playing
         if croupier.view.seen is not None:
-            await _acknowledged(cage, croupier.view.seen.position)
-            await _booked(machine, croupier.view.seen.position)
+            await _wait_until_acknowledged(cage, croupier.view.seen.position)
+            await _wait_until_booked(machine, croupier.view.seen.position)
         for task in tasks:
             task.cancel()
     return cage.acknowledged, croupier.tally
@@ -169,7 +169,7 @@ async def _until(stop: asyncio.Event, croupier: Croupier, rounds: int | None) ->
         await playing
 
 
-async def _acknowledged(cage: Cage, position: int) -> None:
+async def _wait_until_acknowledged(cage: Cage, position: int) -> None:
     try:
         async with asyncio.timeout(_CAGE_PATIENCE_S):
             await cage.caught_up(position)
@@ -180,27 +180,27 @@ async def _acknowledged(cage: Cage, position: int) -> None:
         ) from error
 
 
-async def _booked(machine: Machine, position: int) -> None:
+async def _wait_until_booked(machine: Machine, position: int) -> None:
     """Wait until the ledger has everything up to `position`."""
     ledger, origin = str(machine.data / LEDGER), machine.table.origin
     try:
         async with asyncio.timeout(_CAGE_PATIENCE_S):
-            while await asyncio.to_thread(_ledger_place, ledger, origin) < position:  # noqa: ASYNC110 - a file tells nobody
-                await asyncio.sleep(_LOOK_S)
+            while await asyncio.to_thread(_ledger_position, ledger, origin) < position:  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(_POLL_S)
     except TimeoutError as error:
         raise DemoBroken(
             f"the ledger has not booked {position} within {_CAGE_PATIENCE_S:g} s"
         ) from error
 
 
-def _ledger_place(ledger: str, origin: str) -> int:
+def _ledger_position(ledger: str, origin: str) -> int:
     """Return the ledger's position; less than 0 while there is no ledger."""
     # Importing its packages takes a third of a second, which the demo's start saves.
     from cage.ledger.database import parse_ledger_url  # noqa: PLC0415 - as explained above
-    from cage.ledger.reading import reading  # noqa: PLC0415 - the same
+    from cage.ledger.reading import open_ledger  # noqa: PLC0415 - the same
 
     try:
-        with reading(parse_ledger_url(ledger)) as read:
+        with open_ledger(parse_ledger_url(ledger)) as read:
             place = read.cursor(origin)
     except (InputError, LedgerError):  # it is being created
         return -1
@@ -215,7 +215,9 @@ def _stopped_by_signals() -> asyncio.Event:
     return stop
 
 
-def _audited(machine: Machine, ledger: Ledger, tally: Tally, acknowledged_to: int) -> Summary:
+def _audited_summary(
+    machine: Machine, ledger: DemoStatistics, tally: GameTally, acknowledged_to: int
+) -> Summary:
     """Return the summary, with the audit of the log."""
     machine.stop_services()
     config = machine.table

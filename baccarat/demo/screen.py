@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
-from baccarat.demo.ledger import Ledger, Summary
+from baccarat.demo.ledger import DemoStatistics, Summary
 from baccarat.demo.machine import LEDGER, PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
@@ -87,7 +87,9 @@ class LiveScreen:
         title: the line at the top.
     """
 
-    def __init__(self, spectator: Spectator, ledger: Ledger, console: Console, title: str) -> None:
+    def __init__(
+        self, spectator: Spectator, ledger: DemoStatistics, console: Console, title: str
+    ) -> None:
         self._spectator = spectator
         self._ledger = ledger
         self._console = console
@@ -235,7 +237,7 @@ def _wagers(coup: CoupView, settlement: Settlement | None) -> RenderableType:
     return grid
 
 
-def _totals(ledger: Ledger) -> RenderableType:
+def _totals(ledger: DemoStatistics) -> RenderableType:
     return Text(
         f"{len(ledger.played)} coups   staked {money(ledger.staked)}   paid {money(ledger.paid)}   "
         f"commission {money(ledger.commission)}   house {money(ledger.house)}",

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from baccarat.rulebooks.editions import AtHand, rulebooks_at_hand
+from baccarat.rulebooks.editions import AvailableRulebooks, available_rulebooks
 from events.errors import InputError
 from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader, reading
@@ -22,23 +22,23 @@ from events.types.table import BettingOpened
 from table_core.evidence.bundle import (
     FORM,
     Evidence,
-    Proved,
+    ProvedEvent,
+    encode_evidence,
     ends_coup,
     expected_result,
-    sealed,
+    seal_evidence,
     verify_evidence,
-    written,
 )
-from table_core.evidence.judge import Fault, Recorded
+from table_core.evidence.judge import EvidenceEvent, EvidenceFault
 
 __all__ = [
-    "Collector",
+    "EvidenceCollector",
+    "EvidenceSource",
     "NoEvidence",
     "Progress",
     "Proofs",
     "Prove",
-    "Source",
-    "assembled",
+    "assemble",
     "build_name",
     "covering_checkpoint",
     "gather",
@@ -54,7 +54,7 @@ Prove = Callable[[Sequence[int], int], Proofs]
 """Return inclusion proofs of leaves, counted from 0, in the tree of a number of events."""
 
 
-class Source(NamedTuple):
+class EvidenceSource(NamedTuple):
     """The material of evidence.
 
     Args:
@@ -69,7 +69,7 @@ class Source(NamedTuple):
     origin: str
     coup: str
     build: str
-    records: tuple[tuple[Recorded, bytes], ...]
+    records: tuple[tuple[EvidenceEvent, bytes], ...]
     checkpoint: bytes
     keys: frozenset[VerifierKey]
 
@@ -83,7 +83,7 @@ def gather(
     coup: str,
     *,
     build: str,
-    rulebooks: AtHand | None = None,
+    rulebooks: AvailableRulebooks | None = None,
     progress: Progress | None = None,
 ) -> bytes:
     """Return the evidence for a coup, as the bytes of its file.
@@ -100,9 +100,9 @@ def gather(
         LogRefused: the log is damaged; names the position.
         NoEvidence: the coup is not over, no checkpoint covers it, or its record contradicts itself.
     """
-    at_hand = rulebooks or rulebooks_at_hand(path)
+    at_hand = rulebooks or available_rulebooks(path)
     with reading(path) as log:
-        collector = Collector(coup)
+        collector = EvidenceCollector(coup)
         for stored in log.read():
             collector.take(stored.position, stored.stored)
             if progress and (stored.position % _PROGRESS_EVERY == 0 or stored.position == log.end):
@@ -113,11 +113,13 @@ def gather(
     def prove(indices: Sequence[int], size: int) -> Proofs:
         return inclusion_proofs(collector.leaves[:size], indices)
 
-    source = Source(log.origin, coup, build, tuple(records), checkpoint, frozenset(collector.keys))
-    return assembled(source, prove, at_hand.sources)
+    source = EvidenceSource(
+        log.origin, coup, build, tuple(records), checkpoint, frozenset(collector.keys)
+    )
+    return assemble(source, prove, at_hand.sources)
 
 
-def assembled(source: Source, prove: Prove, rulebooks: Mapping[str, bytes]) -> bytes:
+def assemble(source: EvidenceSource, prove: Prove, rulebooks: Mapping[str, bytes]) -> bytes:
     """Return the evidence for a coup whose records are collected, as the bytes of its file.
 
     Args:
@@ -135,7 +137,7 @@ def assembled(source: Source, prove: Prove, rulebooks: Mapping[str, bytes]) -> b
     proofs = prove([record.position - 1 for record, _ in records], size)
     try:
         expected = expected_result(source.origin, coup, [record for record, _ in records], texts)
-    except Fault as fault:
+    except EvidenceFault as fault:
         raise NoEvidence(f"coup {coup} contradicts itself: {fault}") from fault
     evidence = Evidence(
         form=FORM,
@@ -146,7 +148,7 @@ def assembled(source: Source, prove: Prove, rulebooks: Mapping[str, bytes]) -> b
         checkpoint=source.checkpoint.decode(),
         rulebooks=texts,
         events=tuple(
-            Proved(
+            ProvedEvent(
                 position=record.position,
                 stored=stored.decode(),
                 proof=tuple(each.hex() for each in proof),
@@ -154,14 +156,14 @@ def assembled(source: Source, prove: Prove, rulebooks: Mapping[str, bytes]) -> b
             for (record, stored), proof in zip(records, proofs, strict=True)
         ),
     )
-    data = written(sealed(evidence))
+    data = encode_evidence(seal_evidence(evidence))
     verdict = verify_evidence(data, source.keys)
     if not verdict.ok:
         raise NoEvidence(f"coup {coup} cannot be proved: {verdict.part}: {verdict.reason}")
     return data
 
 
-class Collector:
+class EvidenceCollector:
     """Takes the events of a log one by one, and keeps those of one coup.
 
     Args:
@@ -175,7 +177,7 @@ class Collector:
     def __init__(self, coup: str) -> None:
         self._coup = coup
         self._commit: list[tuple[int, Envelope, bytes]] = []
-        self._kept: list[tuple[Recorded, bytes]] = []
+        self._kept: list[tuple[EvidenceEvent, bytes]] = []
         self._begun = False
         self._over = False
         self.leaves: list[bytes] = []
@@ -201,11 +203,11 @@ class Collector:
             self._keep(position, envelope, stored)
 
     def _keep(self, position: int, envelope: Envelope, stored: bytes) -> None:
-        record = Recorded(position, envelope, decode_data(envelope))
+        record = EvidenceEvent(position, envelope, decode_data(envelope))
         self._kept.append((record, stored))
         self._over = self._over or ends_coup(record, self._coup)
 
-    def finished(self, path: Path) -> list[tuple[Recorded, bytes]]:
+    def finished(self, path: Path) -> list[tuple[EvidenceEvent, bytes]]:
         """Return the events that were kept.
 
         Raises:
@@ -246,7 +248,7 @@ def build_name() -> str:
 
 
 def _rulebooks(
-    records: Iterable[tuple[Recorded, bytes]], known: Mapping[str, bytes]
+    records: Iterable[tuple[EvidenceEvent, bytes]], known: Mapping[str, bytes]
 ) -> tuple[str, ...]:
     """Return the files of the rulebooks that the coup was played and judged by."""
     wanted = {

@@ -11,8 +11,8 @@ from events.errors import InputError
 from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader
 from table_core.fold.dispatch import fold_all
-from table_core.projections.table import StateView, view
-from table_core.replay.coup_events import Fact, Moment, entry_of, fact_of, moments
+from table_core.projections.table import StateView, project_table
+from table_core.replay.coup_events import LoggedEvent, Moment, decode_row, moments, stored_entry
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState
 
@@ -36,13 +36,13 @@ At = int | str
 """A position, or a time in the form of the log's own stamps."""
 
 
-def facts(log: LogReader) -> Iterator[Fact]:
+def facts(log: LogReader) -> Iterator[LoggedEvent]:
     """Yield every event of the log, decoded, in order.
 
     Raises:
         LogRefused: an event is missing, does not match its hash, or cannot be read by this build.
     """
-    return map(fact_of, log.bare())
+    return map(decode_row, log.bare())
 
 
 def replay(log: LogReader) -> Iterator[Moment]:
@@ -87,7 +87,7 @@ def state_at(log: LogReader, at: At) -> TableState:
             raise InputError(f"--at {at}: the log ends at position {log.end}")
         rows = islice(log.bare(), at)
         return fold_all(
-            TableState(), (entry_of(position, stored).data for position, stored, _ in rows)
+            TableState(), (stored_entry(position, stored).data for position, stored, _ in rows)
         )
     state, first = None, ""
     for moment in replay(log):
@@ -112,7 +112,7 @@ def view_of(state: TableState, log: LogReader, books: Mapping[str, Rulebook]) ->
     if book is None:
         raise InputError(missing_rulebook(state.rulebook, state.rulebook_hash))
     table = log.origin.partition("/")[2]
-    return view(state, table=table, rulebook=book, catching_up=False)
+    return project_table(state, table=table, rulebook=book, catching_up=False)
 
 
 def missing_rulebook(name: str, digest: str) -> str:

@@ -18,22 +18,34 @@ from typing import Any, Final
 import msgspec
 
 from baccarat.history.proof import prove
-from baccarat.rulebooks.editions import AtHand, rulebooks_at_hand
+from baccarat.rulebooks.editions import AvailableRulebooks, available_rulebooks
 from events.commands.base import Refusal
 from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
 from events.commands.registry import COMMANDS
 from events.errors import InputError, LogRefused
 from events.log.reader import LogReader, reading
 from table_core.fold.snapshot import encode_state
-from table_core.history.index import PastIndex
-from table_core.history.queries import find, show_table, tell, think, withheld
+from table_core.history.index import HistoryIndex
+from table_core.history.queries import (
+    find_coups,
+    show_table,
+    show_timeline,
+    show_what_if,
+    withheld_refusal,
+)
 from table_core.refusals import refuse
-from table_core.replay.coup_events import Row
-from table_core.service.coup_recall import recall_indexed
+from table_core.replay.coup_events import LogRow
+from table_core.service.coup_recall import recall_coup_indexed
 from table_core.service.history_client import RECALL
-from table_core.service.history_process import ANSWER_BYTES, HEAD_BYTES, REFUSED, SHOWN, Question
+from table_core.service.history_process import (
+    ANSWER_BYTES,
+    HEAD_BYTES,
+    REFUSED,
+    SHOWN,
+    HistoryQuestion,
+)
 
-__all__ = ["Past"]
+__all__ = ["HistoryQueries"]
 
 # The table and the shoe have priority.
 _NICENESS: Final = 10
@@ -46,7 +58,7 @@ _INPUT: Final = 0
 _OUTPUT: Final = 1
 
 
-class Past:
+class HistoryQueries:
     """Answers queries about one log.
 
     Args:
@@ -54,12 +66,12 @@ class Past:
         rulebooks: those at hand.
     """
 
-    def __init__(self, path: Path, rulebooks: AtHand) -> None:
+    def __init__(self, path: Path, rulebooks: AvailableRulebooks) -> None:
         self._path = path
         self._books, self._sources = rulebooks.books, rulebooks.sources
-        self._index: PastIndex | None = None
+        self._index: HistoryIndex | None = None
 
-    def answer(self, question: Question) -> bytes:
+    def answer(self, question: HistoryQuestion) -> bytes:
         """Return the answer or the refusal; its first byte is its kind."""
         said = self._answer(question)
         if isinstance(said, bytes) and len(said) > ANSWER_BYTES:
@@ -76,7 +88,7 @@ class Past:
             return True
         until = time.monotonic() + budget_s
         with reading(self._path) as log:
-            index = self._index = self._index or PastIndex(log.origin)
+            index = self._index = self._index or HistoryIndex(log.origin)
             for row in log.bare_after(index.newest.position, index.newest.head):
                 index.take(row)
                 if row[0] % _LOOK_EVERY == 0 and time.monotonic() > until:
@@ -90,7 +102,7 @@ class Past:
         except (InputError, LogRefused):
             return True
 
-    def _answer(self, question: Question) -> bytes | Refusal:
+    def _answer(self, question: HistoryQuestion) -> bytes | Refusal:
         try:
             if not self.catch_up(question.to, _CATCH_UP_S):
                 done = self._index.newest.position if self._index else 0
@@ -101,28 +113,28 @@ class Past:
         except (InputError, LogRefused) as error:
             return refuse("past_unavailable", str(error))
 
-    def _look(self, log: LogReader, question: Question) -> bytes | Refusal:
+    def _look(self, log: LogReader, question: HistoryQuestion) -> bytes | Refusal:
         index = self._index
         assert index is not None  # noqa: S101 - it has caught up
 
-        def read(position: int, head: bytes) -> Iterator[Row]:
+        def read(position: int, head: bytes) -> Iterator[LogRow]:
             return log.bare_after(position, head)
 
         if question.name == RECALL:
-            state = recall_indexed(index, read, str(question.body))
+            state = recall_coup_indexed(index, read, str(question.body))
             return b"null" if state is None else encode_state(state)
         found: Any
         match msgspec.convert(question.body, COMMANDS[question.name]):
             case FindCoups() as asked:
-                found = find(index, asked)
+                found = find_coups(index, asked)
             case TellCoup() as asked:
-                found = tell(index, read, log.origin, self._books, asked)
+                found = show_timeline(index, read, log.origin, self._books, asked)
             case ShowTable() as asked:
                 found = show_table(index, read, log.origin, self._books, asked)
             case WhatIfCard() as asked:
-                found = think(index, read, self._books, asked)
+                found = show_what_if(index, read, self._books, asked)
             case ProveCoup() as asked:
-                found = withheld(index, asked.coup) or prove(
+                found = withheld_refusal(index, asked.coup) or prove(
                     index, read, log, asked.coup, self._sources
                 )
             case Query() as asked:
@@ -130,7 +142,7 @@ class Past:
         return found if isinstance(found, Refusal) else msgspec.json.encode(found)
 
 
-def _serve(past: Past) -> None:
+def _serve(past: HistoryQueries) -> None:
     """Answer until the input ends; read on in a long log between queries."""
     owed = 0
     while True:
@@ -141,7 +153,7 @@ def _serve(past: Past) -> None:
         message = _read(int.from_bytes(head, "big")) if head else b""
         if not message:
             return
-        question = msgspec.json.decode(message, type=Question)
+        question = msgspec.json.decode(message, type=HistoryQuestion)
         answer = past.answer(question)
         _write(len(answer).to_bytes(HEAD_BYTES, "big") + answer)
         owed = question.to
@@ -167,7 +179,7 @@ def _write(message: bytes) -> None:
 def _main(path: str) -> None:
     os.nice(_NICENESS)
     with suppress(BrokenPipeError):  # the table's process has ended
-        _serve(Past(Path(path), rulebooks_at_hand(Path(path))))
+        _serve(HistoryQueries(Path(path), available_rulebooks(Path(path))))
 
 
 if __name__ == "__main__":

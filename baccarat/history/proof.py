@@ -11,10 +11,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from baccarat.history.evidence import (
-    Collector,
+    EvidenceCollector,
+    EvidenceSource,
     NoEvidence,
-    Source,
-    assembled,
+    assemble,
     build_name,
     covering_checkpoint,
 )
@@ -23,7 +23,7 @@ from events.errors import InputError
 from events.log.reader import LogReader
 from events.proof.merkle import inclusion_proofs, leaf_hash
 from events.proof.note import parse_verifier_key
-from table_core.history.index import BLOCK, PastIndex, Read, root_above
+from table_core.history.index import BLOCK, HistoryIndex, ReadRows, root_above
 from table_core.refusals import refuse
 
 __all__ = ["CoupProved", "proofs", "prove"]
@@ -44,7 +44,7 @@ class CoupProved(Struct, frozen=True, kw_only=True):
 
 
 def prove(
-    index: PastIndex, read: Read, log: LogReader, coup: str, rulebooks: Mapping[str, bytes]
+    index: HistoryIndex, read: ReadRows, log: LogReader, coup: str, rulebooks: Mapping[str, bytes]
 ) -> CoupProved | Refusal:
     """Return the evidence for a coup of the index, or the refusal.
 
@@ -55,12 +55,12 @@ def prove(
         coup: the coup's id.
         rulebooks: the bytes of those at hand, by hash.
     """
-    collector = Collector(coup)
+    collector = EvidenceCollector(coup)
     for (position, stored, _), _ in index.course(coup, read):
         collector.take(position, stored)
     try:
         records = collector.finished(Path(log.origin))
-        source = Source(
+        source = EvidenceSource(
             origin=log.origin,
             coup=coup,
             build=build_name(),
@@ -68,9 +68,7 @@ def prove(
             checkpoint=covering_checkpoint(log, records[-1][0].position),
             keys=frozenset(map(parse_verifier_key, index.keys)),
         )
-        data = assembled(
-            source, lambda indices, size: proofs(index, read, indices, size), rulebooks
-        )
+        data = assemble(source, lambda indices, size: proofs(index, read, indices, size), rulebooks)
     except NoEvidence as error:
         return refuse("no_evidence", str(error))
     except InputError as error:
@@ -80,7 +78,7 @@ def prove(
 
 
 def proofs(
-    index: PastIndex, read: Read, indices: Sequence[int], size: int
+    index: HistoryIndex, read: ReadRows, indices: Sequence[int], size: int
 ) -> tuple[tuple[bytes, ...], ...]:
     """Return an inclusion proof for each leaf, counted from 0, in the tree of `size` events."""
     whole, rest = divmod(size, BLOCK)
@@ -97,6 +95,6 @@ def proofs(
     return tuple(made[each] for each in indices)
 
 
-def _leaves(index: PastIndex, read: Read, block: int, count: int) -> Iterator[bytes]:
+def _leaves(index: HistoryIndex, read: ReadRows, block: int, count: int) -> Iterator[bytes]:
     rows = read(block * BLOCK, index.heads[block])
     return (leaf_hash(stored) for _, stored, _ in islice(rows, count))

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from baccarat.pages.printed import page_template
 from table_core.history.what_if import WhatIf
-from table_core.narrative.coup import Story
-from table_core.narrative.timeline import StoryLine
+from table_core.narrative.coup import CoupNarrative
+from table_core.narrative.timeline import TimelineLine
 from table_core.narrative.wagers import DOCUMENTS
 from table_core.narrative.words import amount, card_name, face
 from table_core.rules.rulebook import LAST_PHASE
@@ -32,11 +32,11 @@ class _Step(Struct, frozen=True, kw_only=True):
 
     clock: str
     who: str
-    lines: tuple[StoryLine, ...]
+    lines: tuple[TimelineLine, ...]
     mark: str
 
 
-def coup_page(story: Story, what_if: WhatIf | None = None) -> str:
+def coup_page(story: CoupNarrative, what_if: WhatIf | None = None) -> str:
     """Return the page of a coup as self-contained HTML.
 
     Args:
@@ -74,7 +74,7 @@ def _signed(minor: int, currency: str) -> str:
     return f"{'+' if minor > 0 else ''}{amount(minor, currency)}"
 
 
-def _lead(story: Story) -> str:
+def _lead(story: CoupNarrative) -> str:
     """Return the coup in a sentence or two."""
     last = [change for change in story.changes if change.phase == LAST_PHASE]
     again = ""
@@ -83,7 +83,7 @@ def _lead(story: Story) -> str:
     return f"{_came(story)}{again}"
 
 
-def _came(story: Story) -> str:
+def _came(story: CoupNarrative) -> str:
     points = sorted((story.player.total or 0, story.banker.total or 0), reverse=True)
     if story.phase == "voided":
         return f"This coup does not count. Reason: {story.reason}."
@@ -94,7 +94,7 @@ def _came(story: Story) -> str:
     return f"{(story.result or '').capitalize()} won, {points[0]} to {points[1]}."
 
 
-def _steps(lines: Sequence[StoryLine]) -> Iterator[_Step]:
+def _steps(lines: Sequence[TimelineLine]) -> Iterator[_Step]:
     for _, group in groupby(lines, key=lambda line: line.cause):
         own = tuple(group)
         tones = [line.tone for line in own]
@@ -102,13 +102,13 @@ def _steps(lines: Sequence[StoryLine]) -> Iterator[_Step]:
         yield _Step(clock=own[0].at[_CLOCK], who=own[0].who, lines=own, mark=tone)
 
 
-def _documents(story: Story) -> tuple[tuple[str, str], ...]:
+def _documents(story: CoupNarrative) -> tuple[tuple[str, str], ...]:
     """Return the documents that the sources of this coup's wagers name, with their descriptions."""
     named = " ".join(w.source for each in story.settlements for w in each.wagers)
     return tuple((name, what) for name, what in DOCUMENTS.items() if name in named)
 
 
-def _journals(lines: Sequence[StoryLine]) -> Iterator[tuple[str, int, int]]:
+def _journals(lines: Sequence[TimelineLine]) -> Iterator[tuple[str, int, int]]:
     """Yield each raw journal that contains the coup's bytes, from which offset, to which byte."""
     raws = [line.raw for line in lines if line.raw is not None and line.raw.hex]
     for journal in dict.fromkeys(raw.journal for raw in raws):

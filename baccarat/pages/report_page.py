@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from baccarat.pages.printed import page_template
 from cage.reports.floats import FloatReport
-from cage.reports.summary import Report
+from cage.reports.summary import SummaryReport
 from table_core.narrative.words import amount
 
 __all__ = ["report_page"]
@@ -20,7 +20,7 @@ _UNKNOWN: Final = "unknown"
 
 
 def report_page(
-    reports: Sequence[Report], by: str, currencies: Mapping[tuple[str, str], str]
+    reports: Sequence[SummaryReport], by: str, currencies: Mapping[tuple[str, str], str]
 ) -> str:
     """Return the reports in sequence, each from the top of a sheet, as self-contained HTML.
 
@@ -54,7 +54,7 @@ def _signed(minor: int | None, currency: str) -> str:
     return f"{'+' if minor and minor > 0 else ''}{_money(minor, currency)}"
 
 
-def _lead(each: Report, currency: str) -> str:
+def _lead(each: SummaryReport, currency: str) -> str:
     """Return the result of a report in a sentence or two."""
     if not each.coups:
         return "No coup was settled."

@@ -7,7 +7,7 @@ import msgspec
 
 from cage.reports.floats import FloatReport
 from cage.reports.patrons import PatronReport
-from cage.reports.summary import Report
+from cage.reports.summary import SummaryReport
 
 __all__ = ["CSV_TABLES", "csv_rows", "report_lines"]
 
@@ -33,7 +33,7 @@ _LISTS: Final = frozenset({"patrons", "floats", "denominations", "moves", "boxes
 _KEY: Final = ("table", "key")
 
 
-def report_lines(each: Report, by: str) -> Iterator[str]:
+def report_lines(each: SummaryReport, by: str) -> Iterator[str]:
     """Yield the lines of a report."""
     pace = "" if each.hands_per_hour is None else f", {each.hands_per_hour:g} hands an hour"
     yield (
@@ -56,10 +56,10 @@ def report_lines(each: Report, by: str) -> Iterator[str]:
         )
 
 
-def csv_rows(reports: Iterable[Report], what: str) -> tuple[list[str], list[dict[str, Any]]]:
+def csv_rows(reports: Iterable[SummaryReport], what: str) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the head and the rows of one of `CSV_TABLES`; an unknown value is empty."""
     kinds: dict[str, tuple[type[Any], tuple[str, ...]]] = {
-        "totals": (Report, ()),
+        "totals": (SummaryReport, ()),
         "patrons": (PatronReport, _KEY),
         "floats": (FloatReport, ()),
     }
@@ -93,7 +93,7 @@ def _float_lines(each: FloatReport) -> Iterator[str]:
         yield f"    used more than once: {', '.join(each.repeated)}"
 
 
-def _amounts(each: Report | FloatReport, lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _amounts(each: SummaryReport | FloatReport, lines: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, told in lines:
         yield f"  {told:<28} {_or_unknown(getattr(each, name)):>16}"
 

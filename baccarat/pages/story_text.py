@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from table_core.history.what_if import Side, WhatIf, WhatIfWager
-from table_core.narrative.coup import Change, SeatMoney, SettlementStory, Story
-from table_core.narrative.timeline import StoryLine
-from table_core.narrative.wager_outcome import WagerStory
+from table_core.history.what_if import WhatIf, WhatIfSide, WhatIfWager
+from table_core.narrative.coup import (
+    CoupNarrative,
+    SeatMoney,
+    SettlementChange,
+    SettlementNarrative,
+)
+from table_core.narrative.timeline import TimelineLine
+from table_core.narrative.wager_outcome import WagerNarrative
 from table_core.narrative.words import amount, face, faces
 from table_core.projections.table import StateView
 from table_core.replay.coup_list import CoupLine
@@ -39,7 +44,7 @@ def _coup_row(line: CoupLine) -> str:
 # ---- one coup ----
 
 
-def story_text(story: Story) -> str:
+def story_text(story: CoupNarrative) -> str:
     """Return one coup as a timeline."""
     answer = f", dealer {story.dealer}" if story.dealer else ""
     answer += f", supervisor {story.supervisor}" if story.supervisor else ""
@@ -77,7 +82,7 @@ def _points(points: int | None) -> str:
     return "not known" if points is None else str(points)
 
 
-def _result(story: Story) -> str:
+def _result(story: CoupNarrative) -> str:
     result = story.result.capitalize() if story.result else "none"
     if story.phase == "settled":
         return result
@@ -87,7 +92,7 @@ def _result(story: Story) -> str:
     )
 
 
-def _line(line: StoryLine) -> Iterator[str]:
+def _line(line: TimelineLine) -> Iterator[str]:
     mark = {"trouble": "!", "decision": ">"}.get(line.tone, " ")
     yield f"{_time(line.at)} {line.position:>7} {mark} {line.who}: {line.says}"
     for detail in line.details:
@@ -97,7 +102,7 @@ def _line(line: StoryLine) -> Iterator[str]:
         yield f"{'':>34} bytes {_spaced(raw.hex)}, journal {raw.journal}, offset {raw.offset}"
 
 
-def _settlement(settlement: SettlementStory, currency: str) -> Iterator[str]:
+def _settlement(settlement: SettlementNarrative, currency: str) -> Iterator[str]:
     s = settlement
     state = "" if s.in_force else ", taken back later"
     yield f"Settlement {s.id} at position {s.position}{state}"
@@ -110,13 +115,13 @@ def _settlement(settlement: SettlementStory, currency: str) -> Iterator[str]:
     )
 
 
-def _wager(wager: WagerStory) -> Iterator[str]:
+def _wager(wager: WagerNarrative) -> Iterator[str]:
     yield f"  seat {wager.seat:>2} {wager.name}: {wager.why} [{wager.source}]"
     for step in wager.sums:
         yield f"          {step}"
 
 
-def _change(change: Change, currency: str) -> Iterator[str]:
+def _change(change: SettlementChange, currency: str) -> Iterator[str]:
     reason = change.reason or "no reason given"
     yield f"Changed at position {change.position} by {change.who}: {reason}"
     yield f"  before  {change.was}  ({change.before})"
@@ -148,7 +153,7 @@ def what_if_text(found: WhatIf, currency: str) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _sides(happened: Side, instead: Side) -> Iterator[tuple[str, str, str]]:
+def _sides(happened: WhatIfSide, instead: WhatIfSide) -> Iterator[tuple[str, str, str]]:
     sides = (happened, instead)
     yield "Player", *(f"{faces(s.player)} = {_points(s.player_total)}" for s in sides)  # type: ignore[misc]  # two sides, two columns
     yield "Banker", *(f"{faces(s.banker)} = {_points(s.banker_total)}" for s in sides)  # type: ignore[misc]  # as above
@@ -170,7 +175,7 @@ def _beside(wager: WhatIfWager, currency: str) -> str:
     return row.rstrip()
 
 
-def _outcome(wager: WagerStory | None, currency: str) -> str:
+def _outcome(wager: WagerNarrative | None, currency: str) -> str:
     return (
         "not settled" if wager is None else f"{wager.result}, paid {amount(wager.paid, currency)}"
     )

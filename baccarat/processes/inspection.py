@@ -4,7 +4,7 @@ Opening a log checks only the events after its newest snapshot anchor. This proc
 events before the anchor, for as long as that takes: it re-hashes them and folds them again.
 
 `python -m baccarat.processes.inspection LOG` prints one line for a fault, and exits with 0, or with
-3 if there is one. `inspect_behind` starts it.
+3 if there is one. `inspect_in_background` starts it.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from typing import Final
 import structlog
 
 from baccarat.processes.children import Child
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 
-__all__ = ["inspect_behind"]
+__all__ = ["inspect_in_background"]
 
 _SOUND: Final = 0
 _UNSOUND: Final = 3  # not 1: Python itself ends with that
@@ -31,8 +31,8 @@ _AGAIN_S: Final = 60.0
 _log: Final = structlog.get_logger()
 
 
-async def inspect_behind(path: Path) -> str | None:
-    """Run `table_core.service.snapshot_anchor.inspect` on the log, in a process of its own.
+async def inspect_in_background(path: Path) -> str | None:
+    """Run `table_core.service.snapshot_anchor.inspect_log` on the log, in a process of its own.
 
     An inspection that was killed or ran out of memory shows nothing about the log, and starts again
     after a minute.
@@ -60,7 +60,7 @@ async def _run(path: Path) -> tuple[int, str]:
 
 def _main(path: Path) -> int:
     os.nice(_NICENESS)
-    said = inspect(path)
+    said = inspect_log(path)
     if said is None:
         return _SOUND
     sys.stdout.write(f"{said}\n")

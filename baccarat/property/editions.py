@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError
-from events.log.editions import editions_beside, kept_editions
+from events.log.editions import editions_folder, read_editions
 from events.toml_form import read_tree
 from property.archive.editions import Edition
 from property.hub.subjects import EditionKind
@@ -16,24 +16,24 @@ from shoe_driver.profiles.profile import parse_profile
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
 
-__all__ = ["beside_logs", "read_edition", "shipped_here"]
+__all__ = ["editions_next_to_logs", "read_edition", "shipped_editions"]
 
 # A key of so many parts is none of ours, and `tomllib` takes a minute over one of thirty thousand.
 _DOTS_MOST: Final = 500
 
 
-def shipped_here() -> list[Edition]:
+def shipped_editions() -> list[Edition]:
     """Return every edition that ships with this build."""
     return [*_editions("rulebook", shipped_sources()), *_editions("profile", shipped_texts())]
 
 
-def beside_logs(logs: Iterable[Path]) -> list[Edition]:
+def editions_next_to_logs(logs: Iterable[Path]) -> list[Edition]:
     """Return every edition that is kept next to these logs, or next to their copies."""
     return [
         edition
         for log in logs
         for kind, folder in EDITION_FOLDERS.items()
-        for edition in _editions(kind, kept_editions(editions_beside(log, folder)).sources.values())
+        for edition in _editions(kind, read_editions(editions_folder(log, folder)).sources.values())
     ]
 
 

@@ -12,19 +12,19 @@ from displays.http.server import WebServer
 from displays.property_board.board import make_board_app
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError
-from property.archive.client import Asker
-from property.archive.questions import QUESTIONS, given_of
-from property.board.feed import BoardFeed
+from property.archive.client import ArchiveClient
+from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
+from property.board.feed import BoardUpdater
 
 __all__ = ["serve"]
 
 _log: Final = structlog.get_logger()
 
 
-class _Source:
+class _BoardSource:
     """Reads the board for the page."""
 
-    def __init__(self, feed: BoardFeed) -> None:
+    def __init__(self, feed: BoardUpdater) -> None:
         self._feed = feed
 
     @property
@@ -42,7 +42,7 @@ class _Source:
         return self._feed.subscribe(wake)
 
 
-class _Asked:
+class _Queries:
     """Runs the archive's queries, each over a connection of its own."""
 
     def __init__(self, url: str) -> None:
@@ -59,15 +59,17 @@ class _Asked:
                     for each in question.options
                 ],
             }
-            for name, question in QUESTIONS.items()
+            for name, question in ARCHIVE_QUERIES.items()
         ]
 
     async def ask(self, name: str, given: Mapping[str, str]) -> bytes:
-        question = QUESTIONS.get(name)
+        question = ARCHIVE_QUERIES.get(name)
         if question is None:
-            raise InputError(f"{name[:40]!r}: no such question; there are {', '.join(QUESTIONS)}")
-        wanted = given_of(question, given)
-        async with await Asker.open(self._url) as asker:
+            raise InputError(
+                f"{name[:40]!r}: no such question; there are {', '.join(ARCHIVE_QUERIES)}"
+            )
+        wanted = parse_parameters(question, given)
+        async with await ArchiveClient.open(self._url) as asker:
             answer = await asker.ask(question, wanted)
         return msgspec.json.encode({"columns": answer.columns, "rows": answer.rows})
 
@@ -81,8 +83,8 @@ async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
     page, archive = config.page, config.archive
     if page is None or archive is None:
         raise ConfigError("page: the configuration has no [page], or no [archive] to show")
-    feed = BoardFeed(archive.database, SystemClock())
-    app = make_board_app(_Source(feed), _Asked(archive.database), stop, page.names)
+    feed = BoardUpdater(archive.database, SystemClock())
+    app = make_board_app(_BoardSource(feed), _Queries(archive.database), stop, page.names)
     server = WebServer(app, section="page", host=page.host, port=page.port)
     _log.info("page.listening", address=server.address)
     async with asyncio.TaskGroup() as group:

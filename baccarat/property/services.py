@@ -32,7 +32,7 @@ async def _archive(config: PropertyConfig, stop: asyncio.Event) -> None:
     # Its packages take 30 MB and a third of a second, which the other services save.
     from baccarat.property.editions import (  # noqa: PLC0415 - as explained above
         read_edition,
-        shipped_here,
+        shipped_editions,
     )
     from property.archive.worker import run_worker  # noqa: PLC0415 - as explained above
 
@@ -40,7 +40,7 @@ async def _archive(config: PropertyConfig, stop: asyncio.Event) -> None:
     if archive is None or archive.password_file is None:
         raise ConfigError("archive: the configuration has no [archive] with a password_file")
     hub = config.hub_settings("archive", archive.password_file)
-    await run_worker(archive.database, hub, stop, read_edition, editions=shipped_here())
+    await run_worker(archive.database, hub, stop, read_edition, editions=shipped_editions())
 
 
 async def _witness(config: PropertyConfig, stop: asyncio.Event) -> None:

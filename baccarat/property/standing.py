@@ -13,12 +13,12 @@ from nats.js.api import RawStreamMsg
 from baccarat.config.property_form import PropertyConfig
 from events.clock import Clock
 from events.errors import ArchiveError, BusError, InputError, LogRefused
-from property.archive.client import Asker
+from property.archive.client import ArchiveClient
 from property.archive.database import require_current
-from property.archive.questions import QUESTIONS, given_of
-from property.archive.stream_reader import reading
+from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
+from property.archive.stream_reader import reader_jetstream
 from property.hub.connection import connect
-from property.hub.replicated_event import carried_of
+from property.hub.replicated_event import parse_replicated_event
 from property.hub.subjects import (
     EVENTS,
     FEEDS,
@@ -27,17 +27,17 @@ from property.hub.subjects import (
     split_origin,
     stored_subject,
 )
-from property.hub.uplink_status import SILENT_S, UplinkWord, parse_word
-from property.witness.book import Refusal, read_book
+from property.hub.uplink_status import SILENT_S, UplinkStatus, parse_uplink_status
+from property.witness.book import RecordedRefusal, read_book
 
-__all__ = ["PropertyStanding", "TableStanding", "property_standing"]
+__all__ = ["PropertyStatus", "TableStatus", "property_status"]
 
 # Requests to the hub that are in flight at a time.
-_AT_ONCE: Final = 64
+_IN_FLIGHT_MOST: Final = 64
 _Read = TypeVar("_Read")
 
 
-class TableStanding(Struct, frozen=True, kw_only=True):
+class TableStatus(Struct, frozen=True, kw_only=True):
     """One table.
 
     Args:
@@ -89,7 +89,7 @@ class TableStanding(Struct, frozen=True, kw_only=True):
         return (*self.alarms, *feed, *uplink, *witness)
 
 
-class PropertyStanding(Struct, frozen=True, kw_only=True):
+class PropertyStatus(Struct, frozen=True, kw_only=True):
     """The whole property.
 
     Args:
@@ -102,7 +102,7 @@ class PropertyStanding(Struct, frozen=True, kw_only=True):
     archive: str
     hub: str
     witness: str
-    tables: tuple[TableStanding, ...]
+    tables: tuple[TableStatus, ...]
 
     @property
     def well(self) -> bool:
@@ -115,19 +115,19 @@ _NOT_ASKED: Final = "not asked"
 _NO_LEADER: Final = "takes nothing: too few of its nodes are there to choose a leader"
 
 
-async def property_standing(config: PropertyConfig, clock: Clock) -> PropertyStanding:
+async def property_status(config: PropertyConfig, clock: Clock) -> PropertyStatus:
     """Ask every party that the configuration names; report an absent one without raising.
 
     Args:
         config: names the parties.
         clock: shows which uplinks have been silent for too long.
     """
-    tables, archive = await _archived(config)
-    tables, hub = await _on_the_hub(config, tables, clock.utc_ns())
-    tables, witness = _witnessed(config, tables)
+    tables, archive = await _ask_archive(config)
+    tables, hub = await _ask_hub(config, tables, clock.utc_ns())
+    tables, witness = _ask_witness(config, tables)
     if not archive:  # the hub has nothing of a table that it has not named
         tables = {name: replace(each, position=each.position or 0) for name, each in tables.items()}
-    return PropertyStanding(
+    return PropertyStatus(
         archive=archive,
         hub=hub,
         witness=witness,
@@ -135,24 +135,24 @@ async def property_standing(config: PropertyConfig, clock: Clock) -> PropertySta
     )
 
 
-_Tables = dict[str, TableStanding]
+_Tables = dict[str, TableStatus]
 
 
-async def _archived(config: PropertyConfig) -> tuple[_Tables, str]:
+async def _ask_archive(config: PropertyConfig) -> tuple[_Tables, str]:
     if config.archive is None:
         return {}, _NOT_ASKED
-    question = QUESTIONS["tables"]
+    question = ARCHIVE_QUERIES["tables"]
     try:
         await asyncio.to_thread(require_current, config.archive.database)
-        async with await Asker.open(config.archive.database) as asker:
-            answer = await asker.ask(question, given_of(question, {}))
+        async with await ArchiveClient.open(config.archive.database) as asker:
+            answer = await asker.ask(question, parse_parameters(question, {}))
     except ArchiveError as error:
         return {}, str(error)
     found = {}
     for row in answer.rows:
         told = dict(zip(answer.columns, row, strict=True))
         name = f"{told['site']}/{told['table']}"
-        found[name] = TableStanding(
+        found[name] = TableStatus(
             table=name,
             position=told["position"],
             feed=told["feed"],
@@ -164,21 +164,21 @@ async def _archived(config: PropertyConfig) -> tuple[_Tables, str]:
     return found, ""
 
 
-async def _on_the_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> tuple[_Tables, str]:
+async def _ask_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> tuple[_Tables, str]:
     if config.archive is None or config.archive.password_file is None:
         return tables, _NOT_ASKED
     try:
         settings = config.hub_settings("archive", config.archive.password_file)
         client = await _connected(settings.servers, lambda n: connect(settings, n))
         try:
-            held, leads = await _held(client, tables)
+            held, leads = await _hub_positions(client, tables)
             found = {
-                name: replace(tables.get(name, TableStanding(table=name)), hub=held.get(name))
+                name: replace(tables.get(name, TableStatus(table=name)), hub=held.get(name))
                 for name in tables.keys() | held.keys()
             }
             trouble = "" if leads else _NO_LEADER
             try:
-                words = await _words(client, found, now_ns)
+                words = await _uplink_statuses(client, found, now_ns)
             except (BusError, NatsError, OSError) as error:
                 # An older hub has neither the stream nor the right to ask for it.
                 said = str(error) or type(error).__name__
@@ -187,11 +187,11 @@ async def _on_the_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> t
             await client.close()
     except (BusError, NatsError, OSError) as error:
         return tables, " ".join((str(error) or type(error).__name__).split())
-    told = {name: found.get(name, TableStanding(table=name)) for name in words}
-    return {name: _told(each, words[name]) for name, each in told.items()}, trouble
+    told = {name: found.get(name, TableStatus(table=name)) for name in words}
+    return {name: _with_uplink(each, words[name]) for name, each in told.items()}, trouble
 
 
-def _told(table: TableStanding, word: UplinkWord | None) -> TableStanding:
+def _with_uplink(table: TableStatus, word: UplinkStatus | None) -> TableStatus:
     if word is None:
         return replace(table, uplink="silent")
     reason = f"{word.code}: {word.reason}" if word.state == "stopped" else ""
@@ -211,12 +211,14 @@ async def _connected(servers: Iterable[str], attempt: Any) -> Client:
     raise error
 
 
-async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[dict[str, int], bool]:
+async def _hub_positions(
+    client: Client, tables: Mapping[str, TableStatus]
+) -> tuple[dict[str, int], bool]:
     """Return the hub's newest position of each table, and whether the hub accepts more.
 
     A node that is cut off from the others still reports its own positions.
     """
-    info = await reading(client).stream_info(EVENTS, subjects_filter=">")
+    info = await reader_jetstream(client).stream_info(EVENTS, subjects_filter=">")
     names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
     subjects = {name: stored_subject(*split_origin(name)) for name in names}
     cluster = info.cluster
@@ -225,18 +227,22 @@ async def _held(client: Client, tables: Mapping[str, TableStanding]) -> tuple[di
 
 
 def _position(message: RawStreamMsg) -> int:
-    return carried_of(message.subject or "", message.headers, message.data or b"").position
+    return parse_replicated_event(
+        message.subject or "", message.headers, message.data or b""
+    ).position
 
 
-async def _words(client: Client, names: Iterable[str], now_ns: int) -> dict[str, UplinkWord | None]:
+async def _uplink_statuses(
+    client: Client, names: Iterable[str], now_ns: int
+) -> dict[str, UplinkStatus | None]:
     """Return each table's newest uplink status; None for a silent uplink."""
-    info = await reading(client).stream_info(FEEDS, subjects_filter=">")
+    info = await reader_jetstream(client).stream_info(FEEDS, subjects_filter=">")
     told = {origin_of(subject) for subject in info.state.subjects or {}}
     subjects = {name: feed_subject(*split_origin(name)) for name in told}
     since_s = now_ns / 1e9 - SILENT_S
 
-    def word_of(message: RawStreamMsg) -> UplinkWord | None:
-        word = parse_word(message.data or b"")
+    def word_of(message: RawStreamMsg) -> UplinkStatus | None:
+        word = parse_uplink_status(message.data or b"")
         silent = word.state == "running" and message.time and message.time.timestamp() < since_s
         return None if silent else word
 
@@ -254,7 +260,7 @@ async def _newest(
 
     A message that a table's login has put into its own place cannot hide another table.
     """
-    js, turn = reading(client), asyncio.Semaphore(_AT_ONCE)
+    js, turn = reader_jetstream(client), asyncio.Semaphore(_IN_FLIGHT_MOST)
 
     async def newest(subject: str) -> _Read | None:
         try:
@@ -269,7 +275,7 @@ async def _newest(
     return {name: each for name, each in zip(subjects, found, strict=True) if each is not None}
 
 
-def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
+def _ask_witness(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
     if config.witness is None:
         return tables, _NOT_ASKED
     try:
@@ -279,17 +285,17 @@ def _witnessed(config: PropertyConfig, tables: _Tables) -> tuple[_Tables, str]:
     found = dict(tables)
     for each in kept:
         found[each.origin] = replace(
-            found.get(each.origin, TableStanding(table=each.origin)),
+            found.get(each.origin, TableStatus(table=each.origin)),
             witnessed=each.position,
             cosigned=each.size,
             cosigned_at=each.at_s,
         )
-    for name, codes in _standing(refused).items():
-        found[name] = replace(found.get(name, TableStanding(table=name)), refused=codes)
+    for name, codes in _refusals_by_table(refused).items():
+        found[name] = replace(found.get(name, TableStatus(table=name)), refused=codes)
     return found, ""
 
 
-def _standing(refused: Iterable[Refusal]) -> dict[str, tuple[str, ...]]:
+def _refusals_by_table(refused: Iterable[RecordedRefusal]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for each in refused:
         if each.standing:

@@ -2,7 +2,7 @@
 
 The table reads a file that a person edits, or that the next build changes, only when it starts. It
 plays by the kept copy; corrections of last month's coups and evidence use the kept copy too. Code
-that needs a rulebook by its hash calls `rulebooks_at_hand`. It searches next to the log, then the
+that needs a rulebook by its hash calls `available_rulebooks`. It searches next to the log, then the
 files that a person gives, then the shipped ones.
 """
 
@@ -17,25 +17,25 @@ import structlog
 from baccarat.rulebooks.library import source_of
 from baccarat.small_files import read_file
 from events.errors import ConfigError, LogUnwritable
-from events.log.editions import PROFILES, RULEBOOKS, editions_beside, keep_editions, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions, write_editions
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = [
-    "AtHand",
+    "AvailableRulebooks",
     "ProfileKeeper",
+    "available_rulebooks",
+    "available_rulebooks_with_warnings",
     "keep_profiles",
     "keep_rulebooks",
-    "rulebooks_at_hand",
-    "told_at_hand",
 ]
 
 _log: Final = structlog.get_logger()
 
 
-class AtHand(NamedTuple):
+class AvailableRulebooks(NamedTuple):
     """The rulebooks at hand for a log.
 
     Args:
@@ -49,7 +49,7 @@ class AtHand(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def rulebooks_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
+def available_rulebooks(log: Path, files: Iterable[str] = ()) -> AvailableRulebooks:
     """Return the rulebooks for a log: kept next to it, given, shipped, in this order.
 
     Args:
@@ -67,7 +67,7 @@ def rulebooks_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
         if digest not in books:
             books[digest], sources[digest] = parse_rulebook(name, source), source
 
-    kept = kept_editions(editions_beside(log, RULEBOOKS))
+    kept = read_editions(editions_folder(log, RULEBOOKS))
     left_out = list(kept.left_out)
     for digest, source in kept.sources.items():
         try:
@@ -78,12 +78,12 @@ def rulebooks_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
         take(name, read_file(name) if Path(name).exists() else source_of(name))
     for source in shipped_sources():
         take("a shipped rulebook", source)
-    return AtHand(sources, books, tuple(left_out))
+    return AvailableRulebooks(sources, books, tuple(left_out))
 
 
-def told_at_hand(log: Path, files: Iterable[str] = ()) -> AtHand:
+def available_rulebooks_with_warnings(log: Path, files: Iterable[str] = ()) -> AvailableRulebooks:
     """Return the same for a command, and print each file that was left out on stderr."""
-    found = rulebooks_at_hand(log, files)
+    found = available_rulebooks(log, files)
     for line in found.left_out:
         click.echo(f"baccarat: left out: {' '.join(line.split())}", err=True)
     return found
@@ -137,8 +137,8 @@ class ProfileKeeper:
         """
         if digest in self._settled:
             return
-        beside = kept_editions(editions_beside(self._log, PROFILES)).sources
-        source = (beside | kept_editions(self._journals / PROFILES).sources).get(digest)
+        beside = read_editions(editions_folder(self._log, PROFILES)).sources
+        source = (beside | read_editions(self._journals / PROFILES).sources).get(digest)
         if source is None:
             why = f"its file lies neither beside the log nor in {self._journals / PROFILES}"
             _log.warning("profile.not_kept", hash=digest, why=why)
@@ -148,8 +148,8 @@ class ProfileKeeper:
 
 
 def _keep(log: Path, kind: str, sources: Iterable[bytes]) -> tuple[str, ...]:
-    folder = editions_beside(log, kind)
+    folder = editions_folder(log, kind)
     try:
-        return keep_editions(folder, sources)
+        return write_editions(folder, sources)
     except OSError as error:
         raise LogUnwritable(f"{folder}: no edition can be kept: {error.strerror}") from error

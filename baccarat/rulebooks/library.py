@@ -7,17 +7,17 @@ from typing import Final
 from baccarat.small_files import read_file
 from events.errors import ConfigError
 from events.types.wagers import LimitsSet
-from table_core.rulebooks.shipped import shipped, shipped_source, shipped_sources
+from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
 from table_core.rules.limits import limit_faults
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = [
     "is_file",
-    "lacking_in",
     "named_rulebook",
     "site_rulebook",
     "source_of",
+    "table_requirements_missing",
 ]
 
 _SUFFIX: Final = ".toml"
@@ -64,18 +64,18 @@ def site_rulebook(name: str) -> Rulebook:
         InputError: as there; or it lacks something that a table needs.
     """
     book = named_rulebook(name)
-    if lacking := "; ".join(lacking_in(book)):
+    if lacking := "; ".join(table_requirements_missing(book)):
         raise ConfigError(f"{name}: {lacking}")
     return book
 
 
-def lacking_in(book: Rulebook) -> Iterator[str]:
+def table_requirements_missing(book: Rulebook) -> Iterator[str]:
     """Yield reasons why a rulebook that can judge a coup is not fit for a table with patrons.
 
     Evidence and logs are judged by the rulebook of the coup, so they do not check any of this.
     """
     exact = {sha256(source).hexdigest() for source in shipped_sources()}
-    if book.id in shipped() and book.hash not in exact:
+    if book.id in shipped_ids() and book.hash not in exact:
         yield (
             f"id: {book.id!r} is that of a shipped rulebook, of which this is no exact copy; give "
             'it an id of its own, such as `id = "harbour-house"`'
@@ -87,11 +87,11 @@ def lacking_in(book: Rulebook) -> Iterator[str]:
         yield "sign.game: write what the sign calls the game"
     if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
         yield "sign.lines: write what the sign must say, such as the site's own help line"
-    yield from _unshowable(book)
+    yield from _too_long_texts(book)
     yield from limit_faults(book, LimitsSet())
 
 
-def _unshowable(book: Rulebook) -> Iterator[str]:
+def _too_long_texts(book: Rulebook) -> Iterator[str]:
     """Yield texts that a screen or a message has no room for."""
     for key, text, most in (
         ("id", book.id, _LONGEST_ID),

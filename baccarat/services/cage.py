@@ -3,7 +3,7 @@
 import asyncio
 
 from baccarat.config.form import TableConfig
-from baccarat.services.ledger import place_of
+from baccarat.services.ledger import ledger_settings
 from baccarat.services.ledger import serve as serve_ledger
 from baccarat.services.registry import Probe, no_probe
 
@@ -16,4 +16,4 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     Raises:
         TableError: the ledger or the broker cannot be used; one line names it.
     """
-    await serve_ledger(place_of(config), stop, probe, patient=True)
+    await serve_ledger(ledger_settings(config), stop, probe, patient=True)

@@ -17,17 +17,17 @@ import structlog
 
 from baccarat.config.form import TableConfig
 from baccarat.services.registry import (
-    FOR_PEOPLE,
+    REPORTED_ERRORS,
     Probe,
     Service,
     no_probe,
-    raising_ours,
     run_here,
     service_of,
+    unwrapped_errors,
 )
 from events.errors import ConfigError, OurBug
 
-__all__ = ["check_apart", "host", "run_hosted"]
+__all__ = ["check_nothing_shared", "host", "run_hosted"]
 
 # The same as for processes: a broker that restarts is back by then ...
 _PAUSE_S: Final = 0.5
@@ -54,7 +54,7 @@ async def host(
     """Run a service for each table until `stop` is set.
 
     Args:
-        configs: the tables, which `check_apart` has accepted.
+        configs: the tables, which `check_nothing_shared` has accepted.
         service: runs for each table.
         stop: ends all of them, in order.
         probe: called at each step.
@@ -71,7 +71,7 @@ async def _keep(config: TableConfig, service: Service, stop: asyncio.Event, prob
     pause = _PAUSE_S
     while not stop.is_set():
         began = loop.time()
-        error = await _end_of(service(config, stop, probe))
+        error = await _error_of(service(config, stop, probe))
         if stop.is_set() and error is None:
             return
         if loop.time() - began > _STEADY_S:
@@ -84,11 +84,11 @@ async def _keep(config: TableConfig, service: Service, stop: asyncio.Event, prob
         pause = min(2 * pause, _PAUSE_MOST_S)
 
 
-async def _end_of(serving: Awaitable[None]) -> BaseException | None:
+async def _error_of(serving: Awaitable[None]) -> BaseException | None:
     """Return the error that ended a service, of any kind; it ends only this table's service."""
 
     async def serve() -> None:
-        with raising_ours():
+        with unwrapped_errors():
             await serving
 
     task = asyncio.ensure_future(serve())
@@ -102,12 +102,12 @@ async def _end_of(serving: Awaitable[None]) -> BaseException | None:
 
 def _trace(error: BaseException | None) -> dict[str, str]:
     """Return the traceback, unless the error's line is complete for a person."""
-    if error is None or (isinstance(error, FOR_PEOPLE) and not isinstance(error, OurBug)):
+    if error is None or (isinstance(error, REPORTED_ERRORS) and not isinstance(error, OurBug)):
         return {}
     return {"trace": "".join(traceback.format_exception(error))}
 
 
-def check_apart(configs: Mapping[Path, TableConfig]) -> None:
+def check_nothing_shared(configs: Mapping[Path, TableConfig]) -> None:
     """Check that several tables share nothing that must belong to one table.
 
     Args:
@@ -118,7 +118,7 @@ def check_apart(configs: Mapping[Path, TableConfig]) -> None:
     """
     taken: dict[tuple[str, str], Path] = {}
     for path, config in configs.items():
-        for what, value in _own(config):
+        for what, value in _exclusive_resources(config):
             other = taken.setdefault((what, value), path)
             if other != path:
                 raise ConfigError(
@@ -126,7 +126,7 @@ def check_apart(configs: Mapping[Path, TableConfig]) -> None:
                 )
 
 
-def _own(config: TableConfig) -> Iterator[tuple[str, str]]:
+def _exclusive_resources(config: TableConfig) -> Iterator[tuple[str, str]]:
     yield "site/table", config.origin
     yield "shoe.url", config.shoe.url
     yield "data.log", str(config.log_path.resolve())

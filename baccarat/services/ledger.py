@@ -13,14 +13,14 @@ from sqlalchemy import URL
 
 from baccarat.config.form import CageConfig, TableConfig
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from cage.service import CageService
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError, LedgerUnavailable
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
 
-__all__ = ["Place", "place_at", "place_of", "serve"]
+__all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "serve"]
 
 _PORT: Final = 1883
 # Interval between two attempts to reach a database that is not there yet, seconds.
@@ -30,7 +30,7 @@ _RELATIVE: Final = re.compile(r"(?![a-z]+://)")
 _log: Final = structlog.get_logger()
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class LedgerSettings(Struct, frozen=True, kw_only=True):
     """The table whose settlements are booked, and the ledger for them.
 
     Args:
@@ -48,7 +48,7 @@ class Place(Struct, frozen=True, kw_only=True):
     consumer: str = "cage"
 
 
-def place_of(config: TableConfig, ledger: str | None = None) -> Place:
+def ledger_settings(config: TableConfig, ledger: str | None = None) -> LedgerSettings:
     """Return it from a table's configuration.
 
     Args:
@@ -67,7 +67,7 @@ def place_of(config: TableConfig, ledger: str | None = None) -> Place:
     cage = cage or CageConfig()
     if ledger is None and _RELATIVE.match(cage.ledger):
         ledger = str(config.beside(cage.ledger))
-    return Place(
+    return LedgerSettings(
         topics=config.topics,
         bus=config.cage_bus(),
         ledger=parse_ledger_url(ledger or cage.ledger),
@@ -76,7 +76,7 @@ def place_of(config: TableConfig, ledger: str | None = None) -> Place:
     )
 
 
-def place_at(url: str, ledger: str) -> Place:
+def ledger_settings_at(url: str, ledger: str) -> LedgerSettings:
     """Return it from `mqtt://[user[:password]@]host[:port]/<site>/<table>`, for a remote cage.
 
     Args:
@@ -97,7 +97,7 @@ def place_at(url: str, ledger: str) -> Place:
     topics = Topics(site, table)
     topics.validate()
     user = unquote(parts.username) if parts.username else None
-    return Place(
+    return LedgerSettings(
         topics=topics,
         bus=BusSettings(
             host=parts.hostname,
@@ -114,7 +114,7 @@ def place_at(url: str, ledger: str) -> Place:
 
 
 async def serve(
-    place: Place, stop: asyncio.Event, probe: Callable[[str], None], *, patient: bool
+    place: LedgerSettings, stop: asyncio.Event, probe: Callable[[str], None], *, patient: bool
 ) -> None:
     """Run the consumer until `stop` is set.
 
@@ -128,7 +128,9 @@ async def serve(
         TableError: the ledger, the broker or the table refuses; one line names it.
     """
     clock = SystemClock()
-    open_store = partial(Store.open, place.ledger, f"{place.topics.site}/{place.topics.table}")
+    open_store = partial(
+        LedgerStore.open, place.ledger, f"{place.topics.site}/{place.topics.table}"
+    )
     said = False
     while not stop.is_set():
         try:

@@ -4,7 +4,7 @@ import asyncio
 
 from baccarat.config.form import TableConfig
 from baccarat.services.registry import Probe, no_probe
-from baccarat.site.metrics import Health
+from baccarat.site.metrics import TableHealth
 from baccarat.site.metrics import serve as serve_page
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -26,5 +26,5 @@ async def serve(
     if given is None:
         raise ConfigError("metrics: the configuration has no [metrics]")
     disks = {"log": config.log_path.parent, "journal": config.journal_path}
-    health = Health(config.table, disks, SystemClock())
+    health = TableHealth(config.table, disks, SystemClock())
     await serve_page(health, config.topics, config.metrics_bus(), given.port, stop)

@@ -24,23 +24,23 @@ from baccarat.site.notify import keep_notified, notify
 from events.errors import OurBug, TableError
 
 __all__ = [
-    "FOR_PEOPLE",
+    "REPORTED_ERRORS",
     "SERVICES",
     "Probe",
     "Service",
     "check_service",
     "configure_logging",
     "no_probe",
-    "raising_ours",
     "run_here",
     "run_service",
     "service_command",
     "service_of",
+    "unwrapped_errors",
 ]
 
 Probe = Callable[[str], None]
 # Our own errors, the machine's (a pipe, a disk, a port), and a database file's.
-FOR_PEOPLE: Final = (TableError, OSError, sqlite3.Error)
+REPORTED_ERRORS: Final = (TableError, OSError, sqlite3.Error)
 # Publishing offline, closing the link and recording that take seven seconds if all of them hang.
 _STOP_MOST_S: Final = 8.0
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
@@ -111,7 +111,7 @@ def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     deadline = Deadline(_STOP_MOST_S)
     # Imported modules stay for ever; scanning them for garbage takes 25 ms in the middle of a coup.
     gc.freeze()
-    with raising_ours():
+    with unwrapped_errors():
         try:
             asyncio.run(_until_signalled(service, deadline))
         finally:
@@ -119,22 +119,22 @@ def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
 
 
 @contextmanager
-def raising_ours() -> Iterator[None]:
+def unwrapped_errors() -> Iterator[None]:
     """Raise the error with a line for a person, without the task group's wrapping."""
     try:
         yield
     except BaseExceptionGroup as group:
-        ours = _first_of_ours(group)
+        ours = _first_reported(group)
         if ours is None:
             raise
         raise ours from group
 
 
-def _first_of_ours(group: BaseExceptionGroup[BaseException]) -> Exception | None:
+def _first_reported(group: BaseExceptionGroup[BaseException]) -> Exception | None:
     """Return the group's first error that a person can act on; our bugs keep their trace."""
     for error in group.exceptions:
-        found = _first_of_ours(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(found, FOR_PEOPLE) and not isinstance(found, OurBug):
+        found = _first_reported(error) if isinstance(error, BaseExceptionGroup) else error
+        if isinstance(found, REPORTED_ERRORS) and not isinstance(found, OurBug):
             return found
     return None
 

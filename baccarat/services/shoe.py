@@ -9,7 +9,7 @@ from baccarat.config.form import KeepConfig, TableConfig
 from baccarat.services.registry import Probe, no_probe
 from events.clock import SystemClock
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.service.retention import Keep
+from shoe_driver.service.retention import JournalRetention
 from shoe_driver.service.service import DriverConfig, DriverService
 from shoe_driver.transports.endpoint import parse_url
 from shoe_driver.transports.port import try_port
@@ -57,6 +57,6 @@ def check(config: TableConfig) -> None:
     try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
 
 
-def _keep(given: KeepConfig) -> Keep:
+def _keep(given: KeepConfig) -> JournalRetention:
     size = given.segment_megabytes * _MEGABYTE
-    return Keep(days=given.days, megabytes=given.megabytes, segment_bytes=size)
+    return JournalRetention(days=given.days, megabytes=given.megabytes, segment_bytes=size)

@@ -12,12 +12,12 @@ import structlog
 from baccarat.config.faults import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
-from baccarat.processes.inspection import inspect_behind
+from baccarat.processes.inspection import inspect_in_background
 from baccarat.rulebooks.editions import (
     ProfileKeeper,
+    available_rulebooks,
     keep_profiles,
     keep_rulebooks,
-    rulebooks_at_hand,
 )
 from baccarat.services.registry import Probe, no_probe
 from events.clock import SystemClock
@@ -28,7 +28,7 @@ from shoe_driver.profiles.catalogue import load_profile
 from table_core.rules.limits import limit_faults
 from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.history_process import ReaderProcess
+from table_core.service.history_process import HistoryProcess
 from table_core.service.service import TableService
 from table_core.service.table_writer import Table
 
@@ -65,9 +65,9 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             _log.warning("rulebook.waits", until="this table starts between two coups")
         for fault in limit_faults(table.rulebook, table.state.limits):
             _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
-        table.cited = ProfileKeeper(log.path, profiles, config.journal_path)
-        table.close_files(config.data.new_file)
-        table.take_limits(config.limits.as_event() if config.limits else None)
+        table.on_profile_cited = ProfileKeeper(log.path, profiles, config.journal_path)
+        table.configure_rotation(config.data.new_file)
+        table.configure_limits(config.limits.as_event() if config.limits else None)
         service = TableService(
             table,
             log,
@@ -76,9 +76,9 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             clock,
             checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
             probe=probe,
-            inspection=partial(inspect_behind, log.path) if log.checked_from > 1 else None,
+            inspection=partial(inspect_in_background, log.path) if log.checked_from > 1 else None,
             consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
-            past=ReaderProcess([sys.executable, "-m", "baccarat.history.process", log.path]),
+            past=HistoryProcess([sys.executable, "-m", "baccarat.history.process", log.path]),
         )
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")
@@ -98,7 +98,7 @@ def check(config: TableConfig) -> None:
 def _rulebooks(log: Path, config: TableConfig) -> tuple[Rulebook, tuple[Rulebook, ...]]:
     """Return the rulebook in force and all at hand, after keeping each next to the log."""
     hashes = keep_rulebooks(log, [config.rulebook_name, *config.library_files])
-    found = rulebooks_at_hand(log)
+    found = available_rulebooks(log)
     for line in found.left_out:
         _log.warning("rulebook.left_out", reason=line)
     by_id = sorted(found.books.values(), key=lambda book: book.id)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from baccarat.site.identities import Identity
 
-__all__ = ["BrokerPlace", "mosquitto_acl", "mosquitto_conf", "mosquitto_passwords", "nats_conf"]
+__all__ = ["BrokerFiles", "mosquitto_acl", "mosquitto_conf", "mosquitto_passwords", "nats_conf"]
 
 # mosquitto's own form of a password: PBKDF2 with SHA-512.
 _ROUNDS: Final = 210_000
@@ -24,7 +24,7 @@ _PAYLOAD: Final = 8 * 1024 * 1024
 _KINDS: Final = '"MQTT", "MQTT_WS"'
 
 
-class BrokerPlace(Struct, frozen=True, kw_only=True):
+class BrokerFiles(Struct, frozen=True, kw_only=True):
     """A broker's addresses and the files that it reads.
 
     Args:
@@ -46,7 +46,7 @@ class BrokerPlace(Struct, frozen=True, kw_only=True):
     key: Path
 
 
-def mosquitto_conf(place: BrokerPlace) -> str:
+def mosquitto_conf(place: BrokerFiles) -> str:
     """Return `mosquitto.conf`: two TLS listeners with client certificates, logins and rules."""
     tls = (
         f"cafile {place.ca}\ncertfile {place.cert}\nkeyfile {place.key}\n"
@@ -89,7 +89,7 @@ def mosquitto_passwords(passwords: Mapping[str, str], salts: Mapping[str, bytes]
 
 
 def nats_conf(
-    place: BrokerPlace, identities: Iterable[Identity], passwords: Mapping[str, str], rounds: int
+    place: BrokerFiles, identities: Iterable[Identity], passwords: Mapping[str, str], rounds: int
 ) -> str:
     """Return `nats-server.conf` with the same rules.
 

@@ -14,14 +14,14 @@ from prometheus_client.core import Metric
 
 from baccarat.site.documents import read_document
 
-__all__ = ["Delays"]
+__all__ = ["SettlementDelays"]
 
 # Seconds. A healthy table is below 10 ms; people notice a screen that is 500 ms late.
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 _NS: Final = 1_000_000_000
 
 
-class Delays:
+class SettlementDelays:
     """The delays measured since the start.
 
     Args:

@@ -13,10 +13,10 @@ from cryptography import x509
 from baccarat.config.form import CREDENTIAL, TableConfig
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
-from baccarat.site.findings import Finding, fails, passes, warns
-from baccarat.site.readable import Reader, in_the_way, owner_of
+from baccarat.site.findings import DoctorFinding, fails, passes, warns
+from baccarat.site.readable import SystemUser, first_unreadable, owner_of
 from events.errors import ConfigError, InputError, LinkError, TableError
-from events.log.verify import Verdict, verify
+from events.log.verify import VerificationResult, verify
 from events.proof.keys import load_signing_key
 from events.tls import read_pair
 from shoe_driver.profiles.catalogue import load_profile
@@ -37,14 +37,14 @@ _BACKUP_OLD_S: Final = 3 * 3600
 _OTHERS: Final = 0o077
 
 
-def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
+def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
     """Yield the findings of every check that needs neither broker nor shoe.
 
     Args:
         config: the table's.
         backups: the folder of its log's copies; skipped where it does not exist.
     """
-    checks: tuple[Callable[[TableConfig], Iterator[Finding]], ...] = (
+    checks: tuple[Callable[[TableConfig], Iterator[DoctorFinding]], ...] = (
         _disk,
         _secrets,
         _signing,
@@ -62,7 +62,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[Finding]:
     yield from _backups(config, backups)
 
 
-def examine_port(config: TableConfig) -> Finding:
+def examine_port(config: TableConfig) -> DoctorFinding:
     """Open the shoe's port once. If the driver has the port, ask the driver instead."""
     profile = load_profile(config.profile_name)
     try:
@@ -73,7 +73,7 @@ def examine_port(config: TableConfig) -> Finding:
     return passes("shoe port", f"{config.shoe.url} can be opened")
 
 
-def _disk(config: TableConfig) -> Iterator[Finding]:
+def _disk(config: TableConfig) -> Iterator[DoctorFinding]:
     places = {"log": config.log_path.parent, "journal": config.journal_path}
     for name, folder in places.items():
         check = f"disk of the {name}"
@@ -97,7 +97,7 @@ def _disk(config: TableConfig) -> Iterator[Finding]:
             yield passes(check, text)
 
 
-def _secrets(config: TableConfig) -> Iterator[Finding]:
+def _secrets(config: TableConfig) -> Iterator[DoctorFinding]:
     for name, given in config.password_files().items():
         path, check = config.beside(given), f"{name}.password_file"
         if path is None or given.startswith(CREDENTIAL):
@@ -123,7 +123,7 @@ def _secrets(config: TableConfig) -> Iterator[Finding]:
             yield passes(check, f"{path} is its owner's alone")
 
 
-def _signing(config: TableConfig) -> Iterator[Finding]:
+def _signing(config: TableConfig) -> Iterator[DoctorFinding]:
     given = config.checkpoints.key
     path = config.beside(given)
     if path is None or given is None:
@@ -144,7 +144,7 @@ def _signing(config: TableConfig) -> Iterator[Finding]:
     yield passes("signing key", f"{path} can be used")
 
 
-def _certificates(config: TableConfig) -> Iterator[Finding]:
+def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:
     named = {"bus.ca": config.bus.ca, "bus.cert": config.bus.cert}
     for name in ("displays", "scoreboard"):
         section = getattr(config, name)
@@ -168,7 +168,7 @@ def _certificates(config: TableConfig) -> Iterator[Finding]:
             yield passes(key, text)
 
 
-def _screens_pairs(config: TableConfig) -> Iterator[Finding]:
+def _screens_pairs(config: TableConfig) -> Iterator[DoctorFinding]:
     """Check that a screen's key fits its certificate; the bus's pair is tried at the broker."""
     for name in ("displays", "scoreboard"):
         section = getattr(config, name)
@@ -187,13 +187,13 @@ def _screens_pairs(config: TableConfig) -> Iterator[Finding]:
             yield passes(f"{name}.key", f"{key} is that of {cert}")
 
 
-def _outdated(config: TableConfig) -> Iterator[Finding]:
+def _outdated(config: TableConfig) -> Iterator[DoctorFinding]:
     for unit, credential in outdated(config.table):
         text = f"runs by another {credential} than is in the store now"
         yield warns(unit, text, f"between two coups: `systemctl restart {unit}`")
 
 
-def _own_files(config: TableConfig) -> Iterator[Finding]:
+def _own_files(config: TableConfig) -> Iterator[DoctorFinding]:
     """Check that the services can read the site's own rulebooks and wire profile.
 
     A service's user is the owner of its folder.
@@ -208,9 +208,9 @@ def _own_files(config: TableConfig) -> Iterator[Finding]:
                 yield _readable(Path(name), service, reader)
 
 
-def _readable(path: Path, service: str, reader: Reader) -> Finding:
+def _readable(path: Path, service: str, reader: SystemUser) -> DoctorFinding:
     try:
-        stands = in_the_way(path, reader)
+        stands = first_unreadable(path, reader)
     except OSError as error:
         return fails(f"file {path.name}", f"{path}: {error.strerror}", "put it there")
     if stands is None:
@@ -222,7 +222,7 @@ def _readable(path: Path, service: str, reader: Reader) -> Finding:
     return fails(f"file {path.name}", text, remedy)
 
 
-def _verified(path: Path) -> Verdict | str | None:
+def _verified(path: Path) -> VerificationResult | str | None:
     """Return the verdict of a verification, or why there is none; None without a log."""
     if not path.exists():
         return None
@@ -232,7 +232,7 @@ def _verified(path: Path) -> Verdict | str | None:
         return str(error)
 
 
-def _of_log(config: TableConfig, verdict: Verdict | str | None) -> Finding:
+def _of_log(config: TableConfig, verdict: VerificationResult | str | None) -> DoctorFinding:
     path = config.log_path
     if verdict is None:
         return passes("log", f"{path} is not there yet; the table will begin it")
@@ -253,8 +253,8 @@ def _of_log(config: TableConfig, verdict: Verdict | str | None) -> Finding:
     return passes("log", text)
 
 
-def _of_clock(verdict: Verdict | str | None) -> Finding:
-    newest = verdict.newest if isinstance(verdict, Verdict) else ""
+def _of_clock(verdict: VerificationResult | str | None) -> DoctorFinding:
+    newest = verdict.newest if isinstance(verdict, VerificationResult) else ""
     behind = _seconds(newest) - time.time() if newest else 0.0
     if behind > _AHEAD_MOST_S:
         return fails(
@@ -275,7 +275,7 @@ def _seconds(at: str) -> float:
         return 0.0
 
 
-def _backups(config: TableConfig, folder: Path) -> Iterator[Finding]:
+def _backups(config: TableConfig, folder: Path) -> Iterator[DoctorFinding]:
     if not folder.is_dir():
         return
     copies = sorted(folder.glob(f"{config.table}-*.sqlite"), key=lambda each: each.stat().st_mtime)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from baccarat.config.form import TableConfig
 from baccarat.site.documents import read_document
-from baccarat.site.findings import Finding, fails, passes, warns
+from baccarat.site.findings import DoctorFinding, fails, passes, warns
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings, Message
@@ -28,9 +28,9 @@ __all__ = ["examine_broker"]
 
 _CONNECT_S: Final = 5.0
 # The table publishes its state every five seconds, and a busy machine is slow.
-_HEAR_S: Final = 8.0
+_RECEIVE_S: Final = 8.0
 # A table that is just starting receives no request yet, and the broker keeps none for it.
-_ASK_AGAIN_S: Final = 2.0
+_RETRY_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
 _CLOCK: Final = SystemClock()
 
@@ -63,7 +63,7 @@ class _Login(Struct, kw_only=True):
     connected: bool = False
 
 
-async def examine_broker(config: TableConfig) -> tuple[list[Finding], bool]:
+async def examine_broker(config: TableConfig) -> tuple[list[DoctorFinding], bool]:
     """Run every check that needs the broker.
 
     Returns:
@@ -98,12 +98,12 @@ def _online(service: Presence) -> bool:
     return service.online(_CLOCK.mono_us())
 
 
-def _sure(service: Presence) -> bool:
+def _is_settled(service: Presence) -> bool:
     """Return whether no live heartbeat may still come for an online status with an old stamp."""
     return _online(service) or (service.status is not None and service.status.state == "offline")
 
 
-def _reached(config: TableConfig) -> Finding | None:
+def _reached(config: TableConfig) -> DoctorFinding | None:
     """Return why the broker cannot be reached; None where it can."""
     bus = config.bus
     where = f"{bus.host}:{bus.port}"
@@ -166,7 +166,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
         all_heard = {login.hears, login.awaits or login.hears} <= login.heard.keys()
         if (
             all_heard
-            and all(map(_sure, login.services.values()))
+            and all(map(_is_settled, login.services.values()))
             and (login.user is None or login.answered)
         ):
             content.set()
@@ -205,7 +205,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
 def _note(services: dict[str, Presence], message: Message) -> None:
     """Note a service's presence, if the message is its status."""
     if status := read_status(message.payload):
-        services[message.topic] = services.get(message.topic, Presence()).heard(
+        services[message.topic] = services.get(message.topic, Presence()).with_message(
             status, retained=message.retain, utc_ns=_CLOCK.utc_ns(), mono_us=_CLOCK.mono_us()
         )
 
@@ -214,13 +214,13 @@ async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> s
     """Stay connected until everything has come or time is over; return why it was refused."""
     running = asyncio.ensure_future(bus.run())
     waiting = asyncio.ensure_future(content.wait())
-    rounds = round(_HEAR_S / _ASK_AGAIN_S)
+    rounds = round(_RECEIVE_S / _RETRY_S)
     try:
         # Report whatever has not come by then.
         while rounds and not (running.done() or waiting.done()):
             rounds -= 1
             await asyncio.wait(
-                {running, waiting}, timeout=_ASK_AGAIN_S, return_when=asyncio.FIRST_COMPLETED
+                {running, waiting}, timeout=_RETRY_S, return_when=asyncio.FIRST_COMPLETED
             )
             ask()
     finally:
@@ -230,7 +230,7 @@ async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> s
     return str(ended) if isinstance(ended, BusError) else ""
 
 
-def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence]) -> Finding:
+def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence]) -> DoctorFinding:
     name = login.settings.username or "anonymous"
     check = f"login of {login.section}"
     rules = f"write the broker's rules anew: `baccarat config broker`; {name} is to hear it"
@@ -249,7 +249,7 @@ def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence])
     return passes(check, f"{name} is let in, and hears what it must")
 
 
-def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator[Finding]:
+def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator[DoctorFinding]:
     wanted = ["table", "shoe"]
     wanted += ["cage"] if config.cage else []
     if config.displays:
@@ -266,7 +266,7 @@ def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator
             yield passes(check, "is there")
 
 
-def _of_link(link: dict[str, Any]) -> Finding:
+def _of_link(link: dict[str, Any]) -> DoctorFinding:
     state, hint = link.get("state"), link.get("hint") or ""
     text = f"{link.get('transport')}: {state}"
     if link.get("reason"):
@@ -278,7 +278,7 @@ def _of_link(link: dict[str, Any]) -> Finding:
     return passes("shoe link", text)
 
 
-def _of_state(state: dict[str, Any]) -> Iterator[Finding]:
+def _of_state(state: dict[str, Any]) -> Iterator[DoctorFinding]:
     for alarm in state.get("alarms", ()):
         yield fails(f"alarm {alarm['name']}", alarm["text"], "see the runbook's page of that name")
     for each in state.get("consumers", ()):

@@ -2,10 +2,10 @@
 
 from typing import Literal, NamedTuple
 
-__all__ = ["Finding", "fails", "passes", "warns"]
+__all__ = ["DoctorFinding", "fails", "passes", "warns"]
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """The result of a check.
 
     Args:
@@ -21,16 +21,16 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def passes(check: str, says: str) -> Finding:
+def passes(check: str, says: str) -> DoctorFinding:
     """Return the finding of a check that passes."""
-    return Finding(check, "ok", says)
+    return DoctorFinding(check, "ok", says)
 
 
-def warns(check: str, says: str, remedy: str) -> Finding:
+def warns(check: str, says: str, remedy: str) -> DoctorFinding:
     """Return the finding of something that works now but will fail later."""
-    return Finding(check, "warn", says, remedy)
+    return DoctorFinding(check, "warn", says, remedy)
 
 
-def fails(check: str, says: str, remedy: str) -> Finding:
+def fails(check: str, says: str, remedy: str) -> DoctorFinding:
     """Return the finding of a check that fails."""
-    return Finding(check, "fail", says, remedy)
+    return DoctorFinding(check, "fail", says, remedy)

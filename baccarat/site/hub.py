@@ -21,20 +21,20 @@ from typing import Annotated, Final
 import bcrypt
 from msgspec import Meta, Struct
 
-from baccarat.config.faults import ConfigFaults, Fault, read_toml
-from baccarat.placing import put_in_place
+from baccarat.config.faults import ConfigFault, ConfigFaults, read_toml
+from baccarat.placing import write_atomically
 from events.errors import InputError
 from events.mqtt.topics import SEGMENT
 from events.toml_form import read_table
 from property.hub.server_conf import (
-    MADE_OF,
+    CHARACTER_RULE,
     PASSWORD,
     ROLES,
     SYSTEM,
+    HubLogin,
     HubNode,
-    LeafPlace,
+    LeafNode,
     LeafTable,
-    Login,
     accounts_conf,
     hub_conf,
     leaf_conf,
@@ -111,41 +111,41 @@ def load_hub_plan(path: Path) -> HubPlan:
     tree = read_toml(path, "the hub's")
     said: list[str] = []
     plan = read_table(HubPlan, tree, "", said.append)
-    faults = [_told(line) for line in said]
+    faults = [_fault_of(line) for line in said]
     if plan is not None:
-        faults += _senseless(plan)
+        faults += _impossible_values(plan)
     if plan is None or faults:
         raise ConfigFaults(str(path), faults)
     return plan
 
 
-def _told(line: str) -> Fault:
+def _fault_of(line: str) -> ConfigFault:
     """Turn a line of the form's reader into a fault."""
     key, _, reason = line.partition(": ")
     if not reason:
         key, _, reason = line.partition(" ")
-    return Fault(key=key, reason=reason, example=_EXAMPLES.get(key, ""))
+    return ConfigFault(key=key, reason=reason, example=_EXAMPLES.get(key, ""))
 
 
-def _senseless(plan: HubPlan) -> Iterator[Fault]:
+def _impossible_values(plan: HubPlan) -> Iterator[ConfigFault]:
     if len(plan.nodes) not in {1, 3, 5}:
         reason = f"{len(plan.nodes)} of them: three carry on without one, five without two"
-        yield Fault(key="nodes", reason=reason)
+        yield ConfigFault(key="nodes", reason=reason)
     for name in (*plan.nodes, *plan.leaves):
         if not SEGMENT.match(name):
-            yield Fault(key=name, reason="a name is of lower-case letters, digits, - and _")
+            yield ConfigFault(key=name, reason="a name is of lower-case letters, digits, - and _")
         if name == _PASSWORDS:
-            yield Fault(key=name, reason="the folder of the passwords has this name")
+            yield ConfigFault(key=name, reason="the folder of the passwords has this name")
     yield from _ports_twice(plan)
     for name in sorted(set(plan.nodes) & set(plan.leaves)):
-        yield Fault(key=f"leaves.{name}", reason="a node has this name")
+        yield ConfigFault(key=f"leaves.{name}", reason="a node has this name")
     yield from _no_tables(plan)
     for name, leaf in plan.leaves.items():
         for origin in sorted(set(leaf.tables) - set(plan.tables)):
-            yield Fault(key=f"leaves.{name}.tables", reason=f"{origin} is none of the tables")
+            yield ConfigFault(key=f"leaves.{name}.tables", reason=f"{origin} is none of the tables")
 
 
-def _ports_twice(plan: HubPlan) -> Iterator[Fault]:
+def _ports_twice(plan: HubPlan) -> Iterator[ConfigFault]:
     """Yield ports that two nodes of one machine share; a trial may run several nodes there."""
     taken: dict[tuple[str, int], str] = {}
     for name, node in plan.nodes.items():
@@ -153,17 +153,17 @@ def _ports_twice(plan: HubPlan) -> Iterator[Fault]:
             key, port = f"nodes.{name}.{of}", getattr(node, of)
             first = taken.setdefault((node.host, port), key)
             if first != key:
-                yield Fault(key=key, reason=f"{node.host}:{port} is {first} already")
+                yield ConfigFault(key=key, reason=f"{node.host}:{port} is {first} already")
 
 
-def _no_tables(plan: HubPlan) -> Iterator[Fault]:
+def _no_tables(plan: HubPlan) -> Iterator[ConfigFault]:
     for number, origin in enumerate(plan.tables):
         try:
             split_origin(origin)
         except InputError as error:
-            yield Fault(key="tables", reason=str(error), example='tables = ["harbour/b7"]')
+            yield ConfigFault(key="tables", reason=str(error), example='tables = ["harbour/b7"]')
         if origin in plan.tables[:number]:
-            yield Fault(key="tables", reason=f"{origin} is there twice")
+            yield ConfigFault(key="tables", reason=f"{origin} is there twice")
 
 
 def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
@@ -184,13 +184,13 @@ def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
     who = (*ROLES, SYSTEM, *plan.tables)
     passwords = {each: _password(folder / _PASSWORDS, login_of(each)) for each in who}
     nodes = [_node(name, form) for name, form in plan.nodes.items()]
-    accounts = accounts_conf([Login(each, _hashed(passwords[each])) for each in who])
+    accounts = accounts_conf([HubLogin(each, _hashed(passwords[each])) for each in who])
     written = []
     for node in nodes:
         written.append(_write(folder / node.name / "nats-server.conf", hub_conf(node, nodes)))
         written.append(_write(folder / node.name / "accounts.conf", accounts))
     for name, form in plan.leaves.items():
-        place = LeafPlace(name=name, port=form.port, pki=form.pki, cert=form.cert, key=form.key)
+        place = LeafNode(name=name, port=form.port, pki=form.pki, cert=form.cert, key=form.key)
         tables = [LeafTable(each, passwords[each]) for each in form.tables]
         written.append(_write(folder / name / "nats-server.conf", leaf_conf(place, nodes, tables)))
     return tuple(written)
@@ -218,7 +218,7 @@ def _password(folder: Path, login: str) -> str:
     # A power cut may have emptied the file; it must not become a login without a password.
     if not PASSWORD.match(found):
         raise InputError(
-            f"{path}: not a password of {MADE_OF}; take the file away, and another is made"
+            f"{path}: not a password of {CHARACTER_RULE}; take the file away, and another is made"
         )
     return found
 
@@ -229,4 +229,4 @@ def _hashed(password: str) -> str:
 
 def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return put_in_place(path, text.encode(), 0o600)
+    return write_atomically(path, text.encode(), 0o600)

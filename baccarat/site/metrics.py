@@ -21,7 +21,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector
 
-from baccarat.site.delays import Delays
+from baccarat.site.delays import SettlementDelays
 from baccarat.site.documents import read_document
 from events.clock import Clock
 from events.errors import ConfigError
@@ -29,7 +29,7 @@ from events.mqtt.bus import Bus, BusSettings, Handler, Message
 from events.mqtt.presence import Presence, read_status
 from events.mqtt.topics import Topics
 
-__all__ = ["Health", "serve"]
+__all__ = ["TableHealth", "serve"]
 
 _US: Final = 1_000_000
 _LINK_STATES: Final = ("down", "open", "up", "stalled")
@@ -37,7 +37,7 @@ _STATUS: Final = "+"
 _LOOPBACK: Final = "127.0.0.1"
 
 
-class Health(Struct):
+class TableHealth(Struct):
     """The known state of a table. The bus writes it; the collector reads it.
 
     Args:
@@ -56,10 +56,10 @@ class Health(Struct):
     link_at: float | None = None
     ack: dict[str, Any] = {}
     services: dict[str, Presence] = {}
-    delays: Delays | None = None
+    delays: SettlementDelays | None = None
 
     def __post_init__(self) -> None:
-        self.delays = self.delays or Delays(self.table)
+        self.delays = self.delays or SettlementDelays(self.table)
 
     def on_state(self, payload: bytes) -> None:
         """Store the newest `state`."""
@@ -85,7 +85,7 @@ class Health(Struct):
         """Store a service's birth, heartbeat or Will."""
         if found := read_status(message.payload):
             service = message.topic.rpartition("/")[2]
-            self.services[service] = self.services.get(service, Presence()).heard(
+            self.services[service] = self.services.get(service, Presence()).with_message(
                 found,
                 retained=message.retain,
                 utc_ns=self.clock.utc_ns(),
@@ -246,7 +246,7 @@ def _counter(name: str, says: str, table: str, value: float) -> Metric:
 
 
 class _Collected(Collector):
-    def __init__(self, health: Health) -> None:
+    def __init__(self, health: TableHealth) -> None:
         self._health = health
 
     def collect(self) -> Iterator[Metric]:
@@ -255,7 +255,7 @@ class _Collected(Collector):
 
 
 async def serve(
-    health: Health, topics: Topics, settings: BusSettings, port: int, stop: asyncio.Event
+    health: TableHealth, topics: Topics, settings: BusSettings, port: int, stop: asyncio.Event
 ) -> None:
     """Serve `/metrics` on loopback until `stop` is set.
 
@@ -279,10 +279,10 @@ async def serve(
     bus = Bus(
         settings,
         subscriptions={
-            topics.state: _taking(health.on_state),
-            topics.link_shoe: _taking(health.on_link),
-            topics.shoe_ack: _taking(health.on_ack),
-            topics.settlement: _taking(health.on_settlement),
+            topics.state: _payload_handler(health.on_state),
+            topics.link_shoe: _payload_handler(health.on_link),
+            topics.shoe_ack: _payload_handler(health.on_ack),
+            topics.settlement: _payload_handler(health.on_settlement),
             topics.status(_STATUS): health.on_status,
         },
         on_connect=health.on_connect,
@@ -302,7 +302,7 @@ async def serve(
         thread.join()
 
 
-def _taking(take: Callable[[bytes], None]) -> Handler:
+def _payload_handler(take: Callable[[bytes], None]) -> Handler:
     async def handler(message: Message) -> None:
         take(message.payload)
 

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from baccarat.placing import Placed, put_together
+from baccarat.placing import FileWrite, write_all_atomically
 from events.errors import InputError
 
 __all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]
@@ -187,13 +187,13 @@ class Pki:
         # Write the certificate first: a power cut between the two leaves a certificate, which has
         # everything needed to renew it.
         files = (
-            Placed(self._folder / f"{name}.pem", public, 0o644),
-            Placed(self._folder / f"{name}.key", private, 0o600),
+            FileWrite(self._folder / f"{name}.pem", public, 0o644),
+            FileWrite(self._folder / f"{name}.key", private, 0o600),
         )
         taken = [each.path for each in files if each.path.exists()]
         if taken and not replace:
             raise InputError(f"{taken[0]}: is there already; say `renew` to replace a certificate")
-        put_together(files)
+        write_all_atomically(files)
 
 
 def _name(common: str) -> x509.Name:

@@ -5,13 +5,13 @@ import pwd
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["Reader", "in_the_way", "owner_of"]
+__all__ = ["SystemUser", "first_unreadable", "owner_of"]
 
 _ROOT: Final = 0
 _READ, _ENTER = 4, 1
 
 
-class Reader(NamedTuple):
+class SystemUser(NamedTuple):
     """A user by number, with all groups.
 
     Args:
@@ -23,7 +23,7 @@ class Reader(NamedTuple):
     groups: frozenset[int]
 
 
-def owner_of(place: Path) -> Reader | None:
+def owner_of(place: Path) -> SystemUser | None:
     """Return the owner of a file or folder; None where it does not exist."""
     try:
         found = place.stat()
@@ -32,12 +32,12 @@ def owner_of(place: Path) -> Reader | None:
     try:
         user = pwd.getpwuid(found.st_uid)
     except KeyError:
-        return Reader(f"user {found.st_uid}", found.st_uid, frozenset({found.st_gid}))
+        return SystemUser(f"user {found.st_uid}", found.st_uid, frozenset({found.st_gid}))
     groups = os.getgrouplist(user.pw_name, user.pw_gid)
-    return Reader(user.pw_name, found.st_uid, frozenset(groups))
+    return SystemUser(user.pw_name, found.st_uid, frozenset(groups))
 
 
-def in_the_way(path: Path, reader: Reader) -> Path | None:
+def first_unreadable(path: Path, reader: SystemUser) -> Path | None:
     """Return the first folder that the reader may not enter, or the file that it may not read.
 
     Access lists beyond owner, group and others are not checked.
@@ -52,7 +52,7 @@ def in_the_way(path: Path, reader: Reader) -> Path | None:
     return None if _may(whole, reader, _READ) else whole
 
 
-def _may(place: Path, reader: Reader, what: int) -> bool:
+def _may(place: Path, reader: SystemUser, what: int) -> bool:
     if reader.uid == _ROOT:
         return True
     found = place.stat()

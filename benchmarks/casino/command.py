@@ -10,12 +10,12 @@ from typing import Final
 import click
 import msgspec
 
-from baccarat.cli.pace import Measured
+from baccarat.cli.pace import FiniteFloatRange
 from baccarat.cli.written import require_stdout
 from baccarat.demo.pit import BrokerKind, Pit
-from baccarat.services.registry import configure_logging, raising_ours
-from benchmarks.casino.tables import Crowd, Settled, Under, measure_crowd
-from simulators.people.casino import Casino, Place
+from baccarat.services.registry import configure_logging, unwrapped_errors
+from benchmarks.casino.tables import Crowd, CrowdConditions, SettledCoup, measure_crowd
+from simulators.people.casino import Casino, TableAddress
 from simulators.people.crew import PlayedCoup
 
 __all__ = ["PACE", "casino", "play_casino"]
@@ -31,11 +31,11 @@ _FOLDER: Final = click.Path(exists=True, file_okay=False, writable=True, path_ty
 
 @click.command(short_help="many tables, and what they take")
 @click.option("--tables", type=click.IntRange(min=1, max=2_000), required=True, help="How many.")
-@click.option("--coups-an-hour", type=Measured(min=1), default=PACE, show_default=True,
+@click.option("--coups-an-hour", type=FiniteFloatRange(min=1), default=PACE, show_default=True,
               help="That each of them plays, at speed 1.")  # fmt: skip
 @click.option("--seconds", type=click.IntRange(min=1), default=_SECONDS, show_default=True,
               help="For how long to measure, once every table plays.")  # fmt: skip
-@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
+@click.option("--speed", type=FiniteFloatRange(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 2 twice as fast, 0 as fast as it goes.")  # fmt: skip
 @click.option("--broker", type=click.Choice(["mosquitto", "nats"]), default="mosquitto",
               show_default=True, help="The distribution's, or our own.")  # fmt: skip
@@ -99,7 +99,7 @@ def play_casino(
             time
             for so many.
     """
-    with Pit(tables, folder, broker) as pit, raising_ours():
+    with Pit(tables, folder, broker) as pit, unwrapped_errors():
         period_s = _HOUR_S / (coups_an_hour * speed) if speed else 0.0
         return asyncio.run(_played(pit, folder, seconds, speed, period_s, advance))
 
@@ -109,11 +109,13 @@ class _Played:
 
     def __init__(self, pit: Pit, period_s: float, speed: float) -> None:
         places = [
-            Place(settings=each.bus_settings("croupier"), topics=each.topics, link=pit.link(each))
+            TableAddress(
+                settings=each.bus_settings("croupier"), topics=each.topics, link=pit.link(each)
+            )
             for each in pit.configs
         ]
         self._pit = pit
-        self._settled: list[Settled] = []
+        self._settled: list[SettledCoup] = []
         self.casino = Casino(places, seed=_SEED, period_s=period_s, speed=speed, on_coup=self._note)
 
     async def run(self) -> None:
@@ -125,13 +127,13 @@ class _Played:
     async def all_have_begun(self) -> None:
         await self.casino.all_have_begun()
 
-    def taken(self) -> list[Settled]:
+    def taken(self) -> list[SettledCoup]:
         settled, self._settled = self._settled, []
         return settled
 
-    def _note(self, place: Place, coup: PlayedCoup) -> None:
+    def _note(self, place: TableAddress, coup: PlayedCoup) -> None:
         if coup.phase == "settled":
-            settled = Settled(place.topics.settlement, coup.coup, coup.dealt.decided_ns)
+            settled = SettledCoup(place.topics.settlement, coup.coup, coup.dealt.decided_ns)
             self._settled.append(settled)
 
 
@@ -143,7 +145,7 @@ async def _played(
     period_s: float,
     advance: Callable[[int], object],
 ) -> Crowd:
-    under = Under(
+    under = CrowdConditions(
         topics=[each.topics for each in pit.configs],
         pids=pit.pids,
         broker_port=pit.broker.port,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from benchmarks.casino.tables import Crowd
-from benchmarks.instruments.figures import Figure, alone, beside, unmeasured
+from benchmarks.instruments.figures import Figure, side_by_side, unmeasured, without_floor
 
 __all__ = ["BOUND", "DISK_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
 
@@ -50,7 +50,7 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
     floor = least.p50_ms, least.p99_ms
     sides = (found.p50_ms, found.p99_ms)
     return Figure.of(
-        alone(*sides, digits=1) if found is least else beside(sides, floor, digits=1),
+        without_floor(*sides, digits=1) if found is least else side_by_side(sides, floor, digits=1),
         name=name,
         unit="ms",
         samples=found.coups,
@@ -79,7 +79,7 @@ def _linear(crowds: Sequence[Crowd]) -> Figure:
     costs = {each.tables: _cost_ms(each) for each in many}
     here, there = costs[most.tables], costs[few.tables]
     return Figure.of(
-        beside((here, here), (there, there), digits=3),
+        side_by_side((here, here), (there, there), digits=3),
         name=name,
         unit="ms/s",
         samples=len(many),
@@ -101,7 +101,7 @@ def _memory(crowds: Sequence[Crowd]) -> Figure:
     }
     worst, broker = max(slopes.values()), others[-1].memory_mb["broker"] / others[-1].tables
     return Figure.of(
-        alone(worst, worst, digits=3),
+        without_floor(worst, worst, digits=3),
         name=name,
         unit="MB a table",
         samples=len(slopes),

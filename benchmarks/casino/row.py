@@ -8,8 +8,8 @@ from benchmarks.casino.command import PACE, play_casino
 from benchmarks.casino.figures import SIZES, casino_figures
 from benchmarks.casino.tables import Crowd
 from benchmarks.instruments.figures import Figure
-from benchmarks.instruments.watch import Unseen
-from benchmarks.rows import Options, Unmeasurable
+from benchmarks.instruments.watch import NotSeenInTime
+from benchmarks.rows import BenchOptions, Unmeasurable
 from events.errors import InputError
 from simulators.people.console import RequestRefused
 
@@ -22,7 +22,7 @@ _SECONDS_LEAST: Final = 20.0
 _SECONDS_MOST: Final = 60.0
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure crowds of 1, 50, 200 and 1,000 tables; `options.events` leaves out larger ones.
 
     Raises:
@@ -39,7 +39,7 @@ def measure(options: Options) -> list[Figure]:
     )
 
 
-def _crowd(options: Options, tables: int) -> Crowd | str:
+def _crowd(options: BenchOptions, tables: int) -> Crowd | str:
     speed = _HURRY if tables == 1 else 1.0
     wanted = options.samples * _HOUR_S / (tables * PACE * speed)
     seconds = round(max(_SECONDS_LEAST, min(_SECONDS_MOST, wanted)))
@@ -49,5 +49,5 @@ def _crowd(options: Options, tables: int) -> Crowd | str:
     ):
         try:
             return play_casino(tables, folder, seconds, speed=speed, advance=advance)
-        except (DemoBroken, RequestRefused, Unseen) as error:
+        except (DemoBroken, RequestRefused, NotSeenInTime) as error:
             return str(error)

@@ -21,19 +21,19 @@ from msgspec import Struct
 
 from baccarat.processes.children import Child
 from benchmarks.instruments.figures import percentiles
-from benchmarks.instruments.watch import Unseen, Watch
+from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver
 from events.mqtt.topics import Topics
 
-__all__ = ["Crowd", "Settled", "Tables", "Under", "measure_crowd"]
+__all__ = ["Crowd", "CrowdConditions", "SettledCoup", "Tables", "measure_crowd"]
 
 _NS_PER_MS: Final = 1_000_000
 _BYTES_PER_MB: Final = 1_000_000
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 _BEGIN_S: Final = 60.0
 _SETTLEMENT: Final = "settlement"
 
 
-class Settled(Struct, frozen=True):
+class SettledCoup(Struct, frozen=True):
     """A settled coup, and the time of the deciding frame's last byte."""
 
     topic: str
@@ -50,7 +50,7 @@ class Tables(Protocol):
     async def all_have_begun(self) -> None:
         """Wait until every table plays."""
 
-    def taken(self) -> list[Settled]:
+    def taken(self) -> list[SettledCoup]:
         """Return the coups that were settled since the last call."""
 
 
@@ -90,7 +90,7 @@ class Crowd(Struct, frozen=True, kw_only=True):
     table_mb: float
 
 
-class _Everywhere(Watch):
+class _Everywhere(SightingReceiver):
     """Stores settlements by table and coup, because coup ids repeat across tables."""
 
     def _name(self, topic: str, payload: bytes) -> str:
@@ -99,7 +99,7 @@ class _Everywhere(Watch):
         return super()._name(topic, payload)
 
 
-class Under(Struct, frozen=True, kw_only=True):
+class CrowdConditions(Struct, frozen=True, kw_only=True):
     """The conditions of a measurement.
 
     Args:
@@ -119,7 +119,9 @@ class Under(Struct, frozen=True, kw_only=True):
     coups_an_hour: float
 
 
-async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], object]) -> Crowd:
+async def measure_crowd(
+    tables: Tables, under: CrowdConditions, advance: Callable[[int], object]
+) -> Crowd:
     """Let the tables play, and measure once all of them do.
 
     Args:
@@ -135,17 +137,19 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
         await watch.ready("watcher")
         playing = asyncio.ensure_future(tables.run())
         try:
-            await _either(playing, _begun(tables, under))
+            await _unless_ended(playing, _begun(tables, under))
             tables.taken()  # earlier settlements are no samples
             before, began = _processor_s(under.pids), time.monotonic()
             disk: list[float] = []
             while (gone := time.monotonic() - began) < under.seconds:
                 advance(int(gone))
-                disk.append(await _either(playing, asyncio.to_thread(_forced_ms, under.folder)))
-                await _either(playing, asyncio.sleep(min(_LOOK_S, under.seconds - gone)))
+                disk.append(
+                    await _unless_ended(playing, asyncio.to_thread(_forced_ms, under.folder))
+                )
+                await _unless_ended(playing, asyncio.sleep(min(_POLL_S, under.seconds - gone)))
             took = time.monotonic() - began
             after, settled = _processor_s(under.pids), tables.taken()
-            found = await _either(playing, _latencies(watch, settled))
+            found = await _unless_ended(playing, _latencies(watch, settled))
         finally:
             playing.cancel()
             await asyncio.wait({playing})
@@ -153,7 +157,7 @@ async def measure_crowd(tables: Tables, under: Under, advance: Callable[[int], o
     return _crowd(under, took, len(settled), found, spent, disk)
 
 
-async def _begun(tables: Tables, under: Under) -> None:
+async def _begun(tables: Tables, under: CrowdConditions) -> None:
     """Wait until every table plays.
 
     Raises:
@@ -165,25 +169,25 @@ async def _begun(tables: Tables, under: Under) -> None:
         async with asyncio.timeout(patience_s):
             await tables.all_have_begun()
     except TimeoutError as error:
-        raise Unseen(
+        raise NotSeenInTime(
             f"not all of {len(under.topics)} tables have played a coup within {patience_s:.0f} s: "
             f"the machine has no time for them, at a load of {os.getloadavg()[0]:.1f}"
         ) from error
 
 
-def _everywhere(under: Under) -> str:
+def _everywhere(under: CrowdConditions) -> str:
     """Return the topic filter of all tables' settlements."""
     return under.topics[0].settlement.replace(f"/{under.topics[0].table}/", "/+/")
 
 
-def _watcher(under: Under, measurer: int) -> Child:
+def _watcher(under: CrowdConditions, measurer: int) -> Child:
     words = [str(under.broker_port), str(measurer), _everywhere(under)]
     command = [sys.executable, "-m", "benchmarks.instruments.watcher", *words]
     return Child.start(command, name="watcher", output=under.folder / "watcher.log")
 
 
 def _crowd(
-    under: Under,
+    under: CrowdConditions,
     took: float,
     coups: int,
     found: list[float],
@@ -214,7 +218,9 @@ def _crowd(
 _Answer = TypeVar("_Answer")
 
 
-async def _either(playing: "asyncio.Future[None]", what: Coroutine[Any, Any, _Answer]) -> _Answer:
+async def _unless_ended(
+    playing: "asyncio.Future[None]", what: Coroutine[Any, Any, _Answer]
+) -> _Answer:
     """Await the coroutine; if playing ends first, raise the error that ended it."""
     waiting = asyncio.ensure_future(what)
     both: set[asyncio.Future[Any]] = {playing, waiting}
@@ -237,11 +243,11 @@ def _forced_ms(folder: Path) -> float:
         return (time.monotonic_ns() - began) / _NS_PER_MS
 
 
-async def _latencies(watch: Watch, settled: Sequence[Settled]) -> list[float]:
+async def _latencies(watch: SightingReceiver, settled: Sequence[SettledCoup]) -> list[float]:
     """Return the latency of each settlement that was seen, milliseconds."""
     found: list[float] = []
     for coup in settled:
-        with suppress(Unseen):
+        with suppress(NotSeenInTime):
             seen = await watch.at(f"{coup.topic} {coup.coup}")
             found.append((seen - coup.decided_ns) / _NS_PER_MS)
     return found

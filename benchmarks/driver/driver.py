@@ -21,9 +21,9 @@ from typing import Final
 from baccarat.local_brokers.nats import EmbeddedBroker
 from baccarat.processes.children import Child
 from benchmarks.driver.child import EVENT, FORCED
-from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.watcher import READY
-from benchmarks.rows import Options
+from benchmarks.rows import BenchOptions
 
 __all__ = ["FRAMES", "driver_figures", "measure"]
 
@@ -38,7 +38,7 @@ _WARM_UP: Final = 5
 _COPIES: Final = 3
 _PATIENCE_S: Final = 60.0
 _FULL_S: Final = 0.001
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 _IDLE_S: Final = 10.0
 _REPORTS_A_BLOCK: Final = 128
 _DATAGRAM: Final = 65_536
@@ -46,7 +46,7 @@ _NS_PER_MS: Final = 1_000_000
 _KB_PER_MB: Final = 1_000_000 / 1_024
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `driver`."""
     frames = options.events or FRAMES
     with options.folder() as folder, options.progress("reports", options.samples) as advance:
@@ -185,7 +185,7 @@ class _Run:
                 before, moved = now, time.monotonic()
             if time.monotonic() - moved > _PATIENCE_S:
                 raise TimeoutError(f"the driver stands at {now}")
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
         return frames / (time.monotonic() - began)
 
     def _acknowledged(self) -> int:
@@ -215,7 +215,7 @@ def _arrival(took: dict[str, list[float]]) -> Figure:
             "something else, and what is added cannot be told from that"
         )
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=3),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=3),
         name="driver",
         unit="ms",
         samples=len(took["driver"]),
@@ -233,7 +233,7 @@ def _arrival(took: dict[str, list[float]]) -> Figure:
 def _memory_figure(memory: dict[str, tuple[float, float]], frames: int, rate: float) -> Figure:
     (now, most), (floor, floor_most) = memory["driver"], memory["floor"]
     return Figure.of(
-        beside((now, most), (floor, floor_most), digits=1),
+        side_by_side((now, most), (floor, floor_most), digits=1),
         name="driver_memory",
         unit="MB",
         samples=1,
@@ -247,7 +247,7 @@ def _idle_figure(idle: dict[str, float]) -> Figure:
     least = 0.01  # the resolution of the kernel's clock in ten seconds
     driver, floor = max(idle["driver"], least), max(idle["floor"], least)
     return Figure.of(
-        beside((driver, driver), (floor, floor), digits=2),
+        side_by_side((driver, driver), (floor, floor), digits=2),
         name="driver_idle",
         unit="% of a core",
         samples=1,

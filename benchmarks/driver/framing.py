@@ -12,8 +12,8 @@ from itertools import cycle, islice
 from statistics import median
 from typing import Final
 
-from benchmarks.instruments.figures import Figure, beside
-from benchmarks.rows import Options
+from benchmarks.instruments.figures import Figure, side_by_side
+from benchmarks.rows import BenchOptions
 from shoe_driver.decode import Decoder
 from shoe_driver.framing.checks import crc_ccitt_false
 from shoe_driver.framing.cobs import cobs_encode
@@ -31,7 +31,7 @@ _PLACES: Final = tuple(hand << 4 | number for hand in (1, 2) for number in (1, 2
 _CARDS: Final = tuple(suit << 4 | rank for suit in (1, 2, 3, 4) for rank in range(1, 14))
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `framing`."""
     return framing(min(options.samples, _ROUNDS), options.events or BURST_BYTES)
 
@@ -63,7 +63,7 @@ def _figure(name: str, mark: bytes, burst: bytes, rounds: int) -> Figure:
         decode.append(_cost(reads, Decoder(profile).feed_bare))
     p50, floor_p50 = median(product), median(floor)
     return Figure.of(
-        beside((p50, max(product)), (floor_p50, max(floor)), digits=3),
+        side_by_side((p50, max(product)), (floor_p50, max(floor)), digits=3),
         name=f"framing-{profile.framer}",
         unit="ms/MB",
         samples=rounds,

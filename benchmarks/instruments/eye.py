@@ -11,17 +11,17 @@ from msgspec import Struct
 from benchmarks.instruments.watch import PATIENCE_S, Sightings
 from benchmarks.rows import Unmeasurable
 
-__all__ = ["BOARD", "FLOOR", "Eye", "Sight", "browser", "require_browser"]
+__all__ = ["BOARD", "FLOOR", "PageObserver", "PageProbe", "browser", "require_browser"]
 
 _CHROMIUM: Final = "/usr/bin/chromium"
 _SIZE: Final = {"width": 1920, "height": 1080}
-_LOOKS: Final = 10  # readings of the browser's clock
+_CLOCK_READINGS: Final = 10  # readings of the browser's clock
 _NS_PER_MS: Final = 1_000_000
 _MS_PER_S: Final = 1_000
 _NOW: Final = "performance.timeOrigin + performance.now()"
 
 
-class Sight(Struct, frozen=True):
+class PageProbe(Struct, frozen=True):
     """The observed part of a page.
 
     Args:
@@ -34,7 +34,7 @@ class Sight(Struct, frozen=True):
     listens: str
 
 
-BOARD: Final = Sight(
+BOARD: Final = PageProbe(
     script="""() => {
   const board = document.getElementById("board");
   new MutationObserver(() => {
@@ -46,7 +46,7 @@ BOARD: Final = Sight(
 }""",
     listens='() => "position" in document.getElementById("board").dataset',
 )
-FLOOR: Final = Sight(
+FLOOR: Final = PageProbe(
     script="""() => {
   const shown = document.getElementById("n");
   new MutationObserver(() => {
@@ -59,7 +59,7 @@ FLOOR: Final = Sight(
 )
 
 
-class Eye:
+class PageObserver:
     """A page, and the times of its drawing.
 
     Args:
@@ -71,7 +71,7 @@ class Eye:
         self._seen = Sightings[float]("the page has not shown")
 
     @classmethod
-    async def open(cls, chromium: Any, address: str, sight: Sight) -> Self:
+    async def open(cls, chromium: Any, address: str, sight: PageProbe) -> Self:
         """Open a page by itself, and wait until its stream is open.
 
         Args:
@@ -84,7 +84,7 @@ class Eye:
         await eye._look(address, sight)
         return eye
 
-    async def _look(self, address: str, sight: Sight) -> None:
+    async def _look(self, address: str, sight: PageProbe) -> None:
         await self._page.expose_function("seen", self._seen.note)
         await self._page.goto(address)
         await self._page.evaluate(sight.script)
@@ -105,7 +105,7 @@ class Eye:
     async def ahead_ms(self) -> float:
         """Return by how much the browser's clock is ahead of ours."""
         looks = []
-        for _ in range(_LOOKS):
+        for _ in range(_CLOCK_READINGS):
             before = time.time_ns()
             now_ms = await self._page.evaluate(_NOW)
             after = time.time_ns()

@@ -14,13 +14,13 @@ __all__ = [
     "FIGURES",
     "FLOOR_P50_MOST_MS",
     "Figure",
-    "Sides",
-    "alone",
-    "beside",
+    "FigureNumbers",
     "latency",
     "memory",
     "percentiles",
+    "side_by_side",
     "unmeasured",
+    "without_floor",
 ]
 
 # The house's goals.
@@ -31,7 +31,7 @@ MEMORY_MOST_MB: Final = 150.0
 FLOOR_P50_MOST_MS: Final = 6.0
 
 
-class Sides(NamedTuple):
+class FigureNumbers(NamedTuple):
     """The numbers of a figure, explained in `Figure`. NaN means no number, and is null in JSON."""
 
     p50: float
@@ -78,7 +78,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(
         cls,
-        sides: Sides,
+        sides: FigureNumbers,
         *,
         name: str,
         unit: str,
@@ -101,14 +101,14 @@ class Figure(Struct, frozen=True, kw_only=True):
         )
 
 
-def beside(
+def side_by_side(
     product: tuple[float, float],
     floor: tuple[float, float],
     *,
     digits: int | None,
     floor_digits: int | None = None,
     ratio_digits: int = 2,
-) -> Sides:
+) -> FigureNumbers:
     """Return product and floor side by side.
 
     Args:
@@ -120,7 +120,7 @@ def beside(
     """
     (p50, p99), (floor_p50, floor_p99) = product, floor
     of_floor = digits if floor_digits is None else floor_digits
-    return Sides(
+    return FigureNumbers(
         p50=round(p50, digits),
         p99=round(p99, digits),
         floor_p50=round(floor_p50, of_floor),
@@ -130,10 +130,10 @@ def beside(
     )
 
 
-def alone(p50: float, p99: float, *, digits: int) -> Sides:
+def without_floor(p50: float, p99: float, *, digits: int) -> FigureNumbers:
     """Return a product without a floor."""
     nothing = [math.nan] * 4
-    return Sides(round(p50, digits), round(p99, digits), *nothing)
+    return FigureNumbers(round(p50, digits), round(p99, digits), *nothing)
 
 
 def latency(samples: Samples) -> Figure:
@@ -148,7 +148,7 @@ def latency(samples: Samples) -> Figure:
         )
     within = p50 <= RATIO_P50_MOST * floor_p50 and p99 <= RATIO_P99_MOST * floor_p99
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=3),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=3),
         name="latency",
         unit="ms",
         samples=len(samples.product_ms),
@@ -168,7 +168,7 @@ def memory(samples: Samples) -> Figure:
     floor_p50, floor_p99 = percentiles([each.resident for each in samples.floor_memory])
     proportional, _ = percentiles([each.proportional for each in samples.product_memory])
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=1),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name="memory",
         unit="MB",
         samples=len(samples.product_memory),
@@ -182,7 +182,7 @@ def memory(samples: Samples) -> Figure:
 def unmeasured(name: str, why: str) -> Figure:
     """Return the void figure of a row that could not be measured here, without numbers."""
     return Figure.of(
-        Sides(*[math.nan] * len(Sides._fields)),
+        FigureNumbers(*[math.nan] * len(FigureNumbers._fields)),
         name=name,
         unit="",
         samples=0,

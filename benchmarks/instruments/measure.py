@@ -11,9 +11,9 @@ from msgspec import Struct, field
 from baccarat.demo.machine import Machine
 from baccarat.processes.children import Child
 from benchmarks.instruments.floor import ARRIVED, Floor
-from benchmarks.instruments.watch import Watch
+from benchmarks.instruments.watch import SightingReceiver
 
-__all__ = ["BLOCK", "Decided", "Memory", "Play", "Samples", "measure"]
+__all__ = ["BLOCK", "Decided", "MemoryUse", "Play", "Samples", "measure"]
 
 # Samples in one turn.
 BLOCK: Final = 10
@@ -44,7 +44,7 @@ class Play(Protocol):
         ...
 
 
-class Memory(NamedTuple):
+class MemoryUse(NamedTuple):
     """Memory of one process or of several, in MB of a million bytes.
 
     Resident pages count in full in every process that shares them; proportional memory divides them
@@ -68,9 +68,9 @@ class Samples(Struct):
 
     floor_ms: list[float] = field(default_factory=list)
     product_ms: list[float] = field(default_factory=list)
-    floor_memory: list[Memory] = field(default_factory=list)
-    product_memory: list[Memory] = field(default_factory=list)
-    parts: dict[str, Memory] = field(default_factory=dict)
+    floor_memory: list[MemoryUse] = field(default_factory=list)
+    product_memory: list[MemoryUse] = field(default_factory=list)
+    parts: dict[str, MemoryUse] = field(default_factory=dict)
 
 
 async def measure(
@@ -91,7 +91,7 @@ async def measure(
     topics, port = machine.table.topics, machine.table.bus.port
     found = Samples()
     with (
-        Watch(topics.settlement) as watch,
+        SightingReceiver(topics.settlement) as watch,
         _watcher(machine.data, port, watch.port, topics.settlement, ARRIVED),
         Floor(machine.data / "floor", port, watch.port) as floor,
     ):
@@ -104,7 +104,7 @@ async def measure(
                 count = min(BLOCK, samples - len(found.product_ms))
                 found.floor_ms += await _over_the_floor(floor, watch, count)
                 found.product_ms += await _at_the_table(play, watch, count)
-                _weigh(machine.pids, floor.pids, found)
+                _measure_memory(machine.pids, floor.pids, found)
                 advance(len(found.product_ms))
             for task in background:
                 task.cancel()
@@ -123,7 +123,7 @@ def _watcher(folder: Path, broker: int, measurer: int, *topics: str) -> Child:
     return Child.start(command, name="watcher", output=folder / "watcher.log")
 
 
-async def _over_the_floor(floor: Floor, watch: Watch, count: int) -> list[float]:
+async def _over_the_floor(floor: Floor, watch: SightingReceiver, count: int) -> list[float]:
     took = []
     for _ in range(count):
         what, said = floor.say()
@@ -132,7 +132,7 @@ async def _over_the_floor(floor: Floor, watch: Watch, count: int) -> list[float]
     return took
 
 
-async def _at_the_table(play: Play, watch: Watch, count: int) -> list[float]:
+async def _at_the_table(play: Play, watch: SightingReceiver, count: int) -> list[float]:
     took: list[float] = []
     while len(took) < count:
         decided = await play.coup()
@@ -141,18 +141,18 @@ async def _at_the_table(play: Play, watch: Watch, count: int) -> list[float]:
     return took
 
 
-def _weigh(product: Mapping[str, int], floor: list[int], found: Samples) -> None:
+def _measure_memory(product: Mapping[str, int], floor: list[int], found: Samples) -> None:
     found.parts = {name: _memory_of(pid) for name, pid in product.items()}
     found.product_memory.append(_sum(list(found.parts.values())))
     found.floor_memory.append(_sum([found.parts["broker"], *map(_memory_of, floor)]))
 
 
-def _sum(parts: list[Memory]) -> Memory:
-    return Memory(sum(part.resident for part in parts), sum(part.proportional for part in parts))
+def _sum(parts: list[MemoryUse]) -> MemoryUse:
+    return MemoryUse(sum(part.resident for part in parts), sum(part.proportional for part in parts))
 
 
-def _memory_of(pid: int) -> Memory:
+def _memory_of(pid: int) -> MemoryUse:
     """Return the kernel's current numbers; Linux only, as is the whole product."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
     kilobytes = {line.split()[0]: int(line.split()[1]) for line in lines[1:]}
-    return Memory(*(kilobytes[key] * _BYTES_PER_KB / _BYTES_PER_MB for key in ("Rss:", "Pss:")))
+    return MemoryUse(*(kilobytes[key] * _BYTES_PER_KB / _BYTES_PER_MB for key in ("Rss:", "Pss:")))

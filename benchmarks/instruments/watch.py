@@ -10,7 +10,7 @@ from benchmarks.instruments.watcher import READY
 from events.errors import TableError
 from events.types.envelope import Envelope
 
-__all__ = ["PATIENCE_S", "Sightings", "Unseen", "Watch"]
+__all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings"]
 
 # The longest wait for any measured event before the run is given up.
 PATIENCE_S: Final = 30.0
@@ -20,7 +20,7 @@ _DATAGRAM: Final = 65_536
 _At = TypeVar("_At", int, float)
 
 
-class Unseen(TableError):  # noqa: N818 - named for what happened
+class NotSeenInTime(TableError):  # noqa: N818 - named for what happened
     """An expected event has not come in time."""
 
 
@@ -57,7 +57,7 @@ class Sightings(Generic[_At]):
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError as error:
-            raise Unseen(f"{self._unseen} {what} within {PATIENCE_S:g} s") from error
+            raise NotSeenInTime(f"{self._unseen} {what} within {PATIENCE_S:g} s") from error
         return self._seen.pop(what)
 
 
@@ -67,7 +67,7 @@ class _Published(Envelope, frozen=True, kw_only=True):
     hash: str
 
 
-class Watch:
+class SightingReceiver:
     """Receives the reports; as a context manager it closes its port at the end.
 
     Args:

@@ -30,11 +30,11 @@ from events.proof.keys import make_signing_key
 from property.hub.connection import connect
 from property.hub.streams import StreamLimits, ensure_streams
 
-__all__ = ["NODES", "Costs", "Place", "Process", "property_place", "server_costs"]
+__all__ = ["NODES", "BenchProperty", "Costs", "MeasuredProcess", "running_property", "server_costs"]
 
 NODES: Final = 3
 _READY_S: Final = 60.0
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 _GIGABYTE: Final = 1024**3
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 # Positions of the fields in `_stat`.
@@ -49,7 +49,7 @@ class Costs(NamedTuple):
     resident_mb: float
 
 
-class Process(NamedTuple):
+class MeasuredProcess(NamedTuple):
     """A running process and its name."""
 
     name: str
@@ -91,8 +91,8 @@ def _costs(stat: list[str]) -> Costs:
     return Costs(cpu, int(stat[_RESIDENT]) * os.sysconf("SC_PAGE_SIZE") / 1_000_000)
 
 
-class Place:
-    """The property. Use `property_place`.
+class BenchProperty:
+    """The property. Use `running_property`.
 
     Args:
         folder: for everything but the database.
@@ -105,7 +105,7 @@ class Place:
         self.archive = archive
         self.tables = tuple(tables)
         self.page = free_port()
-        self.processes: list[Process] = []
+        self.processes: list[MeasuredProcess] = []
         self._stack = ExitStack()
         make_signing_key(folder / "witness.key", "bench/witness")
 
@@ -140,20 +140,20 @@ class Place:
             conf = self.folder / name / "nats-server.conf"
             self.start(name, [find_nats_server(), "-c", str(conf)])
         for form in forms.values():
-            _await(form.monitor)
+            _await_ready(form.monitor)
         self._configs([form.clients for form in forms.values()])
         asyncio.run(self._streams())
 
-    def service(self, name: str, only: str, config: str = "property") -> Process:
+    def service(self, name: str, only: str, config: str = "property") -> MeasuredProcess:
         """Start `property run CONFIG --only ...`."""
         path = str(self.folder / f"{config}.toml")
         return self.start(name, [sys.executable, *_COMMAND, path, "--only", only])
 
-    def start(self, name: str, command: Sequence[str | Path]) -> Process:
+    def start(self, name: str, command: Sequence[str | Path]) -> MeasuredProcess:
         """Start any command; it ends with the place."""
         output = self.folder / f"{name}.log"
         child = self._stack.enter_context(Child.start(command, name=name, output=output))
-        process = Process(name, child)
+        process = MeasuredProcess(name, child)
         self.processes.append(process)
         return process
 
@@ -208,7 +208,7 @@ def _node(store: Path, folder: Path) -> NodeForm:
     )
 
 
-def _await(monitor: int) -> None:
+def _await_ready(monitor: int) -> None:
     deadline = monotonic() + _READY_S
     while monotonic() < deadline:
         with suppress(OSError):
@@ -216,13 +216,13 @@ def _await(monitor: int) -> None:
             with urllib.request.urlopen(url, timeout=2) as answer:
                 if json.load(answer).get("status") == "ok":
                     return
-        sleep(_LOOK_S)
+        sleep(_POLL_S)
     raise Unmeasurable("a node of the hub does not come up")
 
 
 @contextmanager
-def property_place(folder: Path, archive: str, tables: Sequence[str]) -> Iterator[Place]:
+def running_property(folder: Path, archive: str, tables: Sequence[str]) -> Iterator[BenchProperty]:
     """Run a property's hub, without its services yet, until the block ends."""
-    with Place(folder, archive, tables) as place:
+    with BenchProperty(folder, archive, tables) as place:
         place.start_hub()
         yield place

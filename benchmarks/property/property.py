@@ -29,11 +29,17 @@ from typing import Final, NamedTuple
 
 import psycopg
 
-from benchmarks.instruments.figures import Figure, Sides, alone, beside, percentiles
+from benchmarks.instruments.figures import (
+    Figure,
+    FigureNumbers,
+    percentiles,
+    side_by_side,
+    without_floor,
+)
 from benchmarks.instruments.postgres import postgres_cluster
 from benchmarks.property.logs import TableWriter, template
-from benchmarks.property.place import Costs, Place, property_place, server_costs
-from benchmarks.rows import Options, Unmeasurable
+from benchmarks.property.place import BenchProperty, Costs, running_property, server_costs
+from benchmarks.rows import BenchOptions, Unmeasurable
 from property.archive.database import migrate
 
 __all__ = ["measure"]
@@ -49,7 +55,7 @@ _CATCHUP_LEAST: Final = 5_000.0
 _PAGE_MOST_MS: Final = 500.0
 _SAMPLES_A_S: Final = 10
 _PATIENCE_S: Final = 300.0
-_LOOK_S: Final = 0.02
+_POLL_S: Final = 0.02
 _BATCH: Final = 1_000
 _MS: Final = 1_000
 _HEADS: Final = "SELECT coalesce(sum(position), 0) FROM property.head"
@@ -69,7 +75,7 @@ SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n
 """
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `property`.
 
     Raises:
@@ -83,7 +89,7 @@ def measure(options: Options) -> list[Figure]:
         folder = stack.enter_context(options.folder())
         url = options.ledger or stack.enter_context(postgres_cluster(options.data)).database()
         migrate(url)
-        place = stack.enter_context(property_place(folder, url, [*tables, "bench/late"]))
+        place = stack.enter_context(running_property(folder, url, [*tables, "bench/late"]))
         told = template(folder, max(day, events // _TABLES) + 1)
         writers = [TableWriter(place.log(table), table, told) for table in place.tables]
         for writer in writers:
@@ -122,7 +128,7 @@ class _CatchUp(NamedTuple):
 class _Run:
     """A property that is measured step by step."""
 
-    def __init__(self, place: Place, writers: Sequence[TableWriter]) -> None:
+    def __init__(self, place: BenchProperty, writers: Sequence[TableWriter]) -> None:
         self._place = place
         self._writers = writers
         self._db = psycopg.connect(place.archive, autocommit=True)
@@ -199,14 +205,14 @@ class _Run:
             sleep(max(0.0, began + len(sent) * pause - monotonic()))
         return sent
 
-    def _settle(self, sent: Sequence[tuple[str, int, float]], heard: "_Heard") -> None:
+    def _settle(self, sent: Sequence[tuple[str, int, float]], heard: "_PageStream") -> None:
         """Wait until the page has sent the last of them."""
         deadline = monotonic() + _PATIENCE_S
         newest = {table: position for table, position, _ in sent}
         while any(heard.position(table) < place for table, place in newest.items()):
             if heard.ended or monotonic() > deadline:
                 raise Unmeasurable("the page does not say what was archived")
-            sleep(_LOOK_S)
+            sleep(_POLL_S)
 
     def _until(self, asked: str, wanted: int) -> int:
         deadline = monotonic() + _PATIENCE_S
@@ -217,7 +223,7 @@ class _Run:
                 return found
             if monotonic() > deadline:
                 raise Unmeasurable(f"{found} of {wanted} events are archived, and no more come")
-            sleep(_LOOK_S)
+            sleep(_POLL_S)
 
     def _until_page(self) -> None:
         deadline = monotonic() + _PATIENCE_S
@@ -229,11 +235,11 @@ class _Run:
                     return
             except OSError:
                 pass
-            sleep(_LOOK_S)
+            sleep(_POLL_S)
         raise Unmeasurable("the page does not come up")
 
 
-class _Heard:
+class _PageStream:
     """The page's stream so far: each table's positions, and their times."""
 
     def __init__(self) -> None:
@@ -258,9 +264,9 @@ class _Heard:
 
 
 @contextmanager
-def _watching(port: int) -> Iterator[_Heard]:
+def _watching(port: int) -> Iterator[_PageStream]:
     """Read the page's stream as a browser does, in a thread, from its first document on."""
-    heard = _Heard()
+    heard = _PageStream()
     with socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S) as line:
         # HTTP/1.0, so that the stream comes unchanged, without chunks.
         line.sendall(b"GET /events HTTP/1.0\r\nhost: localhost\r\n\r\n")
@@ -276,7 +282,7 @@ def _watching(port: int) -> Iterator[_Heard]:
             thread.join(_PATIENCE_S)
 
 
-def _listen(line: socket.socket, heard: _Heard) -> None:
+def _listen(line: socket.socket, heard: _PageStream) -> None:
     kind = b""
     with line.makefile("rb") as told:
         for text in told:
@@ -288,7 +294,7 @@ def _listen(line: socket.socket, heard: _Heard) -> None:
     heard.ended = not heard.leaving
 
 
-def _lateness(sent: Sequence[tuple[str, int, float]], heard: _Heard) -> list[float]:
+def _lateness(sent: Sequence[tuple[str, int, float]], heard: _PageStream) -> list[float]:
     return [(heard.when(table, position) - at) * _MS for table, position, at in sent]
 
 
@@ -322,7 +328,7 @@ def _copied(url: str) -> float:
 def _rate_figure(found: _Rate, url: str) -> Figure:
     rate, floor = found.events / found.seconds, _copied(url)
     return Figure.of(
-        beside((rate, rate), (floor, floor), digits=None, ratio_digits=3),
+        side_by_side((rate, rate), (floor, floor), digits=None, ratio_digits=3),
         name="property_rate",
         unit="1/s",
         samples=found.events,
@@ -335,7 +341,7 @@ def _rate_figure(found: _Rate, url: str) -> Figure:
 def _page_figure(found: _Pace) -> Figure:
     p50, p99 = percentiles(found.late_ms)
     return Figure.of(
-        alone(p50, p99, digits=1),
+        without_floor(p50, p99, digits=1),
         name="property_page",
         unit="ms",
         samples=len(found.late_ms),
@@ -349,7 +355,7 @@ def _catchup_figure(found: _CatchUp) -> Figure:
     rate = found.events / found.seconds
     p50, p99 = percentiles(found.late_ms) if found.late_ms else (nan, nan)
     return Figure.of(
-        Sides(round(rate), round(rate), nan, nan, nan, nan),
+        FigureNumbers(round(rate), round(rate), nan, nan, nan, nan),
         name="property_catchup",
         unit="1/s",
         samples=found.events,

@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.instruments.figures import Figure, alone, percentiles
-from benchmarks.rows import Options
+from benchmarks.instruments.figures import Figure, percentiles, without_floor
+from benchmarks.rows import BenchOptions
 from table_core.odds.exact import exact_odds
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.composition import full_shoe
 
 __all__ = ["SECONDS_MOST", "measure"]
@@ -24,10 +24,10 @@ SECONDS_MOST: Final = 1.0
 _PASSES: Final = 5
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `odds`."""
     passes, took = min(options.samples, _PASSES), list[dict[str, float]]()
-    books = shipped()[: options.events]
+    books = shipped_ids()[: options.events]
     command = [sys.executable, "-m", "benchmarks.table.chances", *books]
     with options.progress("passes", passes) as advance:
         for done in range(1, passes + 1):
@@ -38,7 +38,7 @@ def measure(options: Options) -> list[Figure]:
     slowest = {book: round(max(each[book] for each in took), 2) for book in took[0]}
     return [
         Figure.of(
-            alone(p50, p99, digits=2),
+            without_floor(p50, p99, digits=2),
             name="odds",
             unit="s",
             samples=passes,

@@ -1,6 +1,7 @@
 """Measure coups a second through the table's core, next to encoding the same events.
 
-Product: whole coups through `decide`, `hear` and `fold`, as `table_core.service.table_writer` calls
+Product: whole coups through `decide`, `decide_on_report` and `fold`, as
+`table_core.service.table_writer` calls
 them, three wagers each, without storing or sending. Floor: msgspec encodes the fields of the same
 events and decodes them again. They take turns, in this process. The figure is processor time.
 """
@@ -12,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.instruments.figures import Figure, beside, percentiles
-from benchmarks.rows import Options
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import COUPS_A_SHOE, Dealt, deal_coups, wagers_of
 from events.cards import Hand, total
 from events.commands.base import Command, Refusal
@@ -30,9 +31,9 @@ from events.types.shoe_reports import (
     ShoeEvent,
 )
 from events.types.table import TableEvent
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
-from table_core.decide.shoe_reports import hear
+from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.table import TableState
@@ -59,11 +60,11 @@ _AT: Final = "2026-11-28T00:00:00.000000000Z"
 Input = Command | ShoeEvent
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `core`."""
     coups, passes = options.events or COUPS, min(options.samples, _PASSES)
     inputs = list(inputs_of(coups))
-    context = Context(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
+    context = DecisionContext(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
     product, floor = [], []
     events = play(inputs, context)  # warm, and the floor's input
     with options.progress("passes", passes) as advance:
@@ -83,7 +84,7 @@ def _figure(product: list[float], floor: list[float], events_a_coup: float) -> F
     floor_p50, floor_p99 = percentiles(floor)
     rate = _US / p50
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=1),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name="core",
         unit="us",
         samples=len(product),
@@ -100,7 +101,7 @@ def _figure(product: list[float], floor: list[float], events_a_coup: float) -> F
     )
 
 
-def play(inputs: Sequence[Input], context: Context) -> list[TableEvent]:
+def play(inputs: Sequence[Input], context: DecisionContext) -> list[TableEvent]:
     """Return the events of a table for all these inputs, from an empty log on.
 
     Raises:
@@ -109,7 +110,7 @@ def play(inputs: Sequence[Input], context: Context) -> list[TableEvent]:
     state, events = TableState(), list[TableEvent]()
     for each in inputs:
         if isinstance(each, ShoeEvent):
-            made = hear(state, each, context)
+            made = decide_on_report(state, each, context)
         else:
             decided = decide(state, each, context)
             if isinstance(decided, Refusal):

@@ -10,7 +10,7 @@ from typing import Final
 
 from events.cards import Card, Hand
 from events.commands.wagers import WagerRequest
-from table_core.rules.draw import due
+from table_core.rules.draw import hand_due
 
 __all__ = ["COUPS_A_SHOE", "SEED", "Dealt", "deal_coups", "wagers_of"]
 
@@ -41,7 +41,7 @@ def _dealt(shoe: Iterator[Card]) -> Dealt:
     hands: dict[Hand, list[Card]] = {Hand.PLAYER: [], Hand.BANKER: []}
     dealt: Dealt = []
     while True:
-        hand, _ = due(hands[Hand.PLAYER], hands[Hand.BANKER])
+        hand, _ = hand_due(hands[Hand.PLAYER], hands[Hand.BANKER])
         if hand is None:
             return dealt
         hands[hand].append(next(shoe))

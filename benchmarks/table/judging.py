@@ -19,9 +19,9 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.cli.settle import answer_batch
-from benchmarks.instruments.figures import Figure, beside, percentiles
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.peers import run_node
-from benchmarks.rows import Options
+from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import Dealt, deal_coups, wagers_of
 from events.cards import Card, Hand
 from events.errors import OurBug
@@ -50,7 +50,7 @@ class _Peer(Struct, frozen=True):
     outcomes: dict[str, int]
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `judge`.
 
     Raises:
@@ -79,7 +79,7 @@ def _figure(product: list[float], peer: list[float], coups: int, bare: float) ->
     p50, p99 = percentiles(product)
     peer_p50, peer_p99 = percentiles(peer)
     return Figure.of(
-        beside((p50, p99), (peer_p50, peer_p99), digits=2, floor_digits=3, ratio_digits=1),
+        side_by_side((p50, p99), (peer_p50, peer_p99), digits=2, floor_digits=3, ratio_digits=1),
         name="judge",
         unit="us",
         samples=len(product),

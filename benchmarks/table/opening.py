@@ -19,8 +19,8 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.instruments.figures import Figure, beside, percentiles
-from benchmarks.rows import Options
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.rows import BenchOptions
 from events.cards import Hand, parse_card
 from events.clock import SystemClock
 from events.commands.base import ANSWER_ACCEPTED, Command
@@ -32,7 +32,7 @@ from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.chain import next_hash, origin_hash
-from events.proof.merkle import Tree
+from events.proof.merkle import MerkleTree
 from events.types.envelope import Envelope, decode_data, decode_envelope, encode_envelope
 from events.types.shoe_reports import (
     AnyReport,
@@ -44,9 +44,9 @@ from events.types.shoe_reports import (
 )
 from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
-from table_core.fold.snapshot import books_at, encode_state
+from table_core.fold.snapshot import encode_state, snapshot_anchor
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.snapshot_anchor import keep_snapshot, open_books, snapshot_of
+from table_core.service.snapshot_anchor import restore_state, snapshot_path, store_snapshot
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
 
@@ -74,7 +74,7 @@ _AT: Final = "2020-01-01T00:00:00.000000000Z"
 _MS: Final = 1_000
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `open`."""
     events = options.events or EVENTS
     with options.folder() as folder, options.progress("events", events) as advance:
@@ -100,7 +100,7 @@ def opening(folder: Path, events: int, opens: int, advance: Callable[[int], obje
     floor_p50, floor_p99 = percentiles(floor)
     size = path.stat().st_size
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=1, floor_digits=2),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1, floor_digits=2),
         name="open",
         unit="ms",
         samples=opens,
@@ -139,7 +139,7 @@ class _Writer:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.position, self.books = 0, 0
         self._db = db
-        self._head, self._tree, self._state = origin_hash(_ORIGIN), Tree(), TableState()
+        self._head, self._tree, self._state = origin_hash(_ORIGIN), MerkleTree(), TableState()
 
     def add(self, group: list[bytes]) -> None:
         """Add the events of one cause, and the request that caused them, if any."""
@@ -156,10 +156,12 @@ class _Writer:
         """Add the shoe's end, and its snapshot anchor."""
         self._own(ShoeEnded(shoe=shoe, reason="bench"))
         encoded = encode_state(self._state)
-        books = books_at(self._state, encoded, shoe=shoe, chain=self._head, peaks=self._tree.peaks)
+        books = snapshot_anchor(
+            self._state, encoded, shoe=shoe, chain=self._head, peaks=self._tree.peaks
+        )
         self._own(books)
         self.books = self.position
-        keep_snapshot(log, encoded)
+        store_snapshot(log, encoded)
 
     def _own(self, event: TableEvent) -> None:
         cause = f"core/bench/{self.position + 1}"
@@ -257,7 +259,7 @@ def _shoe_name(number: int) -> str:
 
 def _open(path: Path, events: int) -> None:
     with EventLog.open(path, _ORIGIN) as log:
-        opened = open_books(log)
+        opened = restore_state(log)
     if (opened.state.position, opened.fault) != (events, None):
         raise OurBug(f"the bench's log opened at {opened.state.position}: {opened.fault}")
 
@@ -265,7 +267,7 @@ def _open(path: Path, events: int) -> None:
 def _bare(path: Path, books: int) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("SELECT * FROM event WHERE position >= ?", (books,)).fetchall()
-    snapshot_of(path).read_bytes()
+    snapshot_path(path).read_bytes()
 
 
 def _timed(what: Callable[[], None]) -> float:

@@ -27,7 +27,7 @@ from benchmarks.table.replay import Pass, peak_mb
 from events.log.reader import reading
 from events.types.envelope import Envelope
 
-__all__ = ["Coup"]
+__all__ = ["CoupAggregate"]
 
 # By name: it is no requirement of ours.
 _Aggregate: Final[Any] = resolve_name("eventsourcing.domain:Aggregate")
@@ -36,7 +36,7 @@ _Application: Final[Any] = resolve_name("eventsourcing.application:Application")
 _MOST_IN_ONE: Final = 1_000  # events of no coup belong to their shoe, and these may be many
 
 
-class Coup(_Aggregate):  # type: ignore[misc]  # it has types only where it is installed
+class CoupAggregate(_Aggregate):  # type: ignore[misc]  # it has types only where it is installed
     """The events of one coup."""
 
     @_event("Began")  # type: ignore[untyped-decorator]  # the same
@@ -62,7 +62,7 @@ def _write(log: str, store: str, events: int) -> None:
         envelopes = (msgspec.json.decode(row.stored, type=Envelope) for row in rows)
         for correlation, those in groupby(envelopes, key=lambda each: each.correlation):
             for few in _few(those):
-                coup = Coup(coup=correlation)
+                coup = CoupAggregate(coup=correlation)
                 for each in few:
                     data = msgspec.json.decode(each.data)
                     coup.happen(each.position, each.type, each.at, each.cause, data)

@@ -25,8 +25,8 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.history.log_facts import state_at
-from benchmarks.instruments.figures import Figure, beside, percentiles, unmeasured
-from benchmarks.rows import Advance, Options
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side, unmeasured
+from benchmarks.rows import Advance, BenchOptions
 from events.errors import InputError
 from events.log.reader import reading
 from events.log.store import EventLog
@@ -79,7 +79,7 @@ class Pass(Struct, frozen=True, kw_only=True):
     peak_mb: float
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `replay`: a table plays a while, and its log is made as long as requested."""
     with options.folder() as folder, options.progress("passes", _PASSES) as advance:
         played, log = folder / "demo", folder / "table.sqlite"
@@ -88,7 +88,7 @@ def measure(options: Options) -> list[Figure]:
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
         stretch(played / "table.sqlite", log, options.events or EVENTS)
         product, floor = passes(log, advance)
-        return [figure(product, floor), _beside_peer(product, log, folder / "peer.sqlite")]
+        return [figure(product, floor), _compared_with_peer(product, log, folder / "peer.sqlite")]
 
 
 def stretch(source: Path, target: Path, events: int) -> None:
@@ -157,7 +157,7 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
     floor_p50, floor_p99 = percentiles([each.seconds * _US / each.events for each in floor])
     peak = max(each.peak_mb for each in product)
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=2),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=2),
         name="replay",
         unit="us",
         samples=len(product),
@@ -175,7 +175,7 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
     )
 
 
-def _beside_peer(product: list[Pass], log: Path, store: Path) -> Figure:
+def _compared_with_peer(product: list[Pass], log: Path, store: Path) -> Figure:
     """Compare with pyeventsourcing, which rebuilds the same coups from its own store."""
     if find_spec("eventsourcing") is None:
         return unmeasured(
@@ -196,7 +196,7 @@ def peer_figure(product: list[Pass], peer: list[Pass]) -> Figure:
     p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
     peer_p50, peer_p99 = percentiles([each.seconds * _US / each.events for each in peer])
     return Figure.of(
-        beside((p50, p99), (peer_p50, peer_p99), digits=2, ratio_digits=3),
+        side_by_side((p50, p99), (peer_p50, peer_p99), digits=2, ratio_digits=3),
         name=_PEER,
         unit="us",
         samples=len(peer),

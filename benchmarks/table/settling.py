@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.instruments.figures import Figure, beside, percentiles
-from benchmarks.rows import Options
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.rows import BenchOptions
 from benchmarks.table.core import numbered
 from events.cards import Card, Hand
 from events.clock import SystemClock
@@ -56,7 +56,7 @@ _COPIES: Final = 8  # of each face in a shoe
 _MS: Final = 1_000
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `settle`."""
     wagers, samples = options.events or WAGERS, min(options.samples, _SAMPLES)
     product, floor = [], []
@@ -83,7 +83,7 @@ def _figure(product: list[float], floor: list[float], wagers: int) -> Figure:
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=2),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=2),
         name="settle",
         unit="ms",
         samples=len(product),

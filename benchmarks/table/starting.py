@@ -18,8 +18,8 @@ from typing import Final, Self
 
 from baccarat.local_brokers.nats import LOOPBACK, EmbeddedBroker
 from baccarat.processes.children import Child
-from benchmarks.instruments.figures import Figure, beside, percentiles
-from benchmarks.rows import Options
+from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.rows import BenchOptions
 from benchmarks.table.opening import EVENTS, make_log
 from events.errors import TableError
 from events.log.store import EventLog
@@ -30,7 +30,7 @@ RATIO_MOST: Final = 1.3
 ADDED_MOST_MS: Final = 300.0
 _SAMPLES: Final = 20
 _PATIENCE_S: Final = 60.0
-_LOOK_S: Final = 1.0
+_POLL_S: Final = 1.0
 _DATAGRAM: Final = 4_096
 _MS: Final = 1_000
 _ORIGIN: Final = "bench/t1"
@@ -70,7 +70,7 @@ class NotReady(TableError):  # noqa: N818 - named for what happened
     """A started process has not reported that it is ready."""
 
 
-def measure(options: Options) -> list[Figure]:
+def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `start`.
 
     Raises:
@@ -115,7 +115,7 @@ class _Line:
         self._place = place
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(place))
-        self._socket.settimeout(_LOOK_S)
+        self._socket.settimeout(_POLL_S)
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +159,7 @@ def _figure(name: str, product: list[float], floor: list[float], events: int) ->
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
     return Figure.of(
-        beside((p50, p99), (floor_p50, floor_p99), digits=1),
+        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name=name,
         unit="ms",
         samples=len(product),

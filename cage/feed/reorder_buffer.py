@@ -8,9 +8,9 @@ database outage; the service requests dropped events from the log again.
 from collections import deque
 from typing import Final
 
-from cage.ledger.facts import Fact
+from cage.ledger.facts import LedgerEvent
 
-__all__ = ["AHEAD_MOST", "READY_MOST", "Inflow"]
+__all__ = ["AHEAD_MOST", "READY_MOST", "ReorderBuffer"]
 
 READY_MOST: Final = 4_096
 """Most events in order and not yet booked: more than a shoe has."""
@@ -19,7 +19,7 @@ AHEAD_MOST: Final = 4_096
 """Most events held early: live events that arrive during a long replay."""
 
 
-class Inflow:
+class ReorderBuffer:
     """Orders the events that follow one position of a log.
 
     Args:
@@ -27,20 +27,20 @@ class Inflow:
     """
 
     def __init__(self, taken: int) -> None:
-        self.ready: deque[Fact] = deque()
+        self.ready: deque[LedgerEvent] = deque()
         self.taken = taken
         self.highest = taken
         self.overflowed = False
         self.repeated = 0
         self.gaps = 0
-        self._ahead: dict[int, Fact] = {}
+        self._ahead: dict[int, LedgerEvent] = {}
 
     @property
     def behind(self) -> bool:
         """Whether events are missing: still on their way, or to be requested."""
         return self.highest > self.taken
 
-    def known_to(self, position: int) -> None:
+    def extend_to(self, position: int) -> None:
         """Record that the log reaches at least this position."""
         self.highest = max(self.highest, position)
 
@@ -48,14 +48,14 @@ class Inflow:
         """Record the log's end as the log reports it; this replaces earlier reports."""
         self.highest = max(position, self.taken, *self._ahead)
 
-    def offer(self, fact: Fact) -> bool:
+    def offer(self, fact: LedgerEvent) -> bool:
         """Add a received event; return True if its position reveals a gap."""
         position = fact.position
         if position <= self.taken or position in self._ahead:
             self.repeated += 1
             return False
         jumped = position > self.highest + 1
-        self.known_to(position)
+        self.extend_to(position)
         self.gaps += jumped
         if position == self.taken + 1:
             self._take(fact)
@@ -65,11 +65,11 @@ class Inflow:
             self.overflowed = True
         return jumped
 
-    def _take(self, fact: Fact) -> None:
+    def _take(self, fact: LedgerEvent) -> None:
         if len(self.ready) >= READY_MOST:
             self.overflowed = True
             return
-        following: Fact | None = fact
+        following: LedgerEvent | None = fact
         while following is not None:
             self.ready.append(following)
             self.taken += 1

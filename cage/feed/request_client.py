@@ -14,7 +14,7 @@ from events.commands.registry import COMMAND_NAMES
 from events.mqtt.bus import Bus, Message
 from events.mqtt.topics import Topics
 
-__all__ = ["Asker"]
+__all__ = ["CageRequestClient"]
 
 # Far longer than a healthy table's few milliseconds, short enough to bridge a broker's restart.
 _ANSWER_S: Final = 1.0
@@ -24,7 +24,7 @@ _answers: Final = msgspec.json.Decoder(Answer)
 _log: Final = structlog.get_logger()
 
 
-class Asker:
+class CageRequestClient:
     """Sends requests to one table as one user.
 
     Args:

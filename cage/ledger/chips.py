@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import msgspec
 
-from cage.ledger.entries import Entry, Posting
+from cage.ledger.entries import LedgerEntry, Posting
 from events.errors import LedgerError
 from events.types.chips import (
     MOVES,
-    ChipFact,
+    ChipEvent,
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
@@ -35,12 +35,12 @@ from events.types.chips import (
     amount_of,
 )
 
-__all__ = ["CHIP_FACTS", "chip_entry", "day_of", "fact_of"]
+__all__ = ["CHIP_EVENT_TYPES", "business_day_of", "chip_entry", "decode_chip_event"]
 
 _DAY: Final = len("YYYYMMDD")
 
 
-def chip_entry(event: ChipFact, *, ref: str, shoe: str) -> Entry:
+def chip_entry(event: ChipEvent, *, ref: str, shoe: str) -> LedgerEntry:
     """Return the entry that books an event about chips.
 
     Args:
@@ -58,24 +58,24 @@ def chip_entry(event: ChipFact, *, ref: str, shoe: str) -> Entry:
         )
     to, of, amount = _RULES[type(event)](event)
     moved = (Posting(of, 0, "", "", -amount), Posting(to, 0, "", "", amount)) if amount else ()
-    return Entry(
+    return LedgerEntry(
         ref=ref,
         kind=event.TYPE,
         coup="",
         shoe=shoe,
-        day=day_of(event.float_id),
+        day=business_day_of(event.float_id),
         detail=msgspec.json.encode(event).decode(),
         postings=tuple(sorted(moved)),
     )
 
 
-def day_of(name: str) -> str:
+def business_day_of(name: str) -> str:
     """Return the business day that a float's or a shoe's id begins with, as YYYY-MM-DD."""
     digits = name[:_DAY]
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
 
 
-def fact_of(kind: str, detail: str) -> ChipFact:
+def decode_chip_event(kind: str, detail: str) -> ChipEvent:
     """Decode the event about chips that an entry keeps.
 
     Raises:
@@ -87,7 +87,7 @@ def fact_of(kind: str, detail: str) -> ChipFact:
         raise LedgerError(f"an entry of kind {kind} does not hold its fact: {error}") from error
 
 
-def _pieces(event: ChipFact) -> Iterable[Pieces]:
+def _pieces(event: ChipEvent) -> Iterable[Pieces]:
     found: tuple[Pieces, ...] = event.notes if isinstance(event, DropCounted) else event.chips  # type: ignore[attr-defined]  # all others
     return found
 
@@ -100,7 +100,7 @@ def _corrected(event: ChipsCorrected) -> _Sides:
     return "float", "cage", MOVES[event.move] * (event.amount - event.was)
 
 
-_RULES: Final[dict[type[ChipFact], Callable[[Any], _Sides]]] = {
+_RULES: Final[dict[type[ChipEvent], Callable[[Any], _Sides]]] = {
     FloatOpened: lambda event: ("float", "cage", event.amount),
     ChipsFilled: lambda event: ("float", "cage", event.amount),
     ChipsCredited: lambda event: ("cage", "float", event.amount),
@@ -109,6 +109,6 @@ _RULES: Final[dict[type[ChipFact], Callable[[Any], _Sides]]] = {
     DropCounted: lambda event: ("drop", "float", event.amount - event.was),
     ChipsCorrected: _corrected,
 }
-CHIP_FACTS: Final = tuple(_RULES)
+CHIP_EVENT_TYPES: Final = tuple(_RULES)
 """The types of events about chips."""
-_decoders: Final = {kind.TYPE: msgspec.json.Decoder(kind) for kind in CHIP_FACTS}
+_decoders: Final = {kind.TYPE: msgspec.json.Decoder(kind) for kind in CHIP_EVENT_TYPES}

@@ -30,19 +30,19 @@ from events.errors import InputError, LedgerError, LedgerUnavailable
 from events.log.schema_rows import SchemaRow, odd_rows, rows_of
 
 __all__ = [
-    "engine_of",
-    "explained",
+    "create_ledger_engine",
     "migrate",
     "parse_ledger_url",
     "require_current",
     "schema_fault",
     "shown",
+    "translate_ledger_errors",
 ]
 
 _MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 # The lock that makes two services that start at once migrate in turn. "bacledgr" in ASCII.
 _MIGRATING: Final = 0x6261636C65646772
-_TO_READ_BY: Final = re.compile(r"create (table|view|index|unique index) ", re.IGNORECASE)
+_HARMLESS_DDL: Final = re.compile(r"create (table|view|index|unique index) ", re.IGNORECASE)
 _BUSY_MS: Final = 10_000
 # The cage must notice a lost server before the table misses the cage. Seconds, and milliseconds.
 _POSTGRES: Final = {
@@ -86,7 +86,7 @@ def shown(url: URL) -> str:
     return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
-def engine_of(url: URL, *, create: bool) -> Engine:
+def create_ledger_engine(url: URL, *, create: bool) -> Engine:
     """Return an engine that closes each connection after use.
 
     Args:
@@ -127,7 +127,7 @@ def _begin(connection: Connection) -> None:
 
 
 @contextmanager
-def explained(url: URL) -> Iterator[None]:
+def translate_ledger_errors(url: URL) -> Iterator[None]:
     """Turn the database's errors into errors of the project, each with one line of text.
 
     Raises:
@@ -202,7 +202,7 @@ def schema_fault(connection: Connection) -> str | None:
     if connection.dialect.name != "sqlite" or revision is None:
         return None
     many, missing = odd_rows(_rows_of(connection), _rows_at(revision))
-    foreign = [row for row in many if row.sql is not None and not _TO_READ_BY.match(str(row.sql))]
+    foreign = [row for row in many if row.sql is not None and not _HARMLESS_DDL.match(str(row.sql))]
     odd = sorted({str(row.name) for row in (*foreign, *missing)})
     return f"its schema is not as version {revision} makes it: {', '.join(odd)}" if odd else None
 

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from events.types.table import Wager
 
-__all__ = ["Books", "Entry", "Owing", "Posting"]
+__all__ = ["LedgerEntry", "Posting", "PostingState", "SeatCommission"]
 
 
 class Posting(Struct, frozen=True, order=True):
@@ -27,7 +27,7 @@ class Posting(Struct, frozen=True, order=True):
     patron: str = ""
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class LedgerEntry(Struct, frozen=True, kw_only=True):
     """A ledger entry: the balanced postings of one event, booked together or not at all.
 
     Args:
@@ -55,7 +55,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     postings: tuple[Posting, ...]
 
 
-class Owing(Struct, frozen=True):
+class SeatCommission(Struct, frozen=True):
     """One seat's commission balances, in minor units."""
 
     seat: int
@@ -65,7 +65,7 @@ class Owing(Struct, frozen=True):
     recovered: int = 0
 
 
-class Books(Struct, frozen=True, kw_only=True):
+class PostingState(Struct, frozen=True, kw_only=True):
     """The state that posting keeps between two events.
 
     Args:
@@ -76,4 +76,4 @@ class Books(Struct, frozen=True, kw_only=True):
 
     shoe: str = ""
     layout: tuple[Wager, ...] = ()
-    owing: tuple[Owing, ...] = ()
+    owing: tuple[SeatCommission, ...] = ()

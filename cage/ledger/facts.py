@@ -11,20 +11,20 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from cage.ledger.posting import BOOKED
+from cage.ledger.posting import POSTED_EVENT_TYPES
 from events.errors import LedgerError, UnreadableEvent
 from events.proof.chain import next_hash
 from events.types.envelope import Envelope, decode_data, decode_envelope, with_hash
 from events.types.registry import TABLE_EVENTS
 from events.types.table import TableEvent
 
-__all__ = ["Fact", "check_follows", "fact_of_message", "fact_of_stored"]
+__all__ = ["LedgerEvent", "check_continues_chain", "decode_published_event", "decode_stored_event"]
 
 _SEALED: Final = b"null"
 _KNOWN: Final = frozenset(name for name, _ in TABLE_EVENTS)
 
 
-class Fact(Struct, frozen=True):
+class LedgerEvent(Struct, frozen=True):
     """One event of a log, as the ledger reads it.
 
     Args:
@@ -48,16 +48,16 @@ class Fact(Struct, frozen=True):
     problem: str = ""
 
 
-class _Published(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _PublishedEvent(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A published event: the stored envelope and its hash."""
 
     hash: str
 
 
-_published: Final = msgspec.json.Decoder(_Published)
+_published: Final = msgspec.json.Decoder(_PublishedEvent)
 
 
-def fact_of_message(payload: bytes) -> Fact:
+def decode_published_event(payload: bytes) -> LedgerEvent:
     """Decode an event from the bus.
 
     Raises:
@@ -74,7 +74,7 @@ def fact_of_message(payload: bytes) -> Fact:
     return _fact(event, stored, digest)
 
 
-def fact_of_stored(stored: bytes, digest: bytes) -> Fact:
+def decode_stored_event(stored: bytes, digest: bytes) -> LedgerEvent:
     """Decode an event from the log.
 
     Raises:
@@ -83,22 +83,22 @@ def fact_of_stored(stored: bytes, digest: bytes) -> Fact:
     return _fact(decode_envelope(stored), stored, digest)
 
 
-def _fact(event: Envelope, stored: bytes | None, digest: bytes) -> Fact:
+def _fact(event: Envelope, stored: bytes | None, digest: bytes) -> LedgerEvent:
     """Keep the problem of an unreadable event, so that booking stops at its position only."""
     data, problem = None, ""
     if event.type not in _KNOWN:
         problem = f"its type {event.type!r} is unknown"
-    elif event.type in BOOKED:
+    elif event.type in POSTED_EVENT_TYPES:
         try:
             data = decode_data(event)
         except UnreadableEvent as error:
             problem = str(error)
-    return Fact(
+    return LedgerEvent(
         event.stream, event.position, event.event_id, event.at, data, stored, digest, problem
     )
 
 
-def check_follows(stream: str, head: bytes, fact: Fact) -> None:
+def check_continues_chain(stream: str, head: bytes, fact: LedgerEvent) -> None:
     """Check that the event is this table's and continues the chain.
 
     Args:

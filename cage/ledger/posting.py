@@ -19,10 +19,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from cage.ledger.accounts import LAID
-from cage.ledger.chips import CHIP_FACTS, chip_entry
-from cage.ledger.entries import Books, Entry, Owing, Posting
+from cage.ledger.chips import CHIP_EVENT_TYPES, chip_entry
+from cage.ledger.entries import LedgerEntry, Posting, PostingState, SeatCommission
 from events.errors import LedgerError
-from events.types.chips import ChipFact
+from events.types.chips import ChipEvent
 from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,
@@ -50,9 +50,9 @@ from events.types.table import (
 from events.types.wagers import WagersVoided
 
 __all__ = [
-    "BOOKED",
+    "POSTED_EVENT_TYPES",
     "REVERSAL",
-    "Recall",
+    "SettlementLookup",
     "post",
     "reversal_ref",
     "reversed_postings",
@@ -62,16 +62,16 @@ REVERSAL: Final = "reversal"
 """The kind of an entry that reverses a settlement; any other kind is the event's type."""
 
 # The table takes this commission with the settlement: nobody ever owes it.
-_AT_ONCE: Final = frozenset({"deduct", "prepaid"})
+_TAKEN_WITH_SETTLEMENT: Final = frozenset({"deduct", "prepaid"})
 
 
-Recall = Callable[[str], Sequence[Posting] | None]
+SettlementLookup = Callable[[str], Sequence[Posting] | None]
 """Returns the postings of a settlement by its id; None if it was never booked."""
 
 
 def post(
-    books: Books, event: TableEvent, *, event_id: str, recall: Recall
-) -> tuple[Books, tuple[Entry, ...]]:
+    books: PostingState, event: TableEvent, *, event_id: str, recall: SettlementLookup
+) -> tuple[PostingState, tuple[LedgerEntry, ...]]:
     """Return the state after an event, and the event's entries; none if no value moves.
 
     Args:
@@ -88,13 +88,13 @@ def post(
         return books, ()
     if isinstance(event, CoupSettled):
         return books, _settled(event.settlement, recall)
-    if isinstance(event, ChipFact):
+    if isinstance(event, ChipEvent):
         return books, (chip_entry(event, ref=event_id, shoe=books.shoe),)
     books, postings = rule(books, event)
     if postings is None:
         return books, ()
     coup = getattr(event, "coup", None) or ""
-    entry = Entry(
+    entry = LedgerEntry(
         ref=event_id,
         kind=event.TYPE,
         coup=coup,
@@ -117,8 +117,8 @@ def reversal_ref(settlement_id: str) -> str:
 # ---- settlements ----
 
 
-def _settled(settlement: Settlement, recall: Recall) -> tuple[Entry, ...]:
-    entry = Entry(
+def _settled(settlement: Settlement, recall: SettlementLookup) -> tuple[LedgerEntry, ...]:
+    entry = LedgerEntry(
         ref=settlement.settlement_id,
         kind=CoupSettled.TYPE,
         coup=settlement.coup,
@@ -185,7 +185,7 @@ def _of_line(settlement: Settlement, line: SettlementLine) -> Iterable[Posting]:
 # ---- wagers ----
 
 # The state, and the entry's postings: empty for an entry without any, None for no entry.
-_Booked = tuple[Books, Iterable[Posting] | None]
+_Booked = tuple[PostingState, Iterable[Posting] | None]
 
 
 def _lay(wagers: Iterable[Wager], sign: int, result: str = "") -> Iterable[Posting]:
@@ -196,23 +196,23 @@ def _lay(wagers: Iterable[Wager], sign: int, result: str = "") -> Iterable[Posti
         yield Posting(lies, *where, -sign * wager.stake, whose)
 
 
-def _placed(books: Books, event: WagersPlaced) -> _Booked:
+def _placed(books: PostingState, event: WagersPlaced) -> _Booked:
     return replace(books, layout=(*books.layout, *event.wagers)), _lay(event.wagers, 1)
 
 
-def _withdrawn(books: Books, event: WagersWithdrawn) -> _Booked:
+def _withdrawn(books: PostingState, event: WagersWithdrawn) -> _Booked:
     gone = [_on_layout(books, name) for name in event.wagers]
     left = tuple(wager for wager in books.layout if wager not in gone)
     return replace(books, layout=left), _lay(gone, -1)
 
 
-def _refunded(books: Books, event: WagersVoided | CoupVoided) -> _Booked:
+def _refunded(books: PostingState, event: WagersVoided | CoupVoided) -> _Booked:
     back = [_refund(books, refund) for refund in event.refunds]
     left = tuple(wager for wager in books.layout if wager not in back)
     return replace(books, layout=left), _lay(back, -1, "void")
 
 
-def _refund(books: Books, refund: Refund) -> Wager:
+def _refund(books: PostingState, refund: Refund) -> Wager:
     wager = _on_layout(books, refund.wager)
     if (wager.seat, wager.stake) != (refund.seat, refund.stake):
         raise LedgerError(
@@ -222,14 +222,14 @@ def _refund(books: Books, refund: Refund) -> Wager:
     return wager
 
 
-def _on_layout(books: Books, name: str) -> Wager:
+def _on_layout(books: PostingState, name: str) -> Wager:
     for wager in books.layout:
         if wager.id == name:
             return wager
     raise LedgerError(f"wager {name} goes back, and was never laid")
 
 
-def _corrected(books: Books, event: WagerCorrected) -> _Booked:
+def _corrected(books: PostingState, event: WagerCorrected) -> _Booked:
     """Move the chips at once; the settlement's own reversal follows in a later event."""
     layout = books.layout
     was, now = ((each,) if each else () for each in (event.was, event.wager))
@@ -256,28 +256,28 @@ _COLLECTED: Final[dict[str, _Sides]] = {
 }
 _UNCOLLECTED: Final[_Sides] = (("uncollected", 1), ("outstanding", -1))
 _RECOVERED: Final[_Sides] = (("recovered", 1), ("uncollected", -1))
-_OWING: Final = frozenset(Owing.__struct_fields__) - {"seat"}
+_OWING: Final = frozenset(SeatCommission.__struct_fields__) - {"seat"}
 
 
-def _by(sides: _Sides) -> Callable[[Books, Any], _Booked]:
+def _by(sides: _Sides) -> Callable[[PostingState, Any], _Booked]:
     return lambda books, event: _moved(books, event.amounts, sides)
 
 
-def _collected(books: Books, event: CommissionCollected) -> _Booked:
+def _collected(books: PostingState, event: CommissionCollected) -> _Booked:
     sides = _COLLECTED.get(event.method)
     if sides is None:
         raise LedgerError(f"commission collected in an unknown way, {event.method!r}")
     return _moved(books, event.amounts, sides)
 
 
-def _reversed(books: Books, event: CommissionReversed) -> _Booked:
+def _reversed(books: PostingState, event: CommissionReversed) -> _Booked:
     """Cancel what is still owed or uncollected, and give back what was collected."""
     postings: list[Posting] = []
     for amount in event.amounts:
-        owing = next((each for each in books.owing if each.seat == amount.seat), Owing(0))
+        owing = next((each for each in books.owing if each.seat == amount.seat), SeatCommission(0))
         sides = [("commission", amount.amount)]
         left = amount.amount
-        if event.timing not in _AT_ONCE:
+        if event.timing not in _TAKEN_WITH_SETTLEMENT:
             for account in ("outstanding", "uncollected"):
                 off = min(left, getattr(owing, account))
                 sides.append((account, -off))
@@ -290,7 +290,7 @@ def _reversed(books: Books, event: CommissionReversed) -> _Booked:
     return books, postings
 
 
-def _moved(books: Books, amounts: Iterable[SeatAmount], sides: _Sides) -> _Booked:
+def _moved(books: PostingState, amounts: Iterable[SeatAmount], sides: _Sides) -> _Booked:
     postings = [
         Posting(account, each.seat, "", "", sign * each.amount)
         for each in amounts
@@ -299,12 +299,12 @@ def _moved(books: Books, amounts: Iterable[SeatAmount], sides: _Sides) -> _Booke
     return _owed(books, postings), postings
 
 
-def _owed(books: Books, postings: Iterable[Posting]) -> Books:
+def _owed(books: PostingState, postings: Iterable[Posting]) -> PostingState:
     """Return the state with the postings applied to the seats' commission."""
     seats = {each.seat: each for each in books.owing}
     for posting in postings:
         if posting.account in _OWING:
-            was = seats.get(posting.seat, Owing(posting.seat))
+            was = seats.get(posting.seat, SeatCommission(posting.seat))
             now = getattr(was, posting.account) + posting.amount
             seats[posting.seat] = replace(was, **{posting.account: now})
     return replace(books, owing=tuple(seats[seat] for seat in sorted(seats)))
@@ -327,7 +327,7 @@ def _shoe_of(coup: str) -> str:
     return coup.partition("/")[0]
 
 
-_RULES: Final[dict[type[TableEvent], Callable[[Books, Any], _Booked]]] = {
+_RULES: Final[dict[type[TableEvent], Callable[[PostingState, Any], _Booked]]] = {
     ShoeLoaded: lambda books, event: (replace(books, shoe=event.shoe), None),
     BettingOpened: lambda books, _: (replace(books, layout=()), None),
     WagersPlaced: _placed,
@@ -344,8 +344,8 @@ _RULES: Final[dict[type[TableEvent], Callable[[Books, Any], _Booked]]] = {
     CommissionReversed: _reversed,
     CoupSettled: lambda books, _: (books, None),  # `post` books it itself
     HandsCorrected: lambda books, event: (books, () if event.counts_again else None),
-    **dict.fromkeys(CHIP_FACTS, lambda books, _: (books, None)),  # booked whole
+    **dict.fromkeys(CHIP_EVENT_TYPES, lambda books, _: (books, None)),  # booked whole
 }
 
-BOOKED: Final = frozenset(kind.TYPE for kind in _RULES)
+POSTED_EVENT_TYPES: Final = frozenset(kind.TYPE for kind in _RULES)
 """The types of the events that `post` reads."""

@@ -8,13 +8,18 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
 
-from cage.ledger.database import engine_of, explained, require_current, schema_fault
+from cage.ledger.database import (
+    create_ledger_engine,
+    require_current,
+    schema_fault,
+    translate_ledger_errors,
+)
 from cage.ledger.entries import Posting
-from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
+from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
 
-__all__ = ["BY", "Balance", "Booked", "Filter", "Ledger", "reading"]
+__all__ = ["BALANCE_KEYS", "Balance", "BookedEntry", "Filter", "Ledger", "open_ledger"]
 
-BY: Final[dict[str, ColumnElement[Any]]] = {
+BALANCE_KEYS: Final[dict[str, ColumnElement[Any]]] = {
     "shoe": ENTRY.c.shoe,
     "day": ENTRY.c.day,
     "seat": POSTING.c.seat,
@@ -49,7 +54,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         columns: dict[str, ColumnElement[Any]] = {
             "table": BOOK.c.stream,
             "coup": ENTRY.c.coup,
-            **BY,
+            **BALANCE_KEYS,
         }
         asked = ((columns[name], getattr(self, name)) for name in self.__struct_fields__)
         return [column == value for column, value in asked if value is not None]
@@ -69,7 +74,7 @@ class Balance(Struct, frozen=True, kw_only=True):
     accounts: dict[str, int]
 
 
-class Booked(Struct, frozen=True, kw_only=True):
+class BookedEntry(Struct, frozen=True, kw_only=True):
     """One entry of the ledger, with its postings."""
 
     table: str
@@ -89,7 +94,7 @@ class Booked(Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """One snapshot of a ledger; `reading` opens it."""
+    """One snapshot of a ledger; `open_ledger` opens it."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -111,7 +116,7 @@ class Ledger:
 
     def balances(self, chosen: Filter, by: str | None = None) -> list[Balance]:
         """Return account balances by table and key."""
-        key = [BY[by]] if by else []
+        key = [BALANCE_KEYS[by]] if by else []
         asked = (
             _joined(BOOK.c.stream, *key, POSTING.c.account, func.sum(POSTING.c.amount))
             .where(*chosen.conditions())
@@ -148,9 +153,9 @@ class Ledger:
         asked = _joined(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
         return [(row[0], row[1], int(row[2])) for row in self.connection.execute(asked)]
 
-    def entries(self, chosen: Filter) -> Generator[Booked, None, None]:
+    def entries(self, chosen: Filter) -> Generator[BookedEntry, None, None]:
         """Yield entries in booking order, each with the postings that the filter selects."""
-        there = ENTRY.outerjoin(POSTING, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+        there = ENTRY.outerjoin(POSTING, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
         asked = (
             select(
                 BOOK.c.stream,
@@ -168,23 +173,23 @@ class Ledger:
 
 
 def _joined(*columns: Any) -> Select[Any]:
-    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
     return select(*columns).select_from(there)
 
 
-def _booked(rows: list[Row[Any]]) -> Booked:
+def _booked(rows: list[Row[Any]]) -> BookedEntry:
     first = rows[0]._mapping  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
-    fields = {name: first[name] for name in Booked.__struct_fields__ if name in first}
+    fields = {name: first[name] for name in BookedEntry.__struct_fields__ if name in first}
     postings = tuple(
         Posting(*(getattr(row, name) for name in Posting.__struct_fields__))
         for row in rows
         if row.account is not None
     )
-    return Booked(**fields | {"table": first["stream"], "postings": postings})
+    return BookedEntry(**fields | {"table": first["stream"], "postings": postings})
 
 
 @contextmanager
-def reading(url: URL) -> Iterator[Ledger]:
+def open_ledger(url: URL) -> Iterator[Ledger]:
     """Open a ledger for reading in one snapshot; its writer continues meanwhile.
 
     Raises:
@@ -192,8 +197,8 @@ def reading(url: URL) -> Iterator[Ledger]:
         LedgerUnavailable: the database does not answer.
         LedgerError: it holds no ledger of this build's version.
     """
-    with explained(url):
-        engine = engine_of(url, create=False)
+    with translate_ledger_errors(url):
+        engine = create_ledger_engine(url, create=False)
         if engine.dialect.name == "postgresql":
             engine = engine.execution_options(isolation_level="REPEATABLE READ")
         with engine.connect() as connection:

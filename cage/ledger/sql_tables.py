@@ -26,9 +26,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-from events.free_text import original, visible
+from events.free_text import escape_nul, unescape_nul
 
-__all__ = ["BOOK", "ENTRY", "METADATA", "OF_ENTRY", "POSTING"]
+__all__ = ["BOOK", "ENTRY", "METADATA", "POSTING", "POSTING_TO_ENTRY"]
 
 
 class _FreeText(TypeDecorator[str]):
@@ -39,11 +39,11 @@ class _FreeText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Return the text in the database's form."""
-        return value if value is None or dialect.name != "postgresql" else visible(value)
+        return value if value is None or dialect.name != "postgresql" else escape_nul(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         """Return the text in the log's form."""
-        return value if value is None or dialect.name != "postgresql" else original(value)
+        return value if value is None or dialect.name != "postgresql" else unescape_nul(value)
 
 
 METADATA: Final = MetaData(
@@ -101,7 +101,7 @@ POSTING: Final = Table(
     Column("patron", _FreeText, nullable=False, server_default=""),
 )
 
-OF_ENTRY: Final = and_(
+POSTING_TO_ENTRY: Final = and_(
     POSTING.c.book == ENTRY.c.book,
     POSTING.c.position == ENTRY.c.position,
     POSTING.c.part == ENTRY.c.part,

@@ -17,27 +17,27 @@ from msgspec.structs import astuple
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from cage.ledger.chips import day_of
-from cage.ledger.database import engine_of, explained, migrate, shown
-from cage.ledger.entries import Books, Entry, Posting
-from cage.ledger.facts import Fact, check_follows
-from cage.ledger.posting import Recall, post
+from cage.ledger.chips import business_day_of
+from cage.ledger.database import create_ledger_engine, migrate, shown, translate_ledger_errors
+from cage.ledger.entries import LedgerEntry, Posting, PostingState
+from cage.ledger.facts import LedgerEvent, check_continues_chain
+from cage.ledger.posting import SettlementLookup, post
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING
 from events.errors import LedgerError, LogRefused
-from events.free_text import visible
+from events.free_text import escape_nul
 from events.log.lock import WriterLock
 from events.proof.chain import origin_hash
 from events.types.table import TableEvent
 
-__all__ = ["Booked", "Store"]
+__all__ = ["BookingResult", "LedgerStore"]
 
-_state: Final = msgspec.json.Decoder(Books)
+_state: Final = msgspec.json.Decoder(PostingState)
 # The high half of an advisory lock's key, "bacc" in ASCII; the low half is the stream's hash.
 _LOCKS: Final = 0x62616363
 _COPY: Final = f"COPY posting ({', '.join(POSTING.c.keys())}) FROM STDIN"
 
 
-class Booked(Struct, frozen=True):
+class BookingResult(Struct, frozen=True):
     """The result of booking a batch.
 
     Args:
@@ -51,7 +51,7 @@ class Booked(Struct, frozen=True):
     repeated: int
 
 
-class Store:
+class LedgerStore:
     """One table's book in a ledger, for its only writer; `open` creates it."""
 
     def __init__(self, url: URL, stream: str, engine: Engine, connection: Connection) -> None:
@@ -60,7 +60,7 @@ class Store:
         self._engine = engine
         self._connection = connection
         self._held = ExitStack()
-        self._book, self._position, self._head, self._books = 0, 0, b"", Books()
+        self._book, self._position, self._head, self._books = 0, 0, b"", PostingState()
 
     @classmethod
     def open(cls, url: URL, stream: str) -> Self:
@@ -74,8 +74,8 @@ class Store:
             LedgerUnavailable: the database does not answer.
             LedgerError: another writer has the book, or a newer build has migrated it.
         """
-        with ExitStack() as stack, explained(url):
-            engine = engine_of(url, create=True)
+        with ExitStack() as stack, translate_ledger_errors(url):
+            engine = create_ledger_engine(url, create=True)
             lock = _file_lock(url, stream)
             if lock is not None:
                 stack.callback(lock.release)
@@ -98,7 +98,7 @@ class Store:
         """Release the book."""
         self._held.close()
 
-    def book(self, facts: Iterable[Fact]) -> Booked:
+    def book(self, facts: Iterable[LedgerEvent]) -> BookingResult:
         """Book events in log order, all or none, and drop those that were read before.
 
         Raises:
@@ -107,13 +107,13 @@ class Store:
                 writer has moved the cursor.
         """
         batch = _Batch(self._position, self._head, self._books)
-        with explained(self.url), self._connection.begin():
+        with translate_ledger_errors(self.url), self._connection.begin():
             for fact in facts:
                 batch.take(fact, self.stream, self._recalled)
             if batch.position > self._position:
                 self._write(batch)
         self._position, self._head, self._books = batch.position, batch.head, batch.books
-        return Booked(batch.position, len(batch.entries), batch.repeated)
+        return BookingResult(batch.position, len(batch.entries), batch.repeated)
 
     def _take(self) -> None:
         if self._connection.dialect.name == "postgresql":
@@ -129,7 +129,7 @@ class Store:
                 stream=self.stream,
                 position=0,
                 hash=origin_hash(self.stream).hex(),
-                state=msgspec.json.encode(Books()).decode(),
+                state=msgspec.json.encode(PostingState()).decode(),
             )
             self._connection.execute(made)
             row = self._connection.execute(asked_book).one()
@@ -189,19 +189,21 @@ class Store:
         assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the one driver we name in URLs
         with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
             for row in rows:
-                copy.write_row((*row[:-1], visible(row[-1])))  # the patron, as the column keeps it
+                copy.write_row(
+                    (*row[:-1], escape_nul(row[-1]))
+                )  # the patron, as the column keeps it
 
 
 class _Batch:
     """Folds the events of one batch in memory, before anything is written."""
 
-    def __init__(self, position: int, head: bytes, books: Books) -> None:
+    def __init__(self, position: int, head: bytes, books: PostingState) -> None:
         self.position, self.head, self.books = position, head, books
-        self.entries: list[tuple[Fact, int, str, Entry]] = []
+        self.entries: list[tuple[LedgerEvent, int, str, LedgerEntry]] = []
         self.repeated = 0
         self._settlements: dict[str, Sequence[Posting]] = {}
 
-    def take(self, fact: Fact, stream: str, recalled: Recall) -> None:
+    def take(self, fact: LedgerEvent, stream: str, recalled: SettlementLookup) -> None:
         if fact.position <= self.position:
             self.repeated += 1
             return
@@ -209,12 +211,12 @@ class _Batch:
             raise LedgerError(
                 f"event {self.position + 1} of {stream} is missing before {fact.position}"
             )
-        check_follows(stream, self.head, fact)
+        check_continues_chain(stream, self.head, fact)
         if fact.data is not None:
             self._post(fact, fact.data, recalled)
         self.position, self.head = fact.position, fact.hash
 
-    def _post(self, fact: Fact, data: TableEvent, recalled: Recall) -> None:
+    def _post(self, fact: LedgerEvent, data: TableEvent, recalled: SettlementLookup) -> None:
         def recall(name: str) -> Sequence[Posting] | None:
             here = self._settlements.get(name)
             return recalled(name) if here is None else here
@@ -226,13 +228,13 @@ class _Batch:
             self._settlements[entry.ref] = entry.postings
 
 
-def _day(books: Books, fact: Fact) -> str:
+def _day(books: PostingState, fact: LedgerEvent) -> str:
     """Return the business day to book on: the day of the shoe on the table."""
-    return day_of(books.shoe) if books.shoe else fact.at[: len("YYYY-MM-DD")]
+    return business_day_of(books.shoe) if books.shoe else fact.at[: len("YYYY-MM-DD")]
 
 
 def _rows(
-    book: int, entries: Iterable[tuple[Fact, int, str, Entry]]
+    book: int, entries: Iterable[tuple[LedgerEvent, int, str, LedgerEntry]]
 ) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     heads: list[dict[str, Any]] = []
     lines: list[tuple[Any, ...]] = []

@@ -7,12 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from cage.ledger.chips import CHIP_FACTS, fact_of
+from cage.ledger.chips import CHIP_EVENT_TYPES, decode_chip_event
 from cage.ledger.reading import Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY
 from events.errors import LedgerError
 from events.types.chips import (
-    ChipFact,
+    ChipEvent,
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
@@ -23,9 +23,9 @@ from events.types.chips import (
     Pieces,
 )
 
-__all__ = ["BoxLine", "FloatFacts", "MoveLine", "MoveRow", "floats_of", "sum_of"]
+__all__ = ["BoxLine", "FloatHistory", "MoveLine", "MoveRow", "read_floats", "sum_of"]
 
-_KINDS: Final = tuple(kind.TYPE for kind in CHIP_FACTS)
+_KINDS: Final = tuple(kind.TYPE for kind in CHIP_EVENT_TYPES)
 
 
 class MoveLine(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class MoveRow(Struct, frozen=True, kw_only=True):
     position: int
 
 
-class FloatFacts:
+class FloatHistory:
     """One float, folded from its events in order.
 
     Attributes:
@@ -88,7 +88,7 @@ class FloatFacts:
         self.rows: dict[tuple[str, str], MoveRow] = {}
         self.boxes: dict[str, BoxLine] = {}
 
-    def take(self, event: ChipFact, position: int, at: str) -> None:
+    def take(self, event: ChipEvent, position: int, at: str) -> None:
         """Apply the next event.
 
         Raises:
@@ -144,7 +144,7 @@ class FloatFacts:
         return [row for row in self.rows.values() if row.line.move == move and row.position <= end]
 
 
-def floats_of(ledger: Ledger, table: str | None) -> dict[str, list[FloatFacts]]:
+def read_floats(ledger: Ledger, table: str | None) -> dict[str, list[FloatHistory]]:
     """Return the floats of each table, in the order in which they were opened.
 
     Args:
@@ -160,11 +160,11 @@ def floats_of(ledger: Ledger, table: str | None) -> dict[str, list[FloatFacts]]:
         .where(ENTRY.c.kind.in_(_KINDS), *Filter(table=table).conditions())
         .order_by(BOOK.c.stream, ENTRY.c.position)
     )
-    found: dict[str, dict[str, FloatFacts]] = {}
+    found: dict[str, dict[str, FloatHistory]] = {}
     for stream, book, position, at, kind, detail in ledger.connection.execute(asked):
-        event, floats = fact_of(kind, detail), found.setdefault(stream, {})
+        event, floats = decode_chip_event(kind, detail), found.setdefault(stream, {})
         if isinstance(event, FloatOpened):
-            floats[event.float_id] = FloatFacts(book, event)
+            floats[event.float_id] = FloatHistory(book, event)
         try:
             floats[event.float_id].take(event, position, at)
         except KeyError as error:

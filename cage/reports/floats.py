@@ -21,10 +21,10 @@ from typing import Final
 from msgspec import Struct
 from sqlalchemy import func, select
 
-from cage.ledger.chips import day_of
+from cage.ledger.chips import business_day_of
 from cage.ledger.reading import Filter, Ledger
 from cage.ledger.sql_tables import POSTING
-from cage.reports.float_facts import BoxLine, FloatFacts, MoveLine, MoveRow, floats_of, sum_of
+from cage.reports.float_facts import BoxLine, FloatHistory, MoveLine, MoveRow, read_floats, sum_of
 
 __all__ = ["DenominationLine", "FloatReport", "float_reports"]
 
@@ -108,11 +108,11 @@ def float_reports(ledger: Ledger, chosen: Filter) -> list[FloatReport]:
         LedgerError: an entry does not hold its event, or names a float that was never opened.
     """
     found: list[FloatReport] = []
-    for table, floats in floats_of(ledger, chosen.table).items():
+    for table, floats in read_floats(ledger, chosen.table).items():
         used = Counter(key for each in floats for key in each.slips)
-        before: FloatFacts | None = None
+        before: FloatHistory | None = None
         for each in floats:
-            if chosen.day in {None, day_of(each.float_id)}:
+            if chosen.day in {None, business_day_of(each.float_id)}:
                 found.append(_report(ledger, table, each, before, used))
             before = each
     return found
@@ -121,8 +121,8 @@ def float_reports(ledger: Ledger, chosen: Filter) -> list[FloatReport]:
 def _report(
     ledger: Ledger,
     table: str,
-    each: FloatFacts,
-    before: FloatFacts | None,
+    each: FloatHistory,
+    before: FloatHistory | None,
     used: Counter[tuple[str, str]],
 ) -> FloatReport:
     opening, last = each.opening.line.amount, each.last
@@ -137,7 +137,7 @@ def _report(
     return FloatReport(
         table=table,
         float_id=each.float_id,
-        day=day_of(each.float_id),
+        day=business_day_of(each.float_id),
         currency=each.currency,
         opened=each.opening.line.at,
         counted=last.line.at if last else "",
@@ -165,7 +165,7 @@ def _ratio(win: int | None, drop: int | None) -> float | None:
     return round(win / drop, 4) if win is not None and drop and drop > 0 else None
 
 
-def _won(ledger: Ledger, each: FloatFacts, last: MoveRow) -> int:
+def _won(ledger: Ledger, each: FloatHistory, last: MoveRow) -> int:
     """Return what wagers brought to the tray between the opening and a count."""
     asked = (
         select(POSTING.c.account, func.sum(POSTING.c.amount))
@@ -180,7 +180,7 @@ def _won(ledger: Ledger, each: FloatFacts, last: MoveRow) -> int:
     return sum(_WON[account] * int(amount) for account, amount in ledger.connection.execute(asked))
 
 
-def _denominations(each: FloatFacts, end: int) -> Iterator[DenominationLine]:
+def _denominations(each: FloatHistory, end: int) -> Iterator[DenominationLine]:
     pieces: dict[str, Counter[int]] = {}
     for move in ("opening", "fill", "credit"):
         pieces[move] = Counter()

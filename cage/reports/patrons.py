@@ -13,8 +13,8 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Select, case, func, select
 
 from cage.ledger.posting import REVERSAL
-from cage.ledger.reading import BY, Filter, Ledger
-from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
+from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
+from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
 from events.types.table import CoupSettled, WagersPlaced
 
 __all__ = ["Edges", "PatronReport", "patron_reports", "theoretical_of"]
@@ -64,11 +64,11 @@ def patron_reports(
 
     Args:
         ledger: the snapshot to read.
-        by: as in `cage.reports.summary.report`.
+        by: as in `cage.reports.summary.summary_reports`.
         chosen: selects the entries.
         edges: the house's share of each bet, for the theoretical win.
     """
-    key = (BOOK.c.stream, BY[by])
+    key = (BOOK.c.stream, BALANCE_KEYS[by])
     handles, wins = _wagered(ledger, key, chosen)
     coups, times = _coups(ledger, key, chosen), _times(ledger, key, chosen)
     found: dict[_Where, list[PatronReport]] = {}
@@ -178,5 +178,5 @@ def _settled(
 
 
 def _joined(*columns: ColumnElement[Any]) -> Select[Any]:
-    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
     return select(*columns).select_from(there)

@@ -18,16 +18,16 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from cage.ledger.entries import Books, Entry, Posting
-from cage.ledger.facts import Fact, check_follows, fact_of_stored
+from cage.ledger.entries import LedgerEntry, Posting, PostingState
+from cage.ledger.facts import LedgerEvent, check_continues_chain, decode_stored_event
 from cage.ledger.posting import post
-from cage.ledger.reading import Booked, Filter, Ledger
+from cage.ledger.reading import BookedEntry, Filter, Ledger
 from events.errors import LedgerError
 from events.log.reader import LogReader
 from events.proof.chain import origin_hash
 from events.types.table import CoupSettled, Settlement
 
-__all__ = ["Difference", "Reconciled", "reconcile"]
+__all__ = ["Difference", "Reconciliation", "reconcile"]
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Reconciled(Struct, frozen=True, kw_only=True):
+class Reconciliation(Struct, frozen=True, kw_only=True):
     """The result of a reconciliation.
 
     Args:
@@ -73,7 +73,7 @@ class Reconciled(Struct, frozen=True, kw_only=True):
         return self.difference is None and not self.unbooked
 
 
-def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
+def reconcile(log: LogReader, ledger: Ledger) -> Reconciliation:
     """Compare a ledger with a log. Open the ledger before the log, which may grow meanwhile.
 
     Raises:
@@ -85,9 +85,9 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
         known = ", ".join(ledger.tables()) or "none"
         raise LedgerError(f"the ledger has no book of {log.origin}; its books: {known}")
     with closing(ledger.entries(Filter(table=log.origin))) as booked:
-        run = _Run(ledger, log.origin, booked, *place)
+        run = _Comparison(ledger, log.origin, booked, *place)
         difference = run.compare(log)
-    return Reconciled(
+    return Reconciliation(
         table=log.origin,
         read=run.position,
         log_end=log.end,
@@ -99,11 +99,11 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciled:
     )
 
 
-class _Run:
+class _Comparison:
     """One comparison."""
 
     def __init__(
-        self, ledger: Ledger, table: str, booked: Iterator[Booked], position: int, head: bytes
+        self, ledger: Ledger, table: str, booked: Iterator[BookedEntry], position: int, head: bytes
     ) -> None:
         self.table = table
         self.position = position
@@ -111,7 +111,7 @@ class _Run:
         self._ledger = ledger
         self._coup = ""
         self._end = head
-        self._books = Books()
+        self._books = PostingState()
         self._commission: Counter[tuple[str, int]] = Counter()
         self._rows = groupby(booked, key=lambda entry: entry.position)
         self._next = next(self._rows, None)
@@ -119,23 +119,23 @@ class _Run:
     def compare(self, log: LogReader) -> Difference | None:
         head = origin_hash(self.table)
         for stored in log.read():
-            fact = fact_of_stored(stored.stored, stored.hash)
+            fact = decode_stored_event(stored.stored, stored.hash)
             if fact.position > self.position:
                 self.unbooked += isinstance(fact.data, CoupSettled)
                 continue
             try:
-                check_follows(self.table, head, fact)
+                check_continues_chain(self.table, head, fact)
                 found = self._event(fact)
             except LedgerError as error:  # no ledger could book this log
                 return Difference(position=fact.position, coup="", text=str(error))
             if found is not None:
                 return found
             head = fact.hash
-        return self._at_the_end(log, head)
+        return self._compare_ends(log, head)
 
-    def _event(self, fact: Fact) -> Difference | None:
+    def _event(self, fact: LedgerEvent) -> Difference | None:
         booked = list(self._booked_at(fact.position))
-        expected: tuple[Entry, ...] = ()
+        expected: tuple[LedgerEntry, ...] = ()
         if fact.data is not None:
             self._books, expected = post(
                 self._books,
@@ -162,13 +162,13 @@ class _Run:
         found = self._ledger.posted(self.table, ref)
         return found[1] if found and found[0] < position else None
 
-    def _booked_at(self, position: int) -> Iterator[Booked]:
+    def _booked_at(self, position: int) -> Iterator[BookedEntry]:
         if self._next is not None and self._next[0] == position:
             yield from self._next[1]
             self._next = next(self._rows, None)
 
     def _settlement(
-        self, position: int, settlement: Settlement, booked: list[Booked]
+        self, position: int, settlement: Settlement, booked: list[BookedEntry]
     ) -> Difference | None:
         """Compare with the settlement's own figures: each seat's stakes and payments."""
         said: Counter[tuple[int, str]] = Counter()
@@ -197,7 +197,7 @@ class _Run:
                 return Difference(position=position, coup=settlement.coup, text=text)
         return None
 
-    def _count_commission(self, booked: list[Booked]) -> None:
+    def _count_commission(self, booked: list[BookedEntry]) -> None:
         for entry in booked:
             for posting in entry.postings:
                 if posting.account == "commission":
@@ -209,7 +209,7 @@ class _Run:
         if not self._commission[coup, seat]:
             del self._commission[coup, seat]
 
-    def _at_the_end(self, log: LogReader, head: bytes) -> Difference | None:
+    def _compare_ends(self, log: LogReader, head: bytes) -> Difference | None:
         if log.end < self.position:
             text = f"the ledger has read {self.position} events, and the log ends at {log.end}"
             return Difference(position=log.end, coup="", text=f"{text}: it was cut")
@@ -229,7 +229,7 @@ class _Run:
 
 
 def _entries_differ(
-    position: int, expected: tuple[Entry, ...], booked: list[Booked]
+    position: int, expected: tuple[LedgerEntry, ...], booked: list[BookedEntry]
 ) -> Difference | None:
     refs, held = [entry.ref for entry in expected], [entry.ref for entry in booked]
     coup = expected[0].coup if expected else booked[0].coup if booked else ""

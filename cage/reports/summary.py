@@ -12,22 +12,22 @@ from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Select, and_, case, func, select, tuple_
 
 from cage.ledger.posting import REVERSAL
-from cage.ledger.reading import BY, Filter, Ledger
-from cage.ledger.sql_tables import BOOK, ENTRY, OF_ENTRY, POSTING
+from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
+from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
 from cage.reports.floats import FloatReport, float_reports
 from cage.reports.patrons import Edges, PatronReport, patron_reports, theoretical_of
 from events.types.commission import CommissionAccrued, CommissionReversed
 from events.types.corrections import HandsCorrected
 from events.types.table import CoupSettled, CoupVoided
 
-__all__ = ["Report", "report"]
+__all__ = ["SummaryReport", "summary_reports"]
 
 _SETTLED: Final = ENTRY.c.kind.in_((CoupSettled.TYPE, REVERSAL))
 _LAST_PHASE: Final = 2
 _FIRST: Final = "/2/1"  # ends the id of the first settlement of a coup's last phase
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class SummaryReport(Struct, frozen=True, kw_only=True):
     """One shoe or one day of one table. Amounts are minor units.
 
     Args:
@@ -80,9 +80,9 @@ class Report(Struct, frozen=True, kw_only=True):
     floats: tuple[FloatReport, ...] = ()
 
 
-def report(
+def summary_reports(
     ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None = None
-) -> list[Report]:
+) -> list[SummaryReport]:
     """Return a report for each shoe or day, in order, table by table.
 
     Args:
@@ -100,7 +100,7 @@ def report(
     patrons = patron_reports(ledger, by, chosen, edges)
     floats = _floats(ledger, by, chosen)
     found = {
-        where: _report(
+        where: _summary_report(
             where,
             balances.get(where, {}),
             handles.get(where, {}),
@@ -127,16 +127,16 @@ class _Events(Struct, frozen=True):
     corrections: int
 
 
-def _report(
+def _summary_report(
     where: _Where,
     accounts: dict[str, int],
     handles: dict[tuple[str, str], int],
     commission: tuple[int, int],
     events: _Events,
     edges: Edges | None,
-) -> Report:
+) -> SummaryReport:
     win, kept = -accounts.get("win", 0), -accounts.get("commission", 0)
-    return Report(
+    return SummaryReport(
         table=where[0],
         key=where[1],
         coups=events.coups,
@@ -177,7 +177,7 @@ def _per_hour(events: _Events) -> float | None:
 
 
 def _handles(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, dict[tuple[str, str], int]]:
-    key = (BOOK.c.stream, BY[by], ENTRY.c.rulebook, POSTING.c.bet)
+    key = (BOOK.c.stream, BALANCE_KEYS[by], ENTRY.c.rulebook, POSTING.c.bet)
     asked = (
         _postings(*key, func.sum(POSTING.c.amount))
         .where(_SETTLED, POSTING.c.account == "pool", POSTING.c.result != "void")
@@ -194,7 +194,7 @@ def _commission(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, tuple[i
     def of(kind: str) -> ColumnElement[Any]:
         return func.sum(case((ENTRY.c.kind == kind, POSTING.c.amount), else_=0))
 
-    key = (BOOK.c.stream, BY[by])
+    key = (BOOK.c.stream, BALANCE_KEYS[by])
     asked = (
         _postings(*key, of(CommissionAccrued.TYPE), of(CommissionReversed.TYPE))
         .where(POSTING.c.account == "commission")
@@ -213,10 +213,10 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
     )
     counts = and_(ended, tuple_(ENTRY.c.book, ENTRY.c.coup).not_in(_void_coups()))
     void = ENTRY.c.kind == CoupVoided.TYPE
-    key = (BOOK.c.stream, BY[by])
+    key = (BOOK.c.stream, BALANCE_KEYS[by])
     there = ENTRY.join(BOOK, BOOK.c.id == ENTRY.c.book)
     if (chosen.seat, chosen.bet) != (None, None):
-        there = there.join(POSTING, OF_ENTRY)
+        there = there.join(POSTING, POSTING_TO_ENTRY)
     asked = (
         select(
             *key,
@@ -249,5 +249,5 @@ def _void_coups() -> Select[Any]:
 
 
 def _postings(*columns: ColumnElement[Any]) -> Any:
-    there = POSTING.join(ENTRY, OF_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
     return select(*columns).select_from(there)

@@ -1,7 +1,7 @@
 """The accounts of people who may log in: a TOML file of names, roles and argon2 hashes.
 
 `save_accounts` writes a new file next to the old one and renames it over it. The file keeps its
-readers; a first one is its owner's alone. `Accounts` reads it again after a change, so that a
+readers; a first one is its owner's alone. `UserAccounts` reads it again after a change, so that a
 removed person fails at the next request.
 """
 
@@ -20,8 +20,8 @@ from events.toml_form import read_tree
 
 __all__ = [
     "CONSOLE_ROLES",
-    "Account",
-    "Accounts",
+    "UserAccount",
+    "UserAccounts",
     "check_account",
     "load_accounts",
     "save_accounts",
@@ -31,7 +31,7 @@ __all__ = [
 CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
 
 
-class Account(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class UserAccount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A person who may log in.
 
     Args:
@@ -46,10 +46,10 @@ class Account(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The users file."""
 
-    users: dict[str, Account] = {}
+    users: dict[str, UserAccount] = {}
 
 
-class Accounts:
+class UserAccounts:
     """The accounts in the users file, read again after each change.
 
     Args:
@@ -64,7 +64,7 @@ class Accounts:
         self._seen = _stamp(path)
         self._accounts = load_accounts(path)
 
-    def get(self, name: str) -> Account | None:
+    def get(self, name: str) -> UserAccount | None:
         """Return the account of that name, or None.
 
         If a change has made the file invalid, nobody can log in, since the accounts are unknown.
@@ -87,7 +87,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def load_accounts(path: Path) -> Mapping[str, Account]:
+def load_accounts(path: Path) -> Mapping[str, UserAccount]:
     """Read the users file, and return its accounts by name.
 
     Raises:
@@ -122,7 +122,7 @@ def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
         )
 
 
-def save_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
+def save_accounts(path: Path, accounts: Mapping[str, UserAccount]) -> None:
     """Write the users file atomically, and keep its owner, group and mode.
 
     Raises:

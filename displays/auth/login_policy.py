@@ -19,14 +19,14 @@ import re
 import secrets
 from typing import Final, Literal
 
-from displays.auth.accounts import Account, Accounts
+from displays.auth.accounts import UserAccount, UserAccounts
 from displays.auth.passwords import password_matches
-from displays.auth.throttle import Lockout, Rate
+from displays.auth.throttle import Lockout, RateLimit
 from events.clock import Clock
 
-__all__ = ["STRANGERS_MOST", "Gate", "Verdict"]
+__all__ = ["STRANGERS_MOST", "LoginPolicy", "LoginResult"]
 
-Verdict = Literal["ok", "wrong", "locked", "often"]
+LoginResult = Literal["ok", "wrong", "locked", "often"]
 """The result of an attempt to log in."""
 
 # Enough for the handful of screens of a table.
@@ -37,7 +37,7 @@ STRANGERS_MOST: Final = 50
 _DEVICE: Final = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})\Z")
 
 
-class Gate:
+class LoginPolicy:
     """Decides on attempts to log in.
 
     Args:
@@ -45,16 +45,18 @@ class Gate:
         clock: for rates and locks.
     """
 
-    def __init__(self, accounts: Accounts, clock: Clock) -> None:
+    def __init__(self, accounts: UserAccounts, clock: Clock) -> None:
         self._accounts = accounts
-        self._rate = Rate(clock, burst=_LOGINS_BURST, per_s=_LOGINS_PER_S)
+        self._rate = RateLimit(clock, burst=_LOGINS_BURST, per_s=_LOGINS_PER_S)
         self._each = Lockout(clock)
-        self._strangers = Lockout(clock, most=STRANGERS_MOST)
+        self._unknown_browsers = Lockout(clock, most=STRANGERS_MOST)
         # A hash takes 64 MiB and several processors for tens of milliseconds: one runs at a time.
         # Known browsers have a queue of their own and never wait for unknown ones.
         self._hashing = {known: asyncio.Semaphore(1) for known in (False, True)}
 
-    async def judge(self, name: str, password: str, *, place: str, cookie: str | None) -> Verdict:
+    async def judge(
+        self, name: str, password: str, *, place: str, cookie: str | None
+    ) -> LoginResult:
         """Decide on one attempt.
 
         Args:
@@ -78,11 +80,15 @@ class Gate:
             return "ok" if self._counted(name, key, device, matches=matches) else "wrong"
 
     def _locked(self, name: str, key: str, device: str | None) -> bool:
-        return bool(self._each.locked_s(key) or (device is None and self._strangers.locked_s(name)))
+        return bool(
+            self._each.locked_s(key) or (device is None and self._unknown_browsers.locked_s(name))
+        )
 
     def _counted(self, name: str, key: str, device: str | None, *, matches: bool) -> bool:
         # A success from a known browser does not clear the failures of unknown ones.
-        counted = [(self._each, key)] if device else [(self._each, key), (self._strangers, name)]
+        counted = (
+            [(self._each, key)] if device else [(self._each, key), (self._unknown_browsers, name)]
+        )
         for lockout, tried in counted:
             (lockout.succeeded if matches else lockout.failed)(tried)
         return matches
@@ -110,6 +116,6 @@ class Gate:
         return f"{number}.{_sign(name, account, number)}"
 
 
-def _sign(name: str, account: Account, number: str) -> str:
+def _sign(name: str, account: UserAccount, number: str) -> str:
     text = f"device\0{name}\0{number}".encode()
     return hmac.new(account.password.encode(), text, hashlib.sha256).hexdigest()

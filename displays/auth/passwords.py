@@ -5,7 +5,7 @@ from typing import Final
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from displays.auth.accounts import Account
+from displays.auth.accounts import UserAccount
 from events.errors import InputError
 
 __all__ = ["PASSWORD_LEAST", "PASSWORD_MOST", "hash_password", "password_matches"]
@@ -33,7 +33,7 @@ def hash_password(password: str) -> str:
     return _hasher.hash(password)
 
 
-def password_matches(account: Account | None, password: str) -> bool:
+def password_matches(account: UserAccount | None, password: str) -> bool:
     """Return whether the password is this account's; takes as long without an account."""
     if len(password) > PASSWORD_MOST:
         return False

@@ -68,7 +68,7 @@ class Sessions:
         if instead_of is not None:
             self.end(instead_of)
         now = self._clock.mono_us()
-        self._open = {key: each for key, each in self._open.items() if self._lasts(each, now)}
+        self._open = {key: each for key, each in self._open.items() if self._is_valid(each, now)}
         theirs = {key: each for key, each in self._open.items() if each.user == user}
         for most, among in ((SESSIONS_EACH, theirs), (SESSIONS_MOST, self._open)):
             if len(among) >= most:
@@ -94,7 +94,7 @@ class Sessions:
         now = self._clock.mono_us()
         if session is None:
             return None
-        if not self._lasts(session, now):
+        if not self._is_valid(session, now):
             self.end(token)
             return None
         if touch:
@@ -105,7 +105,7 @@ class Sessions:
         """End a session."""
         self._open.pop(_key(token), None)
 
-    def _lasts(self, session: Session, now: int) -> bool:
+    def _is_valid(self, session: Session, now: int) -> bool:
         return (
             now - session.seen_us < self._idle_us and now - session.began_us < SHIFT_SECONDS * _US
         )

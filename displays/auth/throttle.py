@@ -13,9 +13,9 @@ __all__ = [
     "FORGOTTEN_SECONDS",
     "LOCKED_SECONDS",
     "Lockout",
-    "Rate",
+    "RateLimit",
+    "client_network",
     "is_here",
-    "neighbourhood",
 ]
 
 # A person mistypes twice; a guesser needs thousands of attempts.
@@ -35,7 +35,7 @@ class _Bucket(Struct):
     at_us: int
 
 
-class Rate:
+class RateLimit:
     """A rate limit: one token bucket for each key.
 
     Args:
@@ -110,7 +110,7 @@ class Lockout:
         self._failures.pop(key, None)
 
 
-def neighbourhood(host: str) -> str:
+def client_network(host: str) -> str:
     """Return the network that counts as one client: an IPv4 address, or an IPv6 /64.
 
     Args:

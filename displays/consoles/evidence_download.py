@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import JSONResponse, Response
 
-from displays.consoles.request_client import Desk, NoAnswer
-from displays.http.pages import line
+from displays.consoles.request_client import ConsoleRequestClient, NoAnswer
+from displays.http.pages import text_response
 from events.commands.base import ANSWER_REFUSED
 
 __all__ = ["evidence_file"]
@@ -23,7 +23,7 @@ class _Proved(Struct):
     evidence: str
 
 
-async def evidence_file(desk: Desk, person: str, coup: str) -> Response:
+async def evidence_file(desk: ConsoleRequestClient, person: str, coup: str) -> Response:
     """Return the file, the table's refusal, or the error that the table did not answer.
 
     Args:
@@ -35,13 +35,13 @@ async def evidence_file(desk: Desk, person: str, coup: str) -> Response:
     try:
         answer = await desk.ask(person, _PROVE, fields)
     except NoAnswer as error:
-        return line(str(error), 503)
+        return text_response(str(error), 503)
     if answer.result == ANSWER_REFUSED:
         return JSONResponse(msgspec.to_builtins(answer))
     try:
         proved = msgspec.convert(answer.shown, _Proved)
     except msgspec.ValidationError:
-        return line("the table's answer holds no evidence", 502)
+        return text_response("the table's answer holds no evidence", 502)
     name = proved.file if _NAME.match(proved.file) else "evidence.json"
     headers = {
         "content-disposition": f'attachment; filename="{name}"',

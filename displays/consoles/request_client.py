@@ -20,7 +20,7 @@ from events.commands.previews import ShowRequest
 from events.commands.registry import COMMANDS, ROWS, Decider
 from events.mqtt.topics import Topics
 
-__all__ = ["ANSWER_SECONDS", "USER", "Desk", "MalformedCommand", "NoAnswer"]
+__all__ = ["ANSWER_SECONDS", "USER", "ConsoleRequestClient", "MalformedCommand", "NoAnswer"]
 
 USER: Final = "console"
 ANSWER_SECONDS: Final = 3.0
@@ -43,7 +43,7 @@ class NoAnswer(Exception):  # noqa: N818 - named for what happened
     """The table is unreachable or did not answer in time: the outcome is unknown."""
 
 
-class Desk:
+class ConsoleRequestClient:
     """Sends commands to the table on behalf of people.
 
     Args:

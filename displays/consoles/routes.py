@@ -16,20 +16,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from displays.auth.accounts import Accounts
-from displays.auth.login_policy import Gate, Verdict
+from displays.auth.accounts import UserAccounts
+from displays.auth.login_policy import LoginPolicy, LoginResult
 from displays.auth.sessions import Sessions
-from displays.auth.throttle import Rate, neighbourhood
+from displays.auth.throttle import RateLimit, client_network
 from displays.consoles.evidence_download import evidence_file
-from displays.consoles.request_client import Desk, MalformedCommand, NoAnswer
-from displays.http.pages import Pages, line
+from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
+from displays.http.pages import Pages, text_response
 from displays.http.security import read_form, read_json, same_origin
-from displays.http.stream import StateStream, known_id
-from displays.live import Live
+from displays.http.stream import StateStream, last_event_id
+from displays.live import LiveState
 from events.clock import Clock
 from events.commands.base import Answer
 
-__all__ = ["CONSOLE_PAGES", "ConsolePage", "Consoles", "Person"]
+__all__ = ["CONSOLE_PAGES", "ConsolePage", "ConsoleRoutes", "ConsoleUser"]
 
 # A person types no faster.
 _COMMANDS_BURST: Final = 30
@@ -44,7 +44,7 @@ _STREAMS_MOST: Final = 256
 _log: Final = structlog.get_logger()
 
 # The reply to an attempt; `ok` is for an account that was removed meanwhile.
-_SAID: Final[Mapping[Verdict, tuple[str, int]]] = {
+_LOGIN_REPLIES: Final[Mapping[LoginResult, tuple[str, int]]] = {
     "ok": ("login.wrong", 403),
     "wrong": ("login.wrong", 403),
     "locked": ("login.locked", 429),
@@ -71,7 +71,7 @@ CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
 }
 
 
-class Person(Struct, frozen=True):
+class ConsoleUser(Struct, frozen=True):
     """The logged-in person who sent a request."""
 
     name: str
@@ -79,7 +79,7 @@ class Person(Struct, frozen=True):
     csrf: str
 
 
-class Consoles:
+class ConsoleRoutes:
     """All routes that need a login.
 
     Args:
@@ -96,10 +96,10 @@ class Consoles:
     def __init__(
         self,
         *,
-        accounts: Accounts,
+        accounts: UserAccounts,
         sessions: Sessions,
-        desk: Desk,
-        live: Live,
+        desk: ConsoleRequestClient,
+        live: LiveState,
         pages: Pages,
         clock: Clock,
         secure: bool,
@@ -112,8 +112,8 @@ class Consoles:
         self._pages = pages
         self._secure = secure
         self._epoch = epoch
-        self._gate = Gate(accounts, clock)
-        self._commands = Rate(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
+        self._login_policy = LoginPolicy(accounts, clock)
+        self._commands = RateLimit(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
         # By this prefix a browser accepts the cookie only from this host, and only over TLS.
         prefix = "__Host-" if secure else ""
         self._cookie, self._nonce_cookie = f"{prefix}session", f"{prefix}login"
@@ -134,7 +134,7 @@ class Consoles:
             *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
         ]
 
-    def _person(self, request: Request, *, touch: bool = True) -> Person | None:
+    def _person(self, request: Request, *, touch: bool = True) -> ConsoleUser | None:
         token = request.cookies.get(self._cookie)
         session = self._sessions.find(token, touch=touch) if token else None
         account = self._accounts.get(session.user) if session else None
@@ -143,7 +143,7 @@ class Consoles:
         if account is None or account.password != session.password:
             self._sessions.end(token)  # the account was removed, or has another password
             return None
-        return Person(session.user, frozenset(account.roles), session.csrf)
+        return ConsoleUser(session.user, frozenset(account.roles), session.csrf)
 
     async def _page(self, request: Request) -> Response:
         person = self._person(request)
@@ -151,7 +151,7 @@ class Consoles:
             return RedirectResponse("/login", 303)
         page = CONSOLE_PAGES[request.url.path]
         if not page.roles & person.roles:
-            return line("this page is not for your role", 403)
+            return text_response("this page is not for your role", 403)
         return self._pages.render(request, page.template, person=person)
 
     async def _home(self, request: Request) -> Response:
@@ -162,7 +162,7 @@ class Consoles:
         for path, page in CONSOLE_PAGES.items():
             if page.roles & person.roles:
                 return RedirectResponse(path, 303)
-        return line("no page is for your role", 403)
+        return text_response("no page is for your role", 403)
 
     async def _login_page(self, request: Request) -> Response:
         if self._person(request):
@@ -206,13 +206,15 @@ class Consoles:
             return self._form(request, said=words["login.again"], status=403)
         name = form.get("user", "")[:_NAME_MOST]
         device = request.cookies.get(self._device_cookie + name)
-        place = neighbourhood(request.client.host if request.client else "")
-        verdict = await self._gate.judge(name, form.get("password", ""), place=place, cookie=device)
+        place = client_network(request.client.host if request.client else "")
+        verdict = await self._login_policy.judge(
+            name, form.get("password", ""), place=place, cookie=device
+        )
         account = self._accounts.get(name) if verdict == "ok" else None
         if account is None:
             if verdict == "wrong":  # logged only here: the other results can come in floods
                 _log.warning("login.failed", user=name, place=place)
-            said, status = _SAID[verdict]
+            said, status = _LOGIN_REPLIES[verdict]
             return self._form(request, said=words[said], status=status)
         token = self._sessions.begin(
             name, password=account.password, instead_of=request.cookies.get(self._cookie)
@@ -220,7 +222,7 @@ class Consoles:
         _log.info("login", user=name)
         response = RedirectResponse("/console", 303)
         self._set(response, self._cookie, token)
-        known = self._gate.device_cookie(name, device)
+        known = self._login_policy.device_cookie(name, device)
         self._set(response, self._device_cookie + name, known, max_age=_DEVICE_S, path="/login")
         response.delete_cookie(self._nonce_cookie, path="/", secure=self._secure, httponly=True)
         return response
@@ -229,8 +231,8 @@ class Consoles:
         person = self._person(request)
         if person is not None:
             form = await read_form(request)
-            if not self._meant(request, person, form.get("csrf", "")):
-                return line("this was not sent by our own page", 403)
+            if not self._is_from_own_page(request, person, form.get("csrf", "")):
+                return text_response("this was not sent by our own page", 403)
             self._sessions.end(request.cookies[self._cookie])
             _log.info("logout", user=person.name)
         response = RedirectResponse("/login", 303)
@@ -238,22 +240,22 @@ class Consoles:
         return response
 
     @staticmethod
-    def _meant(request: Request, person: Person, token: str) -> bool:
+    def _is_from_own_page(request: Request, person: ConsoleUser, token: str) -> bool:
         """Return whether a page of this server sent the request."""
         return same_origin(request) and secrets.compare_digest(token.encode(), person.csrf.encode())
 
     async def _events(self, request: Request) -> Response | StateStream:
         person = self._person(request, touch=False)
         if person is None:
-            return line("log in", 401)
+            return text_response("log in", 401)
         if not same_origin(request):
-            return line("this was not sent by our own page", 403)
+            return text_response("this was not sent by our own page", 403)
         if self._live.screens >= _STREAMS_MOST:
-            return line("too many screens", 503)
+            return text_response("too many screens", 503)
         return StateStream(
             self._live,
             form="full",
-            known=known_id(request),
+            known=last_event_id(request),
             epoch=self._epoch,
             build=self._pages.build,
             still_welcome=lambda: self._person(request, touch=False) is not None,
@@ -263,16 +265,16 @@ class Consoles:
         """Serve a coup's evidence as a file. It changes nothing, so a plain GET is enough."""
         person = self._person(request)
         if person is None:
-            return line("log in", 401)
+            return text_response("log in", 401)
         if not CONSOLE_PAGES["/replay"].roles & person.roles:
-            return line("this is not for your role", 403)
+            return text_response("this is not for your role", 403)
         if not self._commands.allows(person.name):
-            return line("too many commands", 429)
+            return text_response("too many commands", 429)
         coup = f"{request.path_params['shoe']}/{request.path_params['number']}"
         return await evidence_file(self._desk, person.name, coup)
 
     async def _command(self, request: Request) -> Response:
-        async def ask(person: Person) -> Answer:
+        async def ask(person: ConsoleUser) -> Answer:
             fields = await read_json(request)
             return await self._desk.ask(person.name, str(request.path_params["name"]), fields)
 
@@ -281,27 +283,27 @@ class Consoles:
     async def _fate(self, request: Request) -> Response:
         """Answer with the outcome of a command that its page has given up."""
 
-        async def ask(person: Person) -> Answer:
+        async def ask(person: ConsoleUser) -> Answer:
             return await self._desk.fate(person.name, str(request.path_params["transaction"]))
 
         return await self._answered(request, ask)
 
     async def _answered(
-        self, request: Request, ask: Callable[[Person], Awaitable[Answer]]
+        self, request: Request, ask: Callable[[ConsoleUser], Awaitable[Answer]]
     ) -> Response:
         """Pass on the table's answer, if a page of this server asks for a logged-in person."""
         person = self._person(request)
         if person is None:
-            return line("log in", 401)
-        if not self._meant(request, person, request.headers.get("x-csrf-token", "")):
-            return line("this was not sent by our own page", 403)
+            return text_response("log in", 401)
+        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
+            return text_response("this was not sent by our own page", 403)
         if not self._commands.allows(person.name):
-            return line("too many commands", 429)
+            return text_response("too many commands", 429)
         try:
             answer = await ask(person)
         except MalformedCommand as error:
-            return line(str(error), 400)
+            return text_response(str(error), 400)
         except NoAnswer as error:
-            return line(str(error), 503)
+            return text_response(str(error), 503)
         # A refusal is a normal answer; a browser would report another status as an error.
         return JSONResponse(msgspec.to_builtins(answer))

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from events.errors import ConfigError
-from events.tls import Pair, read_first_pair, read_pair
+from events.tls import CertificatePair, read_first_pair, read_pair
 
 __all__ = ["Certificate"]
 
@@ -59,7 +59,7 @@ class Certificate:
             self._pair = pair
             _log.info("certificate.renewed")
 
-    def _found(self, read: Callable[[Path, Path, str], Pair]) -> Pair:
+    def _found(self, read: Callable[[Path, Path, str], CertificatePair]) -> CertificatePair:
         pair = read(self._cert, self._key, self._section)
         if pair.exposed:
             raise ConfigError(

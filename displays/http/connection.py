@@ -11,9 +11,15 @@ from typing import Final
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from displays.auth.throttle import is_here, neighbourhood
+from displays.auth.throttle import client_network, is_here
 
-__all__ = ["ADDRESS_MOST", "CONNECTIONS_MOST", "HEAD_SECONDS", "UNTAKEN_SECONDS", "Connection"]
+__all__ = [
+    "ADDRESS_MOST",
+    "CONNECTIONS_MOST",
+    "HEAD_SECONDS",
+    "UNTAKEN_SECONDS",
+    "LimitedConnection",
+]
 
 # From the connection, or the answer before, to the end of a request's head. A browser sends a head
 # in one go, and opens an idle connection again at no cost.
@@ -30,7 +36,7 @@ _WAITING_BYTES: Final = 64 * 1024
 _log: Final = structlog.get_logger()
 
 
-class Connection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """A connection that the server cuts if it stalls, or if there are too many."""
 
     _head: asyncio.TimerHandle | None = None
@@ -45,17 +51,18 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=_WAITING_BYTES)
         host = self.client[0] if self.client else ""
-        self.place = neighbourhood(host)
+        self.place = client_network(host)
         if len(self.connections) > CONNECTIONS_MOST or (
-            not is_here(host) and self._of_this_place() > ADDRESS_MOST
+            not is_here(host) and self._connections_of_client() > ADDRESS_MOST
         ):
             transport.abort()
             return
-        self._mind_head()
+        self._time_head()
 
-    def _of_this_place(self) -> int:
+    def _connections_of_client(self) -> int:
         return sum(
-            isinstance(each, Connection) and each.place == self.place for each in self.connections
+            isinstance(each, LimitedConnection) and each.place == self.place
+            for each in self.connections
         )
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -66,7 +73,7 @@ class Connection(H11Protocol):
     def handle_events(self) -> None:
         """Handle received data or the end of an answer, and update the timer."""
         super().handle_events()
-        self._mind_head()
+        self._time_head()
 
     def send_400_response(self, msg: str) -> None:
         """Answer data that is no HTTP, but never in the middle of another answer."""
@@ -79,7 +86,7 @@ class Connection(H11Protocol):
         else:
             super().send_400_response(msg)
 
-    def _mind_head(self) -> None:
+    def _time_head(self) -> None:
         """Run the timer from when the next request may begin until its head is complete."""
         if self._is_answering():
             self._head = self._disarm(self._head)

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from displays.http.languages import LANGUAGES, choose_language, load_words
 
-__all__ = ["Pages", "line"]
+__all__ = ["Pages", "text_response"]
 
 _LANGUAGE_COOKIE: Final = "lang"
 _YEAR_S: Final = 365 * 24 * 3600
@@ -80,7 +80,7 @@ class Pages:
         return Mount("/static", StaticFiles(packages=[("displays", "static")]), name="static")
 
 
-def line(text: str, status: int) -> PlainTextResponse:
+def text_response(text: str, status: int) -> PlainTextResponse:
     """Return a plain-text response of one line."""
     return PlainTextResponse(" ".join(text.split()) + "\n", status)
 

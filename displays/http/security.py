@@ -21,8 +21,8 @@ __all__ = [
     "BODY_MOST",
     "BODY_SECONDS",
     "BadBody",
-    "Headers",
-    "Names",
+    "SecurityHeaders",
+    "TrustedHosts",
     "read_form",
     "read_json",
     "same_origin",
@@ -64,7 +64,7 @@ class BadBody(ValueError):  # noqa: N818 - named for what it is
         self.status = status
 
 
-class Headers:
+class SecurityHeaders:
     """Middleware that adds the strict headers to every response.
 
     Args:
@@ -94,7 +94,7 @@ class Headers:
         await self._app(scope, receive, add)
 
 
-class Names:
+class TrustedHosts:
     """Middleware that refuses requests for other host names.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Final
 import uvicorn
 
 from displays.http.certificate import Certificate
-from displays.http.connection import Connection
+from displays.http.connection import LimitedConnection
 from events.errors import ConfigError
 
 __all__ = ["WebServer"]
@@ -86,8 +86,8 @@ class _Server(uvicorn.Server):
         await self.lifespan.startup()
         loop, config = asyncio.get_running_loop(), self.config
 
-        def connection() -> Connection:
-            return Connection(config, self.server_state, self.lifespan.state, loop)
+        def connection() -> LimitedConnection:
+            return LimitedConnection(config, self.server_state, self.lifespan.state, loop)
 
         self.servers = [
             await loop.create_server(
@@ -105,7 +105,7 @@ class _Server(uvicorn.Server):
 def _config(app: Callable[..., object], certificate: Certificate | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=LimitedConnection,
         ws="none",
         lifespan="off",
         loop="none",

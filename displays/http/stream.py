@@ -12,9 +12,9 @@ from typing import Final, Literal
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from displays.live import BEAT_SECONDS, Document, Live, encode_health
+from displays.live import BEAT_SECONDS, LiveState, StateDocument, encode_health
 
-__all__ = ["HEADERS", "StateStream", "known_id", "until_gone"]
+__all__ = ["HEADERS", "StateStream", "last_event_id", "wait_for_disconnect"]
 
 HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -38,7 +38,7 @@ class StateStream:
 
     def __init__(
         self,
-        live: Live,
+        live: LiveState,
         *,
         form: Literal["public", "full"],
         known: str,
@@ -61,7 +61,7 @@ class StateStream:
             await send({"type": "http.response.body", "body": b""})
             return
         unsubscribe = self._live.subscribe(self._wake.set)
-        gone = asyncio.ensure_future(until_gone(receive))
+        gone = asyncio.ensure_future(wait_for_disconnect(receive))
         serving = asyncio.ensure_future(self._serve(send))
         try:
             await asyncio.wait({gone, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -99,20 +99,20 @@ class StateStream:
         data = document.public if self._form == "public" else document.full
         return b"event: state\nid: %b\ndata: %b\n\n%b" % (mark.encode(), data, beat)
 
-    def _mark(self, document: Document) -> str:
+    def _mark(self, document: StateDocument) -> str:
         return f"{document.position}-{document.serial}-{self._epoch}"
 
     async def _say(self, send: Send, text: bytes) -> None:
         await send({"type": "http.response.body", "body": text, "more_body": True})
 
 
-async def until_gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Wait until the screen disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def known_id(request: Request) -> str:
+def last_event_id(request: Request) -> str:
     """Return the `id` of the newest document that a screen has; empty if it has none.
 
     A browser that reconnects by itself sends it in a header. A page that opens a connection cannot

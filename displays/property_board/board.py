@@ -17,13 +17,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from displays.http.pages import Pages, line
-from displays.http.security import Headers, Names, same_origin
-from displays.http.stream import HEADERS, known_id, until_gone
+from displays.http.pages import Pages, text_response
+from displays.http.security import SecurityHeaders, TrustedHosts, same_origin
+from displays.http.stream import HEADERS, last_event_id, wait_for_disconnect
 from displays.live import BEAT_SECONDS
 from events.errors import InputError, TableError
 
-__all__ = ["Asked", "BoardSource", "make_board_app"]
+__all__ = ["BoardSource", "QueryRunner", "make_board_app"]
 
 # Most screens at once, and most queries at once.
 _SCREENS_MOST: Final = 50
@@ -52,7 +52,7 @@ class BoardSource(Protocol):
         ...
 
 
-class Asked(Protocol):
+class QueryRunner(Protocol):
     """Runs the archive's named queries."""
 
     @property
@@ -71,7 +71,7 @@ class Asked(Protocol):
 
 
 def make_board_app(
-    source: BoardSource, asked: Asked, stop: asyncio.Event, names: Collection[str] = ()
+    source: BoardSource, asked: QueryRunner, stop: asyncio.Event, names: Collection[str] = ()
 ) -> Starlette:
     """Create the application.
 
@@ -91,13 +91,16 @@ def make_board_app(
             Route("/health", board.health, methods=["GET"]),
             pages.static(),
         ],
-        middleware=[Middleware(Headers, secure=False), Middleware(Names, names=names)],
+        middleware=[
+            Middleware(SecurityHeaders, secure=False),
+            Middleware(TrustedHosts, names=names),
+        ],
     )
 
 
 class _Board:
     def __init__(
-        self, source: BoardSource, asked: Asked, stop: asyncio.Event, pages: Pages
+        self, source: BoardSource, asked: QueryRunner, stop: asyncio.Event, pages: Pages
     ) -> None:
         self._source = source
         self._asked = asked
@@ -117,26 +120,26 @@ class _Board:
 
     async def events(self, request: Request) -> "Response | _BoardStream":
         if not same_origin(request):
-            return line("the stream is for our own page", 403)
+            return text_response("the stream is for our own page", 403)
         if self._screens >= _SCREENS_MOST:
-            return line("too many screens", 503)
-        since, _, epoch = known_id(request).partition("-")
+            return text_response("too many screens", 503)
+        since, _, epoch = last_event_id(request).partition("-")
         known = int(since) if epoch == self._epoch and since.isdecimal() else 0
         return _BoardStream(self, known)
 
     async def ask(self, request: Request) -> Response:
         if not same_origin(request):
-            return line("answers are for our own page", 403)
+            return text_response("answers are for our own page", 403)
         if self._asking >= _QUESTIONS_MOST:
-            return line("others are asking: try again in a moment", 503)
+            return text_response("others are asking: try again in a moment", 503)
         self._asking += 1
         try:
             given = dict(request.query_params)
             answer = await self._asked.ask(request.path_params["name"], given)
         except InputError as error:
-            return line(str(error), 400)
+            return text_response(str(error), 400)
         except TableError as error:
-            return line(str(error), 503)
+            return text_response(str(error), 503)
         finally:
             self._asking -= 1
         return Response(answer, media_type="application/json")
@@ -150,18 +153,18 @@ class _Board:
         self._screens += 1
         try:
             build = b"retry: 500\nevent: build\ndata: %b\n\n" % self._pages.build.encode()
-            await _say(send, build)
+            await _send_chunk(send, build)
             while not self._stop.is_set():
                 wake.clear()
                 change = self._source.change
                 if change != known:
                     mark = f"{change}-{self._epoch}".encode()
                     news = self._source.news(known)
-                    await _say(send, b"event: state\nid: %b\ndata: %b\n\n" % (mark, news))
+                    await _send_chunk(send, b"event: state\nid: %b\ndata: %b\n\n" % (mark, news))
                     known = change
                 live = self._source.live
                 beat = msgspec.json.encode({"live": live, "reason": "" if live else "archive"})
-                await _say(send, b"event: beat\ndata: %b\n\n" % beat)
+                await _send_chunk(send, b"event: beat\ndata: %b\n\n" % beat)
                 try:
                     async with asyncio.timeout(BEAT_SECONDS):
                         await wake.wait()
@@ -186,7 +189,7 @@ class _BoardStream:
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
-        gone = asyncio.ensure_future(until_gone(receive))
+        gone = asyncio.ensure_future(wait_for_disconnect(receive))
         serving = asyncio.ensure_future(self._board.stream(send, self._known))
         try:
             await asyncio.wait({gone, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -198,5 +201,5 @@ class _BoardStream:
             await asyncio.gather(gone, serving, return_exceptions=True)
 
 
-async def _say(send: Send, text: bytes) -> None:
+async def _send_chunk(send: Send, text: bytes) -> None:
     await send({"type": "http.response.body", "body": text, "more_body": True})

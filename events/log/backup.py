@@ -17,11 +17,11 @@ from events.log.create import RESTORING_SUFFIX
 from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
 from events.log.editions import copy_editions
 from events.log.lock import WriterLock
-from events.log.read_only_copy import still
+from events.log.read_only_copy import readable_copy
 from events.log.reader import reading
 from events.log.schema import LOCK_SUFFIX
-from events.log.segments import archive_of
-from events.log.segments_copy import copy_closed
+from events.log.segments import archive_folder
+from events.log.segments_copy import copy_segments
 from events.log.wal import wal_damage, wal_of
 
 __all__ = ["Inspect", "back_up", "restore"]
@@ -106,7 +106,7 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
     """Yield a verified copy under a temporary name; the copy is removed at the end of the block."""
     try:
         with ExitStack() as stack:
-            read = still(source, stack)
+            read = readable_copy(source, stack)
             damage = wal_damage(wal_of(read)) if read != source else None
             if damage is not None:
                 raise LogRefused(f"{source}: {damage}")
@@ -116,7 +116,7 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
             stack.callback(part.with_name(part.name + LOCK_SUFFIX).unlink, missing_ok=True)
             stack.callback(remove_database, part)
             _online(read, part)
-            copied = copy_closed(part, archive_of(source), archive_of(part))
+            copied = copy_segments(part, archive_folder(source), archive_folder(part))
             reason = inspect(part)
             if reason is not None:
                 for closed in copied:

@@ -136,7 +136,7 @@ class LogFiles:
                 self._fence(failed)
             raise LogUnwritable(f"{self._path}: cannot exchange the file: {failed}") from failed
 
-    def lend(self, act: Callable[[sqlite3.Connection], object]) -> None:
+    def use_connection(self, act: Callable[[sqlite3.Connection], object]) -> None:
         """Let `act` read through the open connection.
 
         Raises:

@@ -22,18 +22,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.log.disk import sync_folder
-from events.log.segments import archive_of
+from events.log.segments import archive_folder
 
 __all__ = [
     "PROFILES",
     "RULEBOOKS",
-    "KeptEditions",
+    "StoredEditions",
     "copy_editions",
     "damaged_editions",
-    "editions_beside",
-    "keep_editions",
-    "kept_editions",
+    "editions_folder",
+    "read_editions",
     "shipped_editions",
+    "write_editions",
 ]
 
 RULEBOOKS: Final = "rulebooks"
@@ -50,7 +50,7 @@ _MOST_BYTES: Final = 1024 * 1024  # hundreds of times the largest edition that i
 _SHIPPED: Final = re.compile(r"(?P<id>[^.]+)(?:\.(?P<number>[1-9][0-9]*))?\.toml\Z")
 
 
-class KeptEditions(NamedTuple):
+class StoredEditions(NamedTuple):
     """The content of a folder of editions.
 
     Args:
@@ -62,12 +62,12 @@ class KeptEditions(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def editions_beside(log: Path, kind: str) -> Path:
+def editions_folder(log: Path, kind: str) -> Path:
     """Return the folder of a kind of editions, for a log or for one of its closed files."""
-    return archive_of(Path(os.path.realpath(log))).parent / kind
+    return archive_folder(Path(os.path.realpath(log))).parent / kind
 
 
-def keep_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
+def write_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
     """Store editions; on return each one is in the folder, whole and on the disk.
 
     Args:
@@ -97,7 +97,7 @@ def keep_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(digests)
 
 
-def kept_editions(folder: Path) -> KeptEditions:
+def read_editions(folder: Path) -> StoredEditions:
     """Return the editions that a folder holds; none if there is no such folder."""
     sources: dict[str, bytes] = {}
     left_out = []
@@ -111,7 +111,7 @@ def kept_editions(folder: Path) -> KeptEditions:
             sources[path.stem] = source
         else:
             left_out.append(f"{path}: is not what was kept: its bytes have another hash")
-    return KeptEditions(sources, tuple(left_out))
+    return StoredEditions(sources, tuple(left_out))
 
 
 def copy_editions(log: Path, copy: Path) -> None:
@@ -121,8 +121,8 @@ def copy_editions(log: Path, copy: Path) -> None:
         OSError: the disk refused.
     """
     for kind in (RULEBOOKS, PROFILES):
-        found = kept_editions(editions_beside(log, kind))
-        keep_editions(editions_beside(copy, kind), found.sources.values())
+        found = read_editions(editions_folder(log, kind))
+        write_editions(editions_folder(copy, kind), found.sources.values())
 
 
 def damaged_editions(log: Path) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def damaged_editions(log: Path) -> tuple[str, ...]:
     return tuple(
         line
         for kind in (RULEBOOKS, PROFILES)
-        for line in kept_editions(editions_beside(log, kind)).left_out
+        for line in read_editions(editions_folder(log, kind)).left_out
     )
 
 

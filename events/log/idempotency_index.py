@@ -16,7 +16,7 @@ from typing import Final, Self
 from events.errors import LogRefused, LogUnwritable
 from events.log.disk import remove_database
 from events.log.schema_rows import odd_rows, rows_made_by, rows_of
-from events.log.segments import ClosedFile, open_closed
+from events.log.segments import Segment, open_segment
 
 __all__ = ["RequestIndex", "index_of"]
 
@@ -40,7 +40,7 @@ class RequestIndex:
         self._db = db
 
     @classmethod
-    def open(cls, path: Path, files: Iterable[ClosedFile], position: int, head: bytes) -> Self:
+    def open(cls, path: Path, files: Iterable[Segment], position: int, head: bytes) -> Self:
         """Open or build the index over all `files`, which end at `position` with the hash `head`.
 
         Raises:
@@ -94,7 +94,7 @@ class RequestIndex:
         """Close it. Safe to call twice."""
         self._db.close()
 
-    def _make(self, files: Iterable[ClosedFile], position: int, head: bytes) -> None:
+    def _make(self, files: Iterable[Segment], position: int, head: bytes) -> None:
         self._db.execute("BEGIN")
         for statement in _TABLES:
             self._db.execute(statement)
@@ -103,9 +103,9 @@ class RequestIndex:
         self._reach(position, head)
         self._db.execute("COMMIT")
 
-    def _take(self, file: ClosedFile) -> None:
+    def _take(self, file: Segment) -> None:
         try:
-            with closing(open_closed(file.path)) as closed:
+            with closing(open_segment(file.path)) as closed:
                 rows = closed.execute(_OF_FILE).fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise LogRefused(f"{file.path}: unreadable: {error}", file.first) from error

@@ -17,14 +17,14 @@ from typing import Final, NamedTuple
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, OWN_ACTORS, SCHEMA_VERSION, SCHEMAS
 from events.log.schema_rows import odd_rows, rows_made_by, rows_of
-from events.log.snapshot_anchor import Start, beginning_of, newest_books
+from events.log.snapshot_anchor import ChainStart, newest_anchor, start_of_file
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
-from events.proof.merkle import Tree
+from events.proof.merkle import MerkleTree
 from events.types.envelope import Envelope, decode_data, decode_envelope
 
-__all__ = ["Tail", "check"]
+__all__ = ["Tail", "check_log"]
 
 _RIGHT: Final = "keep the file as it is and restore a verified backup"
 _REQUEST: Final = "SELECT position FROM request WHERE transaction_id = ?"
@@ -51,12 +51,12 @@ class Tail(NamedTuple):
 
     position: int
     head: bytes
-    tree: Tree
+    tree: MerkleTree
     version: int
     checked_from: int
 
 
-def check(path: Path, origin: str) -> Tail:
+def check_log(path: Path, origin: str) -> Tail:
     """Check that a file is a log of `origin` that this build may write to. Changes nothing.
 
     Events are checked from the newest `books_closed` on. A verification in the background
@@ -80,7 +80,7 @@ def check(path: Path, origin: str) -> Tail:
             with closing(_open(name)) as db:
                 version = _check_format(path, db, origin)
                 _check_size(path, db)
-                start = newest_books(db) or beginning_of(db, origin)
+                start = newest_anchor(db) or start_of_file(db, origin)
                 tail = _check_events(path, db, origin, version, start)
                 if start.position == 0:
                     _check_pages(path, db)
@@ -162,7 +162,9 @@ def _check_size(path: Path, db: sqlite3.Connection) -> None:
         raise _refusal(path, f"not a whole SQLite file: {found} bytes, not {pages * size}")
 
 
-def _check_events(path: Path, db: sqlite3.Connection, origin: str, made: int, start: Start) -> Tail:
+def _check_events(
+    path: Path, db: sqlite3.Connection, origin: str, made: int, start: ChainStart
+) -> Tail:
     position, head, tree = start
     answered = 0
     signed = _newest_checkpoint(path, db, origin) if made >= CHECKPOINTS_SINCE else None

@@ -16,13 +16,13 @@ from events.errors import InputError
 from events.log.schema import LOCK_SUFFIX
 from events.log.wal import wal_of
 
-__all__ = ["has_writer", "snapshot_of_file", "still"]
+__all__ = ["has_writer", "open_snapshot", "readable_copy"]
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _COPY_ATTEMPTS: Final = 5
 
 
-def still(path: Path, stack: ExitStack) -> Path:
+def readable_copy(path: Path, stack: ExitStack) -> Path:
     """Return a file to read: the log itself if it has a writer, else a copy with its WAL.
 
     Args:
@@ -50,8 +50,8 @@ def still(path: Path, stack: ExitStack) -> Path:
     return copy
 
 
-def snapshot_of_file(path: Path) -> sqlite3.Connection:
-    """Open one snapshot of a file from `still`, even while its writer rotates the log.
+def open_snapshot(path: Path) -> sqlite3.Connection:
+    """Open one snapshot of a file from `readable_copy`, even while its writer rotates the log.
 
     Raises:
         sqlite3.Error: the file is not a whole SQLite file.

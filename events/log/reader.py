@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from events.errors import LogRefused
-from events.log.read_only_copy import snapshot_of_file, still
+from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, ORIGIN, SCHEMA_VERSION, SCHEMAS
-from events.log.segments import ClosedFile, archive_of, closed_files, open_closed
-from events.log.snapshot_anchor import beginning_of
+from events.log.segments import Segment, archive_folder, find_segments, open_segment
+from events.log.snapshot_anchor import start_of_file
 from events.log.store import Stored
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash, origin_hash
@@ -52,7 +52,7 @@ class LogReader:
         db: sqlite3.Connection,
         origin: str,
         end: int,
-        closed: tuple[ClosedFile, ...] = (),
+        closed: tuple[Segment, ...] = (),
     ) -> None:
         self._path = path
         self._db = db
@@ -133,7 +133,7 @@ class LogReader:
             if file.last <= after:
                 continue
             try:
-                with closing(open_closed(file.path)) as db:
+                with closing(open_segment(file.path)) as db:
                     yield db
             except sqlite3.Error as error:
                 raise self._refusal(f"{file.path.name}: unreadable: {error}", file.first) from error
@@ -181,16 +181,16 @@ def reading(path: Path) -> Iterator[LogReader]:
     """
     path = Path(os.path.realpath(path))
     with ExitStack() as stack:
-        source = still(path, stack)
+        source = readable_copy(path, stack)
         try:
             damage = wal_damage(wal_of(source)) if source != path else None
             if damage is not None:
                 raise LogRefused(f"{path}: {damage}; {_VERIFY}")
-            db = stack.enter_context(closing(snapshot_of_file(source)))
+            db = stack.enter_context(closing(open_snapshot(source)))
             origin = _origin(path, db)
             (end,) = db.execute("SELECT coalesce(max(position), 0) FROM event").fetchone()
-            base = beginning_of(db, origin).position
-            closed = closed_files(archive_of(path), origin, base + 1) if base else ()
+            base = start_of_file(db, origin).position
+            closed = find_segments(archive_folder(path), origin, base + 1) if base else ()
         except _UNREADABLE as error:
             raise LogRefused(f"{path}: not a whole SQLite file: {error}; {_VERIFY}") from error
         yield LogReader(path, db, origin, end, closed)

@@ -23,12 +23,12 @@ from typing import Final
 
 from events.errors import LogRefused
 from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
-from events.log.opening import Tail, check
+from events.log.opening import Tail, check_log
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
-from events.log.segments import archive_of, files_of
-from events.log.snapshot_anchor import beginning_of
+from events.log.segments import archive_folder, segments_in
+from events.log.snapshot_anchor import start_of_file
 
-__all__ = ["finish_turn", "make_next", "next_of", "put_in_place", "require_no_archive"]
+__all__ = ["finish_rotation", "make_next", "next_file_of", "put_in_place", "require_no_segments"]
 
 _NEXT: Final = ".next"
 _READ_ONLY: Final = 0o444
@@ -37,7 +37,7 @@ _EVENT: Final = "SELECT * FROM event WHERE position = ?"
 _NEWEST_CHECKPOINT: Final = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1"
 
 
-def next_of(log: Path) -> Path:
+def next_file_of(log: Path) -> Path:
     """Return the path at which a log's next file is made."""
     return log.with_name(log.name + _NEXT)
 
@@ -55,7 +55,7 @@ def make_next(log: Path, old: sqlite3.Connection, origin: str, position: int) ->
         LogRefused: the new file is not a log to go on with.
         OSError, sqlite3.Error: the disk refused.
     """
-    new = next_of(log)
+    new = next_file_of(log)
     remove_database(new)
     with closing(sqlite3.connect(new, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode=WAL")
@@ -78,9 +78,9 @@ def make_next(log: Path, old: sqlite3.Connection, origin: str, position: int) ->
                 db.execute(statement)
         db.execute("COMMIT")
     sync_file(new)
-    tail = check(new, origin)
+    tail = check_log(new, origin)
     with closing(sqlite3.connect(f"{new.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
-        begins = beginning_of(db, origin)
+        begins = start_of_file(db, origin)
     if (begins.position, tail.position, tail.head) != (position - 1, position, row[5]):
         raise LogRefused(f"{new}: does not go on from the books at {position}", position)
     return tail
@@ -110,7 +110,7 @@ def put_in_place(log: Path, closed: Path, probe: Callable[[str], None]) -> None:
     os.link(log, closed)
     sync_folder(closed.parent)
     probe("turn.linked")
-    next_of(log).rename(log)
+    next_file_of(log).rename(log)
     probe("turn.renamed")
     sync_folder(log.parent)
     closed.chmod(_READ_ONLY)
@@ -118,7 +118,7 @@ def put_in_place(log: Path, closed: Path, probe: Callable[[str], None]) -> None:
     probe("turn.done")
 
 
-def finish_turn(log: Path, origin: str) -> None:
+def finish_rotation(log: Path, origin: str) -> None:
     """Undo what a kill has left of a rotation before its rename, or finish what is left after it.
 
     The caller holds the writer's lock; no connection to the log is open.
@@ -126,8 +126,8 @@ def finish_turn(log: Path, origin: str) -> None:
     Raises:
         OSError: the disk refused.
     """
-    remove_database(next_of(log))
-    for file in files_of(archive_of(log), origin):
+    remove_database(next_file_of(log))
+    for file in segments_in(archive_folder(log), origin):
         status = file.path.lstat()
         if log.exists() and os.path.samestat(status, log.stat()):
             file.path.unlink()  # only the second name: the file is still the log
@@ -136,13 +136,13 @@ def finish_turn(log: Path, origin: str) -> None:
             file.path.chmod(_READ_ONLY)
 
 
-def require_no_archive(log: Path, origin: str) -> None:
+def require_no_segments(log: Path, origin: str) -> None:
     """Refuse a missing log that has closed files: a new log would begin again at position 1.
 
     Raises:
         LogRefused: there are closed files.
     """
-    files = files_of(archive_of(log), origin)
+    files = segments_in(archive_folder(log), origin)
     if files:
         raise LogRefused(
             f"{log}: missing, but {files[-1].path} is a closed file of it: restore a verified "

@@ -19,13 +19,13 @@ from events.proof.chain import next_hash, origin_hash
 
 __all__ = [
     "ARCHIVE",
-    "Archive",
-    "ClosedFile",
-    "archive_of",
-    "closed_files",
-    "closed_name",
-    "files_of",
-    "open_closed",
+    "Segment",
+    "Segments",
+    "archive_folder",
+    "find_segments",
+    "open_segment",
+    "segment_name",
+    "segments_in",
 ]
 
 ARCHIVE: Final = "archive"
@@ -39,7 +39,7 @@ _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _RIGHT: Final = "put the right file back from a backup"
 
 
-class ClosedFile(NamedTuple):
+class Segment(NamedTuple):
     """A file that a log no longer writes to; `first` and `last` are positions."""
 
     path: Path
@@ -47,17 +47,17 @@ class ClosedFile(NamedTuple):
     last: int
 
 
-def archive_of(log: Path) -> Path:
+def archive_folder(log: Path) -> Path:
     """Return the folder of a log's closed files; for a closed file, its own folder."""
     return log.parent if log.parent.name == ARCHIVE else log.parent / ARCHIVE
 
 
-def closed_name(origin: str, first: int, last: int) -> str:
+def segment_name(origin: str, first: int, last: int) -> str:
     """Return the file name for the events of `origin` from `first` to `last`."""
     return f"{origin.replace('/', '.')}-{first:012}-{last:012}.sqlite"
 
 
-def files_of(folder: Path, origin: str) -> tuple[ClosedFile, ...]:
+def segments_in(folder: Path, origin: str) -> tuple[Segment, ...]:
     """Return all closed files of `origin` in a folder, by their names, in order."""
     found, stem = [], origin.replace("/", ".")
     try:
@@ -67,11 +67,11 @@ def files_of(folder: Path, origin: str) -> tuple[ClosedFile, ...]:
     for entry in entries:
         said = _NAME.search(entry.name)
         if said is not None and entry.name[: said.start()] == stem:
-            found.append(ClosedFile(folder / entry.name, int(said[1]), int(said[2])))
+            found.append(Segment(folder / entry.name, int(said[1]), int(said[2])))
     return tuple(found)
 
 
-def closed_files(folder: Path, origin: str, base: int) -> tuple[ClosedFile, ...]:
+def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
     """Return the files that hold all events of `origin` from the first to the one at `base`.
 
     Args:
@@ -82,8 +82,8 @@ def closed_files(folder: Path, origin: str, base: int) -> tuple[ClosedFile, ...]
     Raises:
         LogRefused: a file is missing, or two end at the same position; names the position.
     """
-    found = files_of(folder, origin)
-    chosen: list[ClosedFile] = []
+    found = segments_in(folder, origin)
+    chosen: list[Segment] = []
     end = base
     while end > 1:
         ending = [each for each in found if each.last == end and each.first < end]
@@ -99,7 +99,7 @@ def closed_files(folder: Path, origin: str, base: int) -> tuple[ClosedFile, ...]
     return tuple(reversed(chosen))
 
 
-def open_closed(path: Path) -> sqlite3.Connection:
+def open_segment(path: Path) -> sqlite3.Connection:
     """Open a closed file for reading. It stays unchanged to the last byte."""
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(uri, uri=True, isolation_level=None)
@@ -108,17 +108,17 @@ def open_closed(path: Path) -> sqlite3.Connection:
     return db
 
 
-class Archive:
+class Segments:
     """The closed files of one log as its writer needs them: ranges of events, single requests.
 
     Every range is checked against the chain within it. One connection is open at a time.
 
     Args:
         origin: `<site>/<table>`.
-        files: all of them, in order, as `closed_files` found them.
+        files: all of them, in order, as `find_segments` found them.
     """
 
-    def __init__(self, origin: str, files: tuple[ClosedFile, ...]) -> None:
+    def __init__(self, origin: str, files: tuple[Segment, ...]) -> None:
         self._origin = origin
         self.files = files
         self._opened: tuple[Path, sqlite3.Connection] | None = None
@@ -161,7 +161,7 @@ class Archive:
             self._opened[1].close()
             self._opened = None
 
-    def _stretch(self, file: ClosedFile, first: int, last: int) -> list[tuple[Any, ...]]:
+    def _stretch(self, file: Segment, first: int, last: int) -> list[tuple[Any, ...]]:
         rows = self._in(file, lambda db: db.execute(_ROWS, (first - 1, last)).fetchall())
         head = origin_hash(self._origin) if first == 1 else rows.pop(0)[5] if rows else b""
         for position, row in enumerate(rows, start=first):
@@ -176,12 +176,12 @@ class Archive:
         return rows
 
     def _in(
-        self, file: ClosedFile, act: Callable[[sqlite3.Connection], list[tuple[Any, ...]]]
+        self, file: Segment, act: Callable[[sqlite3.Connection], list[tuple[Any, ...]]]
     ) -> list[tuple[Any, ...]]:
         try:
             if self._opened is None or self._opened[0] != file.path:
                 self.close()
-                self._opened = file.path, open_closed(file.path)
+                self._opened = file.path, open_segment(file.path)
             return act(self._opened[1])
         except _UNREADABLE as error:
             raise LogRefused(f"{file.path}: unreadable: {error}; {_RIGHT}", file.first) from error

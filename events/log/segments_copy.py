@@ -10,16 +10,16 @@ from typing import Final
 from events.errors import LogRefused
 from events.log.disk import sync_file, sync_folder
 from events.log.schema import ORIGIN
-from events.log.segments import closed_files
-from events.log.snapshot_anchor import beginning_of
+from events.log.segments import find_segments
+from events.log.snapshot_anchor import start_of_file
 
-__all__ = ["copy_closed"]
+__all__ = ["copy_segments"]
 
 _PART: Final = ".part"
 _READ_ONLY: Final = 0o444
 
 
-def copy_closed(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
+def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
     """Copy the closed files of the log at `log`; an existing file must be the same.
 
     Args:
@@ -34,10 +34,10 @@ def copy_closed(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
         LogRefused: a file is missing, or another file has its name.
         OSError, sqlite3.Error: the disk refused.
     """
-    origin, base = _goes_on(log)
+    origin, base = _origin_and_base(log)
     if base == 1 or source.resolve() == target.resolve():
         return ()
-    files = closed_files(source, origin, base)
+    files = find_segments(source, origin, base)
     target.mkdir(exist_ok=True)
     copied = []
     for file in files:
@@ -60,13 +60,13 @@ def copy_closed(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
     return tuple(copied)
 
 
-def _goes_on(log: Path) -> tuple[str, int]:
+def _origin_and_base(log: Path) -> tuple[str, int]:
     """Return a log's origin and first position; ("", 1) if the inspection must refuse it."""
     try:
         with closing(sqlite3.connect(f"{log.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
             (origin,) = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
             if isinstance(origin, str) and ORIGIN.match(origin):
-                return origin, beginning_of(db, origin).position + 1
+                return origin, start_of_file(db, origin).position + 1
     except (sqlite3.Error, UnicodeDecodeError, TypeError):
         pass  # no log, or none that is whole
     return "", 1

@@ -5,18 +5,18 @@ from typing import Final, NamedTuple
 
 from events.errors import UnreadableEvent
 from events.proof.chain import origin_hash
-from events.proof.merkle import Tree
+from events.proof.merkle import MerkleTree
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
 
-__all__ = ["Start", "after_books", "beginning", "beginning_of", "newest_books"]
+__all__ = ["ChainStart", "newest_anchor", "start_at_anchor", "start_of_file", "start_of_log"]
 
 _BACKWARDS: Final = "SELECT position, type FROM event ORDER BY position DESC"
 _FIRST: Final = "SELECT position, bytes FROM event ORDER BY position LIMIT 1"
 _ROWS: Final = "SELECT hash, bytes FROM event WHERE position IN (?, ?) ORDER BY position"
 
 
-class Start(NamedTuple):
+class ChainStart(NamedTuple):
     """The state of chain and tree before the first event to check.
 
     Args:
@@ -27,33 +27,33 @@ class Start(NamedTuple):
 
     position: int
     head: bytes
-    tree: Tree
+    tree: MerkleTree
 
 
-def beginning(origin: str) -> Start:
+def start_of_log(origin: str) -> ChainStart:
     """Return the start before the first event."""
-    return Start(0, origin_hash(origin), Tree())
+    return ChainStart(0, origin_hash(origin), MerkleTree())
 
 
-def after_books(position: int, stored: bytes) -> Start | None:
+def start_at_anchor(position: int, stored: bytes) -> ChainStart | None:
     """Return the start before the `books_closed` at `position`, from its own fields, or None."""
     try:
         books = decode_data(decode_envelope(stored))
         if not isinstance(books, BooksClosed) or books.size != position - 1:
             return None
         peaks = map(bytes.fromhex, books.peaks)
-        return Start(books.size, bytes.fromhex(books.chain), Tree(books.size, peaks))
+        return ChainStart(books.size, bytes.fromhex(books.chain), MerkleTree(books.size, peaks))
     except (UnreadableEvent, AttributeError, TypeError, ValueError):
         return None
 
 
-def beginning_of(db: sqlite3.Connection, origin: str) -> Start:
+def start_of_file(db: sqlite3.Connection, origin: str) -> ChainStart:
     """Return the start before a file's first event, whether position 1 or a `books_closed`."""
     row = db.execute(_FIRST).fetchone()
-    return (after_books(*row) if row and row[0] != 1 else None) or beginning(origin)
+    return (start_at_anchor(*row) if row and row[0] != 1 else None) or start_of_log(origin)
 
 
-def newest_books(db: sqlite3.Connection) -> Start | None:
+def newest_anchor(db: sqlite3.Connection) -> ChainStart | None:
     """Return the start before the newest `books_closed`, if it agrees with its place and the chain.
 
     Return None, so that everything is checked, if there is none or anything about it is odd. The
@@ -64,7 +64,7 @@ def newest_books(db: sqlite3.Connection) -> Start | None:
         newest = next((row[0] for row in db.execute(_BACKWARDS) if row[1] == BooksClosed.TYPE), 0)
         rows = db.execute(_ROWS, (newest - 1, newest)).fetchall()
         if db.execute("SELECT min(position) FROM event").fetchone() == (newest,):
-            return after_books(newest, rows[0][1])  # this file goes on from it
+            return start_at_anchor(newest, rows[0][1])  # this file goes on from it
         (head, _), (_, stored) = rows
         books = decode_data(decode_envelope(stored))
         if not isinstance(books, BooksClosed) or (books.size, books.chain) != (
@@ -72,6 +72,6 @@ def newest_books(db: sqlite3.Connection) -> Start | None:
             head.hex(),
         ):
             return None
-        return Start(books.size, head, Tree(books.size, map(bytes.fromhex, books.peaks)))
+        return ChainStart(books.size, head, MerkleTree(books.size, map(bytes.fromhex, books.peaks)))
     except (sqlite3.Error, UnreadableEvent, AttributeError, TypeError, ValueError):
         return None  # the full check names what is wrong, and where

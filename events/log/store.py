@@ -25,15 +25,15 @@ from events.errors import (
 from events.log.connections import LogFiles
 from events.log.create import create, upgrade
 from events.log.lock import WriterLock
-from events.log.opening import Tail, check
-from events.log.rotation import finish_turn, require_no_archive
+from events.log.opening import Tail, check_log
+from events.log.rotation import finish_rotation, require_no_segments
 from events.log.schema import ORIGIN, OWN_ACTORS, SCHEMA_VERSION
-from events.log.writer_segments import ClosedPast, Turn
+from events.log.writer_segments import SegmentRotation, WriterSegments
 from events.proof.chain import next_hash
 from events.types.envelope import MAX_EVENT_BYTES, decode_entry
 from events.types.snapshot_anchor import BooksClosed
 
-__all__ = ["EventLog", "Pending", "Recorded", "Stored"]
+__all__ = ["AcceptedRequest", "EventLog", "Pending", "Stored"]
 
 _READ_BATCH: Final = 256
 _END: Final = "SELECT type, hash FROM event WHERE position = ?"
@@ -62,7 +62,7 @@ class Stored(NamedTuple):
     hash: bytes
 
 
-class Recorded(NamedTuple):
+class AcceptedRequest(NamedTuple):
     """An accepted request: its body, and the position of the last event it caused."""
 
     body: bytes
@@ -78,7 +78,7 @@ class EventLog:
         self._position, self._head, self._tree = tail.position, tail.head, tail.tree
         self._checked_from = tail.checked_from
         self._files = files
-        self._past: ClosedPast | None = None
+        self._past: WriterSegments | None = None
         self._base = self._first_position()
 
     @classmethod
@@ -102,11 +102,11 @@ class EventLog:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = WriterLock.acquire(path)
             try:
-                finish_turn(path, origin)
+                finish_rotation(path, origin)
                 if not path.exists():
-                    require_no_archive(path, origin)
+                    require_no_segments(path, origin)
                     create(path, origin)
-                tail = check(path, origin)
+                tail = check_log(path, origin)
                 files = LogFiles.open(path, lock)
                 if tail.version < SCHEMA_VERSION:
                     with files.writing("bring its format up") as db:
@@ -236,15 +236,15 @@ class EventLog:
             yield from map(Stored._make, rows)
             first = last + 1
 
-    def recorded(self, cause: str) -> Recorded | None:
+    def recorded(self, cause: str) -> AcceptedRequest | None:
         """Return the request accepted under this cause, `<user>/<transaction>`, or None."""
         rows = self._files.query(
             "SELECT body, position FROM request WHERE transaction_id = ?", cause
         )
         if rows:
-            return Recorded._make(rows[0])
+            return AcceptedRequest._make(rows[0])
         found = self._past.request(cause) if self._past is not None else None
-        return Recorded._make(found) if found else None
+        return AcceptedRequest._make(found) if found else None
 
     def cursor(self, name: str) -> int:
         """Return the position that `name` has reached; 0 if it was never moved."""
@@ -271,7 +271,7 @@ class EventLog:
             else:
                 db.execute("REPLACE INTO cursor VALUES (?, ?)", (name, position))
 
-    def keep_checkpoint(self, note: bytes) -> None:
+    def store_checkpoint(self, note: bytes) -> None:
         """Store a signed checkpoint of the log as it is now; durable on return.
 
         Raises:
@@ -324,7 +324,7 @@ class EventLog:
         ((kind, head),) = self._files.query(_END, self._position)
         if kind != BooksClosed.TYPE:
             raise OurBug(f"{self._path}: a new file begins with books, not with {kind}")
-        turn = Turn(self._path, self._origin, self._base, self._position, head)
+        turn = SegmentRotation(self._path, self._origin, self._base, self._position, head)
         closed = turn.make(self._files, self._past, probe)
         if closed is not None:
             self._close_past()
@@ -359,7 +359,7 @@ class EventLog:
             if kind != BooksClosed.TYPE:  # only these begin a file: see `events.log.rotation`
                 told = f"position 1: missing, and the log begins with {kind} at {self._base}"
                 raise LogRefused(told, 1)
-            self._past = ClosedPast.open(self._path, self._origin, self._base, head)
+            self._past = WriterSegments.open(self._path, self._origin, self._base, head)
 
     def _close_past(self) -> None:
         if self._past is not None:

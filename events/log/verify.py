@@ -19,27 +19,27 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
-from events.log.read_only_copy import snapshot_of_file, still
+from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import CHECKPOINTS_SINCE, OWN_ACTORS
-from events.log.segments import archive_of, closed_files, open_closed
-from events.log.snapshot_anchor import Start, after_books, beginning, beginning_of
+from events.log.segments import archive_folder, find_segments, open_segment
+from events.log.snapshot_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.verify_form import (
     BadFile,
-    verify_alone,
     verify_format,
+    verify_no_side_files,
     verify_pages,
     verify_size,
     verify_wal,
 )
 from events.proof.chain import next_hash
 from events.proof.checkpoint import parse_checkpoint
-from events.proof.checkpoint_check import Held, LogSays, first_fault
+from events.proof.checkpoint_check import KeptCheckpoint, VerifiedLog, first_fault
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
 from events.types.envelope import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.types.integrity import CheckpointKeyChanged
 from events.types.table import TableEvent
 
-__all__ = ["Progress", "Verdict", "held_elsewhere", "verify"]
+__all__ = ["Progress", "VerificationResult", "parse_kept_checkpoints", "verify"]
 
 # Called with the number of verified events and the total.
 Progress = Callable[[int, int], None]
@@ -57,7 +57,7 @@ _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
 
 
-class Verdict(NamedTuple):
+class VerificationResult(NamedTuple):
     """The result of a verification.
 
     Args:
@@ -83,7 +83,7 @@ class Verdict(NamedTuple):
     newest: str = ""
 
 
-class _Walk:
+class _VerificationWalk:
     """The state gathered while walking the events, file by file.
 
     Args:
@@ -97,13 +97,13 @@ class _Walk:
         self.total = total
         self.progress = progress
         self.wanted: set[int] = set()
-        self.position, self.digest, self.tree = beginning(origin)
+        self.position, self.digest, self.tree = start_of_log(origin)
         self.before = b""
         self.newest = ""
         self.roots: dict[int, bytes] = {0: self.tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
 
-    def begin_at(self, start: Start) -> None:
+    def begin_at(self, start: ChainStart) -> None:
         """Trust a file about what is before it."""
         self.position, self.digest, self.tree = start
         self.roots[start.position] = self.tree.root()
@@ -122,7 +122,7 @@ class _Walk:
                 raise BadFile(f"announces what is no key: {error}", self.position) from error
 
 
-def held_elsewhere(name: str, data: bytes) -> tuple[Held, ...]:
+def parse_kept_checkpoints(name: str, data: bytes) -> tuple[KeptCheckpoint, ...]:
     """Parse checkpoints that somebody kept, one after the other.
 
     Args:
@@ -139,7 +139,7 @@ def held_elsewhere(name: str, data: bytes) -> tuple[Held, ...]:
     for number, note in enumerate(notes, start=1):
         where = name if len(notes) == 1 else f"{name}, checkpoint {number},"
         try:
-            held.append(Held(where, *parse_checkpoint(note)))
+            held.append(KeptCheckpoint(where, *parse_checkpoint(note)))
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
     return tuple(held)
@@ -149,11 +149,11 @@ def verify(
     path: Path,
     progress: Progress | None = None,
     *,
-    held: Sequence[Held] = (),
+    held: Sequence[KeptCheckpoint] = (),
     keys: Collection[VerifierKey] = (),
     archive: Path | None = None,
     alone: bool = False,
-) -> Verdict:
+) -> VerificationResult:
     """Verify the log at `path` and all its closed files; all stay unchanged.
 
     Args:
@@ -170,50 +170,60 @@ def verify(
     path = Path(os.path.realpath(path))
     events, odd, origin, walk = 0, None, "", None
     with ExitStack() as stack:
-        source = still(path, stack)
+        source = readable_copy(path, stack)
         try:
-            verify_alone(path)
+            verify_no_side_files(path)
             verify_wal(source)
-            db = stack.enter_context(closing(snapshot_of_file(source)))
+            db = stack.enter_context(closing(open_snapshot(source)))
             origin, version, odd = verify_format(db)
             if source != path:
                 verify_size(source, db)
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
-            start = beginning_of(db, origin)
+            start = start_of_file(db, origin)
             events += start.position
-            walk = _Walk(origin, events, progress)
+            walk = _VerificationWalk(origin, events, progress)
             walk.wanted.update(each.checkpoint.size for each in held)
-            stored: list[Held] = []
+            stored: list[KeptCheckpoint] = []
             if alone:
                 walk.begin_at(start)
             elif start.position:
-                _verify_closed_files(walk, archive or archive_of(path), start.position + 1, stored)
+                _verify_closed_files(
+                    walk, archive or archive_folder(path), start.position + 1, stored
+                )
             _verify_file(walk, db, version, stored)
-            checkpoints = _judged(walk, (*held, *stored), start.position if alone else 0, keys)
+            checkpoints = _checkable(walk, (*held, *stored), start.position if alone else 0, keys)
             _verify_checkpoints(walk, checkpoints, keys)
         except BadFile as bad:
             reason = f"{bad.reason}; and {odd}" if odd else bad.reason
             newest = walk.newest if walk else ""
-            return Verdict(False, events, None, bad.position, reason, origin=origin, newest=newest)
+            return VerificationResult(
+                False, events, None, bad.position, reason, origin=origin, newest=newest
+            )
         except _UNREADABLE as error:
             reason = f"not a whole SQLite file: {error}"
-            return Verdict(False, events, None, None, reason, origin=origin)
+            return VerificationResult(False, events, None, None, reason, origin=origin)
         if odd is not None:
-            return Verdict(False, events, None, None, odd, origin=origin, newest=walk.newest)
+            return VerificationResult(
+                False, events, None, None, odd, origin=origin, newest=walk.newest
+            )
         root, base = walk.tree.root().hex(), start.position + 1 if alone else 1
         counted = len(checkpoints)
-        return Verdict(True, events, root, None, None, counted, base, origin, walk.newest)
+        return VerificationResult(
+            True, events, root, None, None, counted, base, origin, walk.newest
+        )
 
 
-def _verify_closed_files(walk: _Walk, folder: Path, base: int, stored: list[Held]) -> None:
+def _verify_closed_files(
+    walk: _VerificationWalk, folder: Path, base: int, stored: list[KeptCheckpoint]
+) -> None:
     try:
-        files = closed_files(folder, walk.origin, base)
+        files = find_segments(folder, walk.origin, base)
     except LogRefused as refused:
         raise BadFile(refused.reason, refused.position) from refused
     for file in files:
         try:
-            verify_alone(file.path, closed=True)
-            with closing(open_closed(file.path)) as db:
+            verify_no_side_files(file.path, closed=True)
+            with closing(open_segment(file.path)) as db:
                 origin, version, odd = verify_format(db)
                 if origin != walk.origin:
                     raise BadFile(f"the log of {origin}, not of {walk.origin}")  # noqa: TRY301 - named below
@@ -232,7 +242,9 @@ def _verify_closed_files(walk: _Walk, folder: Path, base: int, stored: list[Held
             raise BadFile(told, file.first) from error
 
 
-def _verify_file(walk: _Walk, db: sqlite3.Connection, version: int, stored: list[Held]) -> None:
+def _verify_file(
+    walk: _VerificationWalk, db: sqlite3.Connection, version: int, stored: list[KeptCheckpoint]
+) -> None:
     """Verify one file's events and its hints about them; add its checkpoints to `stored`."""
     found = _stored_checkpoints(db, version)
     walk.wanted.update(each.checkpoint.size for each in found)
@@ -242,7 +254,7 @@ def _verify_file(walk: _Walk, db: sqlite3.Connection, version: int, stored: list
     verify_pages(db)
 
 
-def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
+def _verify_events(db: sqlite3.Connection, walk: _VerificationWalk) -> int:
     """Verify every event of a file after `walk`; return how many requests end in it."""
     ended, progress = 0, walk.progress
     rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
@@ -266,7 +278,7 @@ def _verify_events(db: sqlite3.Connection, walk: _Walk) -> int:
         walk.take(digest, row[4], envelope.at, event)
 
 
-def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:
+def _verify_seam(row: tuple[object, ...] | None, walk: _VerificationWalk) -> None:
     """Verify that a file begins with the last event of the one before: a true `books_closed`."""
     position = walk.position
     if row is None:
@@ -277,7 +289,7 @@ def _verify_seam(row: tuple[object, ...] | None, walk: _Walk) -> None:
         raise BadFile("does not go on from the file before it: another past", position)
     _verify_event(row, position, walk.origin, walk.before)
     stored = row[4]
-    books = after_books(position, stored) if isinstance(stored, bytes) else None
+    books = start_at_anchor(position, stored) if isinstance(stored, bytes) else None
     if books is None or not isinstance(stored, bytes):
         raise BadFile("begins with no books_closed", position)
     books.tree.add(stored)
@@ -347,7 +359,7 @@ def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) ->
         raise BadFile(f"{requests} requests are recorded, but the events are of {ended}")
 
 
-def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...]:
+def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[KeptCheckpoint, ...]:
     if version < CHECKPOINTS_SINCE:
         return ()
     found = []
@@ -356,7 +368,7 @@ def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...
         if type(note) is not bytes:
             raise BadFile(f"{where} is {type(note).__name__}")
         try:
-            held = Held(where, *parse_checkpoint(note))
+            held = KeptCheckpoint(where, *parse_checkpoint(note))
         except InputError as error:
             raise BadFile(f"{where}: {error}") from error
         if held.checkpoint.size != size:
@@ -365,9 +377,12 @@ def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[Held, ...
     return tuple(found)
 
 
-def _judged(
-    walk: _Walk, held: Sequence[Held], base: int, keys: Collection[VerifierKey]
-) -> Sequence[Held]:
+def _checkable(
+    walk: _VerificationWalk,
+    held: Sequence[KeptCheckpoint],
+    base: int,
+    keys: Collection[VerifierKey],
+) -> Sequence[KeptCheckpoint]:
     """Return the checkpoints to judge; for a file alone, only those that can be judged.
 
     Raises:
@@ -386,10 +401,12 @@ def _judged(
     return [each for each in within if each.checkpoint.size >= announced]
 
 
-def _verify_checkpoints(walk: _Walk, held: Sequence[Held], keys: Collection[VerifierKey]) -> None:
+def _verify_checkpoints(
+    walk: _VerificationWalk, held: Sequence[KeptCheckpoint], keys: Collection[VerifierKey]
+) -> None:
     if keys and not held:
         raise BadFile("it has no checkpoint, so that the key that was given proves nothing")
-    says = LogSays(walk.origin, walk.position, walk.roots, walk.keys)
+    says = VerifiedLog(walk.origin, walk.position, walk.roots, walk.keys)
     fault = first_fault(says, held, keys)
     if fault is not None:
         raise BadFile(fault.reason, fault.first_bad)

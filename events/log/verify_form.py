@@ -11,8 +11,8 @@ from events.log.wal import wal_damage, wal_of
 
 __all__ = [
     "BadFile",
-    "verify_alone",
     "verify_format",
+    "verify_no_side_files",
     "verify_pages",
     "verify_size",
     "verify_wal",
@@ -35,7 +35,7 @@ class BadFile(Exception):  # noqa: N818 - named for what it is
         self.position = position
 
 
-def verify_alone(path: Path, *, closed: bool = False) -> None:
+def verify_no_side_files(path: Path, *, closed: bool = False) -> None:
     """Verify that no side file exists that SQLite would play back; for a closed file, no WAL.
 
     Raises:

@@ -10,18 +10,18 @@ from events.errors import LogRefused, LogUnwritable
 from events.log.connections import LogFiles
 from events.log.disk import remove_database, sync_folder
 from events.log.idempotency_index import RequestIndex, index_of
-from events.log.rotation import finish_turn, make_next, put_in_place
-from events.log.segments import Archive, archive_of, closed_files, closed_name
+from events.log.rotation import finish_rotation, make_next, put_in_place
+from events.log.segments import Segments, archive_folder, find_segments, segment_name
 
-__all__ = ["ClosedPast", "Turn"]
+__all__ = ["SegmentRotation", "WriterSegments"]
 
 _REQUESTS: Final = "SELECT transaction_id, position FROM request"
 
 
-class ClosedPast:
-    """The events and requests in a log's closed files. Use `ClosedPast.open`."""
+class WriterSegments:
+    """The events and requests in a log's closed files. Use `WriterSegments.open`."""
 
-    def __init__(self, archive: Archive, index: RequestIndex) -> None:
+    def __init__(self, archive: Segments, index: RequestIndex) -> None:
         self._archive = archive
         self.index = index
 
@@ -39,8 +39,8 @@ class ClosedPast:
             LogRefused: a file is missing, or the log does not go on from the newest.
             LogUnwritable: the index of their requests cannot be made.
         """
-        folder = archive_of(log)
-        archive = Archive(origin, closed_files(folder, origin, base))
+        folder = archive_folder(log)
+        archive = Segments(origin, find_segments(folder, origin, base))
         with closing(archive):
             if not archive.ends_with(base, head):
                 newest = archive.files[-1].path
@@ -50,7 +50,7 @@ class ClosedPast:
         return cls(archive, index)
 
     def rows(self, first: int, last: int) -> list[tuple[Any, ...]]:
-        """As `Archive.rows`."""
+        """As `Segments.rows`."""
         return self._archive.rows(first, last)
 
     def request(self, cause: str) -> tuple[bytes, int] | None:
@@ -68,7 +68,7 @@ class ClosedPast:
         self.index.close()
 
 
-class Turn(NamedTuple):
+class SegmentRotation(NamedTuple):
     """One rotation: the end of one file and the beginning of the next.
 
     Args:
@@ -86,7 +86,7 @@ class Turn(NamedTuple):
     head: bytes
 
     def make(
-        self, files: LogFiles, past: ClosedPast | None, probe: Callable[[str], None]
+        self, files: LogFiles, past: WriterSegments | None, probe: Callable[[str], None]
     ) -> Path | None:
         """Close the file and go on in a new one; return None while a reader is in the way.
 
@@ -99,8 +99,8 @@ class Turn(NamedTuple):
             LogUnwritable: the disk refused.
             LogRefused: something in the archive is in the way, or the new file is not a good log.
         """
-        folder = archive_of(self.log)
-        closed = folder / closed_name(self.origin, self.first, self.last)
+        folder = archive_folder(self.log)
+        closed = folder / segment_name(self.origin, self.first, self.last)
         if not files.settle():
             return None
         try:
@@ -110,7 +110,7 @@ class Turn(NamedTuple):
                 folder.mkdir(exist_ok=True)
                 sync_folder(self.log.parent)
                 probe("turn.begun")
-                files.lend(lambda db: make_next(self.log, db, self.origin, self.last))
+                files.use_connection(lambda db: make_next(self.log, db, self.origin, self.last))
                 probe("turn.made")
                 self._index(files, past, folder)
                 probe("turn.indexed")
@@ -118,12 +118,12 @@ class Turn(NamedTuple):
                     return None
                 files.exchange(lambda: put_in_place(self.log, closed, probe))
             finally:
-                finish_turn(self.log, self.origin)
+                finish_rotation(self.log, self.origin)
         except (OSError, sqlite3.Error) as error:
             raise LogUnwritable(f"{self.log}: cannot begin a new file: {error}") from error
         return closed
 
-    def _index(self, files: LogFiles, past: ClosedPast | None, folder: Path) -> None:
+    def _index(self, files: LogFiles, past: WriterSegments | None, folder: Path) -> None:
         requests = [(str(cause), int(position)) for cause, position in files.query(_REQUESTS)]
         with ExitStack() as stack:
             if past is None:

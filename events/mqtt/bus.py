@@ -286,7 +286,7 @@ class Bus:
                 await self._on_connect()
             while (message := await inbox.take()) is not None:
                 for name, handler in self._subscriptions:
-                    if _takes(name, message.topic):
+                    if _matches(name, message.topic):
                         await handler(message)
                         break
                 # A backlog must not keep the loop from its timers and sockets.
@@ -298,7 +298,7 @@ class Bus:
                 self._on_disconnect()
 
 
-def _takes(name: str, topic: str) -> bool:
+def _matches(name: str, topic: str) -> bool:
     """Report whether a subscription matches; equal names skip the costly pattern match."""
     return name == topic or (("+" in name or "#" in name) and topic_matches_sub(name, topic))
 

@@ -22,8 +22,8 @@ from events.mqtt.bus import Bus, Publication
 __all__ = [
     "HEARTBEAT_SECONDS",
     "STALE_SECONDS",
-    "Herald",
     "Presence",
+    "PresencePublisher",
     "Status",
     "encode_status",
     "read_status",
@@ -115,7 +115,9 @@ class Presence(Struct, frozen=True, kw_only=True):
     doubled_us: int | None = None
     live: bool = False
 
-    def heard(self, status: Status, *, retained: bool, utc_ns: int, mono_us: int) -> "Presence":
+    def with_message(
+        self, status: Status, *, retained: bool, utc_ns: int, mono_us: int
+    ) -> "Presence":
         """Return the presence after one more message.
 
         Args:
@@ -181,7 +183,7 @@ def _within(seconds: float, age_us: int) -> bool:
     return age_us <= seconds * 1e6
 
 
-class Herald:
+class PresencePublisher:
     """Publishes a service's presence. Call `announce` in the bus's `on_connect`.
 
     Args:
@@ -211,7 +213,7 @@ class Herald:
             await asyncio.sleep(every)
             self.announce(bus)
 
-    async def farewell(self, bus: Bus) -> bool:
+    async def publish_offline(self, bus: Bus) -> bool:
         """Publish "offline", retained, as the last message; nothing is announced after it.
 
         The Will has the same effect when the bus hangs up. Call this to have the broker acknowledge
@@ -220,7 +222,7 @@ class Herald:
         self._leaving = True
         return await bus.publish(self.topic, self._payload("offline"), retain=True)
 
-    def contradicted_by(self, payload: bytes) -> bool:
+    def is_stale_will(self, payload: bytes) -> bool:
         """Report whether a message on our own topic marks us offline; then announce again.
 
         Its session does not matter: readers look there for us, and we are online.

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from events.proof.checkpoint import Checkpoint
 from events.proof.note import Note, VerifierKey, signed_by
 
-__all__ = ["Finding", "Held", "LogSays", "first_fault"]
+__all__ = ["CheckpointFault", "KeptCheckpoint", "VerifiedLog", "first_fault"]
 
 
-class Held(NamedTuple):
+class KeptCheckpoint(NamedTuple):
     """A checkpoint to compare with a log.
 
     Args:
@@ -31,7 +31,7 @@ class Held(NamedTuple):
     note: Note
 
 
-class LogSays(NamedTuple):
+class VerifiedLog(NamedTuple):
     """The log's own data, as verified, to compare with checkpoints.
 
     Args:
@@ -57,7 +57,7 @@ class LogSays(NamedTuple):
         return checkpoint.origin == self.origin and checkpoint.root == root
 
 
-class Finding(NamedTuple):
+class CheckpointFault(NamedTuple):
     """A fault, in words for a person, and the first position that nothing vouches for any more."""
 
     reason: str
@@ -65,8 +65,8 @@ class Finding(NamedTuple):
 
 
 def first_fault(
-    log: LogSays, held: Sequence[Held], given: Collection[VerifierKey]
-) -> Finding | None:
+    log: VerifiedLog, held: Sequence[KeptCheckpoint], given: Collection[VerifierKey]
+) -> CheckpointFault | None:
     """Return the first fault; None if the log matches every checkpoint.
 
     Args:
@@ -75,12 +75,14 @@ def first_fault(
         given: trusted public keys. Without any, the log's own are trusted, and a forger who
             replaced those and every checkpoint goes unnoticed.
     """
-    judge = _Judge(log, held, given)
+    judge = _CheckpointChecker(log, held, given)
     return next((fault for each in held if (fault := judge.fault(each))), None)
 
 
-class _Judge:
-    def __init__(self, log: LogSays, held: Sequence[Held], given: Collection[VerifierKey]) -> None:
+class _CheckpointChecker:
+    def __init__(
+        self, log: VerifiedLog, held: Sequence[KeptCheckpoint], given: Collection[VerifierKey]
+    ) -> None:
         self._log = log
         announced = frozenset(key for _, key in log.keys)
         self._foreign = frozenset(given) - announced
@@ -89,23 +91,23 @@ class _Judge:
         self._believed = frozenset(given) or announced
         self._vouched = self._follow(held)
 
-    def fault(self, held: Held) -> Finding | None:
+    def fault(self, held: KeptCheckpoint) -> CheckpointFault | None:
         """Return the fault of the log by this checkpoint, or of the checkpoint."""
         log, checkpoint = self._log, held.checkpoint
         size = checkpoint.size
         if checkpoint.origin != log.origin:
             said = f"{held.where} is a checkpoint of {checkpoint.origin!r}, not of {log.origin!r}"
-            return Finding(said, None)
+            return CheckpointFault(said, None)
         if not self._signers[id(held)]:
-            return Finding(f"{held.where} {self._unsigned(held.note)}", None)
+            return CheckpointFault(f"{held.where} {self._unsigned(held.note)}", None)
         if size > log.events:
             said = f"missing: the log ends at {log.events}, but {held.where} covers {size} events"
-            return Finding(said, log.events + 1)
+            return CheckpointFault(said, log.events + 1)
         if not log.agrees(checkpoint):
             said = f"rewritten: {held.where} gives another root for the first {size} events"
             if self._vouched:
                 said += f", of which {self._vouched} are vouched for by another checkpoint"
-            return Finding(said, min(self._vouched, size - 1) + 1 if size else None)
+            return CheckpointFault(said, min(self._vouched, size - 1) + 1 if size else None)
         return self._distrust(held)
 
     def _unsigned(self, note: Note) -> str:
@@ -119,27 +121,27 @@ class _Judge:
             "give the public key"
         )
 
-    def _distrust(self, held: Held) -> Finding | None:
+    def _distrust(self, held: KeptCheckpoint) -> CheckpointFault | None:
         size = held.checkpoint.size
         counting = self._counting(held)
         if not counting:
             known = " and ".join(sorted(key.name for key in self._signers[id(held)]))
             said = f"{held.where} is signed by a key of {known} that was not in force at {size}"
-            return Finding(said, None)
+            return CheckpointFault(said, None)
         if not counting & self._believed:
-            return Finding(
+            return CheckpointFault(
                 f"{held.where} is signed by {min(counting)}, "
                 "which no key that was given vouches for",
                 None,
             )
         return None
 
-    def _counting(self, held: Held) -> frozenset[VerifierKey]:
+    def _counting(self, held: KeptCheckpoint) -> frozenset[VerifierKey]:
         """Return the signers that count at the checkpoint's size."""
         force = self._log.in_force(held.checkpoint.size)
         return self._signers[id(held)] & (self._foreign | ({force} if force else set()))
 
-    def _follow(self, held: Sequence[Held]) -> int:
+    def _follow(self, held: Sequence[KeptCheckpoint]) -> int:
         """Trust the keys that trusted keys vouch for; return how many events those vouch for."""
         agreeing = [each for each in held if self._log.agrees(each.checkpoint)]
         vouched = 0
@@ -155,7 +157,7 @@ class _Judge:
             announced = {key for position, key in self._log.keys if position <= vouched}
             self._believed |= announced
 
-    def _retiring(self, held: Held) -> frozenset[VerifierKey]:
+    def _retiring(self, held: KeptCheckpoint) -> frozenset[VerifierKey]:
         """Return the previous key in force, if it has signed together with its successor."""
         size = held.checkpoint.size
         force = self._log.in_force(size)

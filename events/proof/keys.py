@@ -14,7 +14,7 @@ from typing import Final
 from events.errors import InputError
 from events.proof.note import SigningKey, VerifierKey, parse_signing_key, parse_verifier_key
 
-__all__ = ["given_key", "load_signing_key", "make_signing_key"]
+__all__ = ["load_signing_key", "make_signing_key", "read_verifier_key"]
 
 _SEED_BYTES: Final = 32
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -73,7 +73,7 @@ def load_signing_key(path: Path) -> SigningKey:
         raise InputError(f"{path}: {error}") from error
 
 
-def given_key(text: str) -> VerifierKey:
+def read_verifier_key(text: str) -> VerifierKey:
     """Read a public key from a command line: the key's line itself, or the path of its file.
 
     Raises:

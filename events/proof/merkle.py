@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 __all__ = [
-    "Tree",
+    "MerkleTree",
     "consistency_proof",
     "inclusion_proofs",
     "leaf_hash",
@@ -41,7 +41,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-class Tree:
+class MerkleTree:
     """A growing tree in O(log n) memory.
 
     Args:
@@ -95,7 +95,7 @@ class Tree:
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
     """Return the Merkle tree hash of `leaves`."""
-    tree = Tree()
+    tree = MerkleTree()
     for leaf in leaves:
         tree.add(leaf)
     return tree.root()

@@ -13,7 +13,7 @@ from events.types.table import TableEvent
 
 __all__ = [
     "MOVES",
-    "ChipFact",
+    "ChipEvent",
     "ChipMove",
     "ChipsCorrected",
     "ChipsCounted",
@@ -45,7 +45,7 @@ def amount_of(chips: Iterable[Pieces]) -> int:
     return sum(each.denomination * each.pieces for each in chips)
 
 
-class ChipFact(TableEvent, frozen=True, kw_only=True):
+class ChipEvent(TableEvent, frozen=True, kw_only=True):
     """The common fields of all events about a float.
 
     Args:
@@ -59,7 +59,7 @@ class ChipFact(TableEvent, frozen=True, kw_only=True):
     signed: tuple[str, ...]
 
 
-class FloatOpened(ChipFact, frozen=True, kw_only=True):
+class FloatOpened(ChipEvent, frozen=True, kw_only=True):
     """The tray was counted and the table takes it over, in an ISO 4217 currency."""
 
     TYPE = "float_opened"
@@ -67,7 +67,7 @@ class FloatOpened(ChipFact, frozen=True, kw_only=True):
     chips: tuple[Pieces, ...]
 
 
-class ChipsFilled(ChipFact, frozen=True, kw_only=True):
+class ChipsFilled(ChipEvent, frozen=True, kw_only=True):
     """The cage brought chips.
 
     Args:
@@ -82,7 +82,7 @@ class ChipsFilled(ChipFact, frozen=True, kw_only=True):
     chips: tuple[Pieces, ...]
 
 
-class ChipsCredited(ChipFact, frozen=True, kw_only=True):
+class ChipsCredited(ChipEvent, frozen=True, kw_only=True):
     """Chips went back to the cage; fields as of a fill."""
 
     TYPE = "chips_credited"
@@ -91,7 +91,7 @@ class ChipsCredited(ChipFact, frozen=True, kw_only=True):
     chips: tuple[Pieces, ...]
 
 
-class ChipsCounted(ChipFact, frozen=True, kw_only=True):
+class ChipsCounted(ChipEvent, frozen=True, kw_only=True):
     """The tray was counted between opening and closing; moves nothing."""
 
     TYPE = "chips_counted"
@@ -99,14 +99,14 @@ class ChipsCounted(ChipFact, frozen=True, kw_only=True):
     chips: tuple[Pieces, ...]
 
 
-class FloatClosed(ChipFact, frozen=True, kw_only=True):
+class FloatClosed(ChipEvent, frozen=True, kw_only=True):
     """The tray was counted a last time and locked."""
 
     TYPE = "float_closed"
     chips: tuple[Pieces, ...]
 
 
-class DropCounted(ChipFact, frozen=True, kw_only=True):
+class DropCounted(ChipEvent, frozen=True, kw_only=True):
     """The count room has counted a drop box of this float.
 
     Args:
@@ -123,7 +123,7 @@ class DropCounted(ChipFact, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class ChipsCorrected(ChipFact, frozen=True, kw_only=True):
+class ChipsCorrected(ChipEvent, frozen=True, kw_only=True):
     """What a count or a slip should have said.
 
     Args:

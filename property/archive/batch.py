@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from events.errors import UnreadableEvent
-from events.free_text import visible
+from events.free_text import escape_nul
 from events.types.envelope import Envelope, decode_envelope
-from property.hub.replicated_event import Carried, Head, Verdict, follows
+from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
 from property.hub.subjects import split_origin
 
-__all__ = ["Fault", "FaultKind", "Intake", "Move", "Row", "take"]
+__all__ = ["ArchiveRow", "BatchPlan", "FeedFault", "FeedFaultKind", "HeadMove", "plan_batch"]
 
-FaultKind = Literal["gap", "fork", "forged", "foreign", "unreadable", "nonsense"]
+FeedFaultKind = Literal["gap", "fork", "forged", "foreign", "unreadable", "nonsense"]
 """The kinds of a feed's fault. `gap` waits and `nonsense` is dropped; any other stops the feed.
 
 A person must release a stopped feed. `fork`: the same position with another hash; `forged`: a hash
@@ -25,22 +25,22 @@ that does not follow from the bytes; `foreign`: an event of another table or pos
 bytes that are no event, or that the database refuses; `nonsense`: a message without our headers.
 """
 
-_OF_VERDICT: Final[dict[Verdict, FaultKind]] = {
-    Verdict.GAP: "gap",
-    Verdict.FORK: "fork",
-    Verdict.FORGED: "forged",
+_OF_VERDICT: Final[dict[HeadRelation, FeedFaultKind]] = {
+    HeadRelation.GAP: "gap",
+    HeadRelation.FORK: "fork",
+    HeadRelation.FORGED: "forged",
 }
 _TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
 # A clock may be wrong by any amount, and the archive creates a partition for each month. Times
 # outside 2020 to 2099 share one partition.
 _MONTH: Final = re.compile(r"20[2-9]\d-\d\d")
 _NO_MONTH: Final = "1970-01-01"
-# A JSON string, and the rare escapes in one that `visible` changes.
+# A JSON string, and the rare escapes in one that `escape_nul` changes.
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CHANGED: Final = re.compile(r"\\u00(00|5c)", re.IGNORECASE)
 
 
-class Row(NamedTuple):
+class ArchiveRow(NamedTuple):
     """A row of the SQL table `property.event`, in column order."""
 
     site: str
@@ -56,18 +56,18 @@ class Row(NamedTuple):
     month: str
 
 
-class Fault(NamedTuple):
+class FeedFault(NamedTuple):
     """A fault in a table's feed.
 
     Args:
         origin: `<site>/<table>`.
-        kind: see `FaultKind`.
+        kind: see `FeedFaultKind`.
         position: in the log; 0 if there is none.
         reason: one line for a person.
     """
 
     origin: str
-    kind: FaultKind
+    kind: FeedFaultKind
     position: int
     reason: str
 
@@ -77,7 +77,7 @@ class Fault(NamedTuple):
         return self.kind not in {"gap", "nonsense"}
 
 
-class Move(NamedTuple):
+class HeadMove(NamedTuple):
     """A head that moves.
 
     Args:
@@ -91,7 +91,7 @@ class Move(NamedTuple):
     at: str
 
 
-class Intake(NamedTuple):
+class BatchPlan(NamedTuple):
     """A batch's plan, to be stored in one transaction.
 
     Args:
@@ -101,15 +101,15 @@ class Intake(NamedTuple):
         repeated: the newest duplicate event of each table that sent one.
     """
 
-    rows: list[Row]
-    moves: dict[str, Move]
-    faults: list[Fault]
-    repeated: dict[str, Carried]
+    rows: list[ArchiveRow]
+    moves: dict[str, HeadMove]
+    faults: list[FeedFault]
+    repeated: dict[str, ReplicatedEvent]
 
 
-def take(
-    heads: Mapping[str, Head], batch: Iterable[Carried], stopped: Iterable[str] = ()
-) -> Intake:
+def plan_batch(
+    heads: Mapping[str, Head], batch: Iterable[ReplicatedEvent], stopped: Iterable[str] = ()
+) -> BatchPlan:
     """Compare a batch with the heads, and plan what to store.
 
     Args:
@@ -117,11 +117,11 @@ def take(
         batch: in the hub's order.
         stopped: origins to skip.
     """
-    rows: list[Row] = []
-    moves: dict[str, Move] = {}
-    faults: list[Fault] = []
-    gaps: dict[str, Fault] = {}
-    repeated: dict[str, Carried] = {}
+    rows: list[ArchiveRow] = []
+    moves: dict[str, HeadMove] = {}
+    faults: list[FeedFault] = []
+    gaps: dict[str, FeedFault] = {}
+    repeated: dict[str, ReplicatedEvent] = {}
     ended = set(stopped)
     for each in batch:
         origin = each.origin
@@ -129,14 +129,14 @@ def take(
             continue
         move = moves.get(origin)
         head = move.now if move else heads.get(origin) or Head.beginning(origin)
-        verdict = follows(head, each)
-        if verdict is Verdict.DUPLICATE:
+        verdict = relation_to_head(head, each)
+        if verdict is HeadRelation.DUPLICATE:
             repeated[origin] = each
             continue
-        read = _row_of(each) if verdict is Verdict.NEXT else _fault_of(verdict, head, each)
-        if isinstance(read, Row):
+        read = _row_of(each) if verdict is HeadRelation.NEXT else _fault_of(verdict, head, each)
+        if isinstance(read, ArchiveRow):
             rows.append(read)
-            moves[origin] = Move(move.was if move else head, each.head, read.at)
+            moves[origin] = HeadMove(move.was if move else head, each.head, read.at)
         elif read.kind == "gap":  # the rest of the batch may fill it
             gaps[origin] = max(read, gaps.get(origin, read), key=_position)
         else:
@@ -145,53 +145,53 @@ def take(
     open_gaps = (
         gap for origin, gap in gaps.items() if origin not in ended and not _filled(gap, moves)
     )
-    return Intake(rows, moves, [*faults, *open_gaps], repeated)
+    return BatchPlan(rows, moves, [*faults, *open_gaps], repeated)
 
 
-def _position(fault: Fault) -> int:
+def _position(fault: FeedFault) -> int:
     return fault.position
 
 
-def _filled(gap: Fault, moves: Mapping[str, Move]) -> bool:
+def _filled(gap: FeedFault, moves: Mapping[str, HeadMove]) -> bool:
     move = moves.get(gap.origin)
     return move is not None and move.now.position >= gap.position
 
 
-def _fault_of(verdict: Verdict, head: Head, carried: Carried) -> Fault:
+def _fault_of(verdict: HeadRelation, head: Head, carried: ReplicatedEvent) -> FeedFault:
     told = {
-        Verdict.GAP: f"comes behind {head.position}: what is between is missing",
-        Verdict.FORK: f"has hash {carried.hash.hex()}, and is archived with {head.hash.hex()}",
-        Verdict.FORGED: f"its hash does not follow from {head.position} and its bytes",
+        HeadRelation.GAP: f"comes behind {head.position}: what is between is missing",
+        HeadRelation.FORK: f"has hash {carried.hash.hex()}, and is archived with {head.hash.hex()}",
+        HeadRelation.FORGED: f"its hash does not follow from {head.position} and its bytes",
     }[verdict]
-    return Fault(carried.origin, _OF_VERDICT[verdict], carried.position, told)
+    return FeedFault(carried.origin, _OF_VERDICT[verdict], carried.position, told)
 
 
-def _row_of(carried: Carried) -> Row | Fault:
+def _row_of(carried: ReplicatedEvent) -> ArchiveRow | FeedFault:
     """Return the event's row, or its fault although the chain is intact."""
     try:
         envelope = decode_envelope(carried.stored)
     except UnreadableEvent as error:
-        return Fault(carried.origin, "unreadable", carried.position, str(error))
+        return FeedFault(carried.origin, "unreadable", carried.position, str(error))
     if (envelope.stream, envelope.position) != (carried.origin, carried.position):
         said = f"says that it is {envelope.position} of {envelope.stream}"
-        return Fault(carried.origin, "foreign", carried.position, said)
+        return FeedFault(carried.origin, "foreign", carried.position, said)
     if not _TIME.match(envelope.at):
         said = f"its time {envelope.at[:40]!r} is none"
-        return Fault(carried.origin, "unreadable", carried.position, said)
+        return FeedFault(carried.origin, "unreadable", carried.position, said)
     return _row(carried, envelope)
 
 
-def _row(carried: Carried, envelope: Envelope) -> Row:
+def _row(carried: ReplicatedEvent, envelope: Envelope) -> ArchiveRow:
     site, table = split_origin(carried.origin)
     month = _MONTH.match(envelope.at)
-    return Row(
+    return ArchiveRow(
         site,
         table,
         carried.position,
-        visible(envelope.type),
+        escape_nul(envelope.type),
         envelope.v,
         envelope.at,
-        visible(envelope.actor),
+        escape_nul(envelope.actor),
         carried.stored,
         _visible_data(bytes(envelope.data).decode()),
         carried.hash,
@@ -204,5 +204,5 @@ def _visible_data(data: str) -> str:
     if not _CHANGED.search(data):
         return data
     return _STRING.sub(
-        lambda text: json.dumps(visible(json.loads(text[0])), ensure_ascii=False), data
+        lambda text: json.dumps(escape_nul(json.loads(text[0])), ensure_ascii=False), data
     )

@@ -7,24 +7,24 @@ from typing import Any, Final, NamedTuple, Self
 from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
-from property.archive.database import connected, explained
-from property.archive.questions import Question
+from property.archive.database import connect_archive, translate_archive_errors
+from property.archive.questions import ArchiveQuery
 
-__all__ = ["Answer", "Asker"]
+__all__ = ["ArchiveClient", "QueryResult"]
 
 _NAME: Final = "baccarat-property-asks"
 # A query that takes longer must ask for a shorter period: the archive has other work.
 _MOST: Final = "30s"
 
 
-class Answer(NamedTuple):
+class QueryResult(NamedTuple):
     """A query's result: column names and rows."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
 
 
-class Asker:
+class ArchiveClient:
     """A read-only connection to the archive, and a context manager; `open` creates it.
 
     Args:
@@ -43,8 +43,8 @@ class Asker:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        connection = await connected(url, _NAME)
-        with explained(url):
+        connection = await connect_archive(url, _NAME)
+        with translate_archive_errors(url):
             await connection.execute("SET default_transaction_read_only = on")
             await connection.execute(f"SET statement_timeout = '{_MOST}'")
             await connection.execute("SET TIME ZONE 'UTC'")
@@ -54,7 +54,7 @@ class Asker:
         """Close the connection."""
         await self._connection.close()
 
-    async def ask(self, question: Question, given: Mapping[str, Any]) -> Answer:
+    async def ask(self, question: ArchiveQuery, given: Mapping[str, Any]) -> QueryResult:
         """Run a query of `property.archive.questions`, with the parameters from `given_of`.
 
         Raises:
@@ -63,18 +63,18 @@ class Asker:
         """
         return await self.rows(question.sql, given)
 
-    async def rows(self, sql: str, given: Mapping[str, Any] | Sequence[Any] = ()) -> Answer:
+    async def rows(self, sql: str, given: Mapping[str, Any] | Sequence[Any] = ()) -> QueryResult:
         """Run any SQL query.
 
         Raises:
             ArchiveUnavailable: the database does not answer in time.
             ArchiveError: the database refuses.
         """
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             async with self._connection.cursor(row_factory=tuple_row) as cursor:
                 await cursor.execute(sql.encode(), given)
                 columns = tuple(each.name for each in cursor.description or ())
-                return Answer(columns, await cursor.fetchall())
+                return QueryResult(columns, await cursor.fetchall())
 
     async def __aenter__(self) -> Self:
         return self

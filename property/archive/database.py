@@ -22,7 +22,14 @@ from sqlalchemy.pool import NullPool
 
 from events.errors import ArchiveError, ArchiveUnavailable, InputError
 
-__all__ = ["connected", "explained", "migrate", "parse_archive_url", "require_current", "shown"]
+__all__ = [
+    "connect_archive",
+    "migrate",
+    "parse_archive_url",
+    "require_current",
+    "shown",
+    "translate_archive_errors",
+]
 
 _MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 _SCHEMA: Final = "property"
@@ -70,7 +77,7 @@ def shown(url: str) -> str:
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
+def translate_archive_errors(url: str) -> Iterator[None]:
     """Turn the database's errors into errors of the project, each with one line of text.
 
     Raises:
@@ -93,7 +100,7 @@ def _line(url: str, error: BaseException) -> str:
     return f"{shown(url)}: {' '.join(str(error).split())}"
 
 
-async def connected(url: str, name: str = "baccarat-property") -> AsyncConnection:
+async def connect_archive(url: str, name: str = "baccarat-property") -> AsyncConnection:
     """Connect, with keep-alives that reveal a lost server.
 
     Args:
@@ -103,7 +110,7 @@ async def connected(url: str, name: str = "baccarat-property") -> AsyncConnectio
     Raises:
         ArchiveUnavailable: the database does not answer.
     """
-    with explained(url):
+    with translate_archive_errors(url):
         return await AsyncConnection.connect(
             url,
             autocommit=True,
@@ -121,7 +128,7 @@ def migrate(url: str) -> None:
         ArchiveUnavailable: the database does not answer.
         ArchiveError: a newer build has migrated it.
     """
-    with explained(url), _engine(url).begin() as connection:
+    with translate_archive_errors(url), _engine(url).begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}"))
         config = _config()
@@ -140,7 +147,7 @@ def require_current(url: str) -> None:
         ArchiveError: it holds no archive, an older or a newer one.
     """
     script = ScriptDirectory.from_config(_config())
-    with explained(url), _engine(url).begin() as connection:
+    with translate_archive_errors(url), _engine(url).begin() as connection:
         found = _revision(connection, script, url)
     if found is None:
         raise ArchiveError(f"{shown(url)} holds no archive; `baccarat property run` makes one")

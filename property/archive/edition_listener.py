@@ -17,7 +17,7 @@ from events.errors import InputError
 from property.archive.editions import Edition
 from property.archive.store import Archive
 from property.archive.stream_listener import listen
-from property.archive.stream_reader import FeedReader, Stored, reading
+from property.archive.stream_reader import StreamMessage, StreamReader, reader_jetstream
 from property.hub.subjects import EDITIONS, EditionKind, named_edition
 
 __all__ = ["ReadEdition", "hear_editions", "verified_editions"]
@@ -46,7 +46,7 @@ async def hear_editions(
         nats.errors.Error, BusError: the connection to the hub is gone.
     """
 
-    async def take(messages: Sequence[Stored]) -> None:
+    async def take(messages: Sequence[StreamMessage]) -> None:
         found = await asyncio.to_thread(verified_editions, messages, read)
         if found:
             async with turn:
@@ -55,12 +55,12 @@ async def hear_editions(
     await listen(client, partial(_all, client), take, "editions_unheard")
 
 
-async def _all(client: Client) -> FeedReader:
-    info = await reading(client).stream_info(EDITIONS)
-    return FeedReader.all(client, EDITIONS, 1, str(info.created))
+async def _all(client: Client) -> StreamReader:
+    info = await reader_jetstream(client).stream_info(EDITIONS)
+    return StreamReader.all(client, EDITIONS, 1, str(info.created))
 
 
-def verified_editions(messages: Sequence[Stored], read: ReadEdition) -> list[Edition]:
+def verified_editions(messages: Sequence[StreamMessage], read: ReadEdition) -> list[Edition]:
     """The editions among messages, each once; what is none is told and left out."""
     found: dict[tuple[EditionKind, str], Edition] = {}
     for each in messages:
@@ -74,7 +74,7 @@ def verified_editions(messages: Sequence[Stored], read: ReadEdition) -> list[Edi
     return list(found.values())
 
 
-def _named(message: Stored) -> tuple[EditionKind, str]:
+def _named(message: StreamMessage) -> tuple[EditionKind, str]:
     """The kind and the hash that a message's subject names, if its bytes have that hash."""
     named = named_edition(message.subject)
     if sha256(message.data).hexdigest() != named.digest:

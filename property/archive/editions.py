@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from psycopg import AsyncConnection
 
-from property.archive.database import explained
+from property.archive.database import translate_archive_errors
 from property.hub.subjects import EditionKind
 
 __all__ = ["Edition", "store_editions"]
@@ -45,6 +45,6 @@ async def store_editions(
         ArchiveUnavailable: the database does not answer.
     """
     rows = [(sha256(each.source).hexdigest(), *each) for each in editions]
-    with explained(url):
+    with translate_archive_errors(url):
         async with connection.transaction(), connection.cursor() as cursor:
             await cursor.executemany(_STORE, rows)

@@ -12,13 +12,19 @@ import structlog
 from nats.aio.client import Client
 
 from events.errors import BusError
-from property.archive.batch import Intake
-from property.archive.store import Archive, Kept, Probe
-from property.archive.stream_reader import HUB_ERRORS, FeedReader, begin_at, parse_batch, reading
+from property.archive.batch import BatchPlan
+from property.archive.store import Archive, Probe, StoreResult
+from property.archive.stream_reader import (
+    HUB_ERRORS,
+    StreamReader,
+    parse_batch,
+    reader_jetstream,
+    resume_sequence,
+)
 from property.hub.replicated_event import Head
-from property.tasks import Pause
+from property.tasks import TaskBackoff
 
-__all__ = ["PartitionFeed"]
+__all__ = ["PartitionConsumer"]
 
 _log = structlog.get_logger()
 # Seconds until the consumer retries a gap that the hub could not fill: an uplink may fill it.
@@ -26,7 +32,7 @@ _GAP_S: Final = 2.0
 _GAP_MOST_S: Final = 300.0
 
 
-class PartitionFeed:
+class PartitionConsumer:
     """Reads one partition and stores its events."""
 
     def __init__(
@@ -41,25 +47,25 @@ class PartitionFeed:
         self._turn = turn
         self._probe = probe
         self._leaving = leaving
-        self._mending: dict[str, asyncio.Task[None]] = {}
+        self._gap_tasks: dict[str, asyncio.Task[None]] = {}
 
-    def mending(self) -> list[asyncio.Task[None]]:
+    def gap_tasks(self) -> list[asyncio.Task[None]]:
         """Return the tasks that fill gaps, including those that have failed."""
-        tasks = self._mending.items()
+        tasks = self._gap_tasks.items()
         over = [origin for origin, task in tasks if task.done() and not task.exception()]
         for origin in over:
-            del self._mending[origin]
-        return list(self._mending.values())
+            del self._gap_tasks[origin]
+        return list(self._gap_tasks.values())
 
     async def end(self) -> None:
         """Stop filling gaps; the partition's next owner continues."""
-        for task in self._mending.values():
+        for task in self._gap_tasks.values():
             task.cancel()
-        await asyncio.gather(*self._mending.values(), return_exceptions=True)
+        await asyncio.gather(*self._gap_tasks.values(), return_exceptions=True)
 
     async def run(self, well: Callable[[], None]) -> None:
         """Read until told to leave. Retry after a fault of the hub; raise one of the database."""
-        pause = Pause()
+        pause = TaskBackoff()
         while not self._leaving.is_set():
             try:
                 await self._read(partial(_both, pause.well, well))
@@ -72,10 +78,10 @@ class PartitionFeed:
     async def _read(self, well: Callable[[], None]) -> None:
         async with self._turn:
             place = await self._store.place(self._partition)
-        start, stream = await begin_at(reading(self._client), place)
+        start, stream = await resume_sequence(reader_jetstream(self._client), place)
         if place.sequence and start == 1:
             _log.warning("hub_read_again", partition=self._partition, place=place.sequence)
-        async with FeedReader.partition(self._client, self._partition, start, stream) as reader:
+        async with StreamReader.partition(self._client, self._partition, start, stream) as reader:
             while not self._leaving.is_set():
                 messages = await reader.next()
                 well()
@@ -91,12 +97,12 @@ class PartitionFeed:
                 self._told(kept)
                 self._probe("told")
 
-    def _moved(self, intake: Intake) -> None:
+    def _moved(self, intake: BatchPlan) -> None:
         for origin, move in intake.moves.items():
             self.heads[origin] = move.now
         self.stopped |= {fault.origin for fault in intake.faults if fault.stops}
 
-    def _told(self, kept: Kept) -> None:
+    def _told(self, kept: StoreResult) -> None:
         for fault in kept.faults:
             _log.error(
                 "feed_fault",
@@ -110,11 +116,11 @@ class PartitionFeed:
 
     def mend(self, origin: str) -> None:
         """Start a task that fills a table's gap, unless one is running."""
-        standing = self._mending.get(origin)
+        standing = self._gap_tasks.get(origin)
         if standing is None or standing.done():
-            self._mending[origin] = asyncio.create_task(self._mend(origin))
+            self._gap_tasks[origin] = asyncio.create_task(self._fill_gap(origin))
 
-    async def _mend(self, origin: str) -> None:
+    async def _fill_gap(self, origin: str) -> None:
         pause = _GAP_S
         while True:
             try:
@@ -127,7 +133,7 @@ class PartitionFeed:
 
     async def _mended(self, origin: str) -> bool:
         """Store a table's events that only the hub has; return whether nothing is missing."""
-        reader = await FeedReader.table(self._client, origin)
+        reader = await StreamReader.table(self._client, origin)
         newest, ended = 0, reader is None
         if reader is not None:
             async with reader:
@@ -141,7 +147,7 @@ class PartitionFeed:
                             self.heads, batch.events, self.stopped, batch.nonsense
                         )
                         self._moved(intake)
-                    self._told(Kept(0, 0, [each for each in kept.faults if each.stops]))
+                    self._told(StoreResult(0, 0, [each for each in kept.faults if each.stops]))
                     newest = max((newest, *(each.position for each in batch.events)))
                     ended = batch.place.sequence >= reader.until or origin in self.stopped
         if origin in self.stopped:

@@ -9,10 +9,10 @@ from typing import Final
 
 from psycopg import AsyncConnection
 
-from property.archive.database import explained
+from property.archive.database import translate_archive_errors
 from property.hub.subjects import PARTITIONS
 
-__all__ = ["Shares", "fair_share"]
+__all__ = ["PartitionLocks", "fair_share"]
 
 # The class of the advisory locks, "bacp" in ASCII. All workers share lock 0; one holds each other.
 _CLASS: Final = 0x62616370
@@ -30,7 +30,7 @@ def fair_share(workers: int) -> int:
     return -(-PARTITIONS // max(workers, 1))
 
 
-class Shares:
+class PartitionLocks:
     """The partition locks of one worker.
 
     Args:
@@ -48,7 +48,7 @@ class Shares:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             await self._connection.execute(_HANGS)
         await self._ask("SELECT pg_advisory_lock_shared(%s, 0)", _CLASS)
 
@@ -78,7 +78,7 @@ class Shares:
         await self._ask("SELECT pg_advisory_unlock(%s, %s)::int", _CLASS, partition + 1)
 
     async def _ask(self, asked: str, *given: int) -> int:
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             async with self._connection.cursor() as cursor:
                 await cursor.execute(asked, given)
                 row = await cursor.fetchone()

@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from events.cards import parse_card
 from events.errors import InputError
-from events.free_text import visible
+from events.free_text import escape_nul
 from property.hub.subjects import split_origin
 
-__all__ = ["QUESTIONS", "Option", "Question", "given_of"]
+__all__ = ["ARCHIVE_QUERIES", "ArchiveQuery", "QueryOption", "parse_parameters"]
 
 _Kind = Literal["card", "date", "number", "result", "table", "text", "time"]
 _RESULTS: Final = ("banker", "player", "tie", "void")
@@ -23,7 +23,7 @@ _ROWS_MOST: Final = 10_000
 _EVERY: Final = 1_000_000_000
 
 
-class Option(NamedTuple):
+class QueryOption(NamedTuple):
     """An option of a query.
 
     Args:
@@ -39,7 +39,7 @@ class Option(NamedTuple):
     default: Any = None
 
 
-class Question(NamedTuple):
+class ArchiveQuery(NamedTuple):
     """A named query.
 
     Args:
@@ -50,20 +50,20 @@ class Question(NamedTuple):
 
     says: str
     sql: str
-    options: tuple[Option, ...] = ()
+    options: tuple[QueryOption, ...] = ()
 
 
-_TABLE: Final = Option("table", "table", "this table only, <site>/<table>")
-_SINCE: Final = Option("since", "time", "from then on", datetime.min.replace(tzinfo=UTC))
-_UNTIL: Final = Option("until", "time", "before then", datetime.max.replace(tzinfo=UTC))
-_MOST: Final = Option("most", "number", "the newest so many", 200)
+_TABLE: Final = QueryOption("table", "table", "this table only, <site>/<table>")
+_SINCE: Final = QueryOption("since", "time", "from then on", datetime.min.replace(tzinfo=UTC))
+_UNTIL: Final = QueryOption("until", "time", "before then", datetime.max.replace(tzinfo=UTC))
+_MOST: Final = QueryOption("most", "number", "the newest so many", 200)
 _OF_TABLE: Final = """
     (%(site)s::text IS NULL OR site = %(site)s)
     AND (%(table_name)s::text IS NULL OR "table" = %(table_name)s)
 """
 
-QUESTIONS: Final[dict[str, Question]] = {
-    "tables": Question(
+ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
+    "tables": ArchiveQuery(
         "every table: how far it is archived, its feed, link, shoe and alarms",
         f"""
         SELECT site, "table", position, feed, last_event_at, stored_at, link, shoe, alarms,
@@ -72,7 +72,7 @@ QUESTIONS: Final[dict[str, Question]] = {
         """,  # noqa: S608 - our own words
         (_TABLE,),
     ),
-    "alarms": Question(
+    "alarms": ArchiveQuery(
         "what stands: of feeds, by the archive; of tables, by their own logs",
         f"""
         SELECT * FROM (
@@ -85,7 +85,7 @@ QUESTIONS: Final[dict[str, Question]] = {
         """,  # noqa: S608 - our own words
         (_TABLE,),
     ),
-    "coups": Question(
+    "coups": ArchiveQuery(
         "coups by card, result, dealer, patron and time, the newest first",
         f"""
         SELECT site, "table", coup, opened_at, settled_at, rulebook, winner, void, player, banker,
@@ -95,17 +95,17 @@ QUESTIONS: Final[dict[str, Question]] = {
         WHERE {_OF_TABLE} ORDER BY opened_at DESC, site, "table", coup LIMIT %(most)s
         """,  # noqa: S608 - our own words
         (
-            Option("card", "card", "this card lay, such as 9D"),
-            Option("result", "result", "banker, player, tie or void"),
-            Option("dealer", "text", "this dealer dealt"),
-            Option("patron", "text", "this patron's wagers lay"),
+            QueryOption("card", "card", "this card lay, such as 9D"),
+            QueryOption("result", "result", "banker, player, tie or void"),
+            QueryOption("dealer", "text", "this dealer dealt"),
+            QueryOption("patron", "text", "this patron's wagers lay"),
             _TABLE,
             _SINCE,
             _UNTIL,
             _MOST,
         ),
     ),
-    "commission": Question(
+    "commission": ArchiveQuery(
         "commission outstanding, by table and seat, minor units",
         f"""
         SELECT site, "table", seat, accrued, reversed, outstanding, uncollected, at
@@ -114,24 +114,24 @@ QUESTIONS: Final[dict[str, Question]] = {
         """,  # noqa: S608 - our own words
         (_TABLE,),
     ),
-    "win": Question(
+    "win": ArchiveQuery(
         "handle, win, commission and theoretical win by table, business day and shift, minor units",
         f"""
         SELECT site, "table", day, shift, handle, win, commission, theoretical
         FROM property.win WHERE (%(day)s::date IS NULL OR day = %(day)s) AND {_OF_TABLE}
         ORDER BY day, shift, site, "table"
         """,  # noqa: S608 - our own words
-        (Option("day", "date", "this business day only"), _TABLE),
+        (QueryOption("day", "date", "this business day only"), _TABLE),
     ),
-    "runs": Question(
+    "runs": ArchiveQuery(
         "the same cards in a row more than once, across shoes and tables",
         f"""
         SELECT run, times, site, "table", shoe, coup, place
         FROM property.repeated_runs(%(cards)s, %(since)s, %(until)s) LIMIT {_ROWS_MOST}
         """,  # noqa: S608 - our own words
-        (Option("cards", "number", "so many cards in a row", 12), _SINCE, _UNTIL),
+        (QueryOption("cards", "number", "so many cards in a row", 12), _SINCE, _UNTIL),
     ),
-    "editions": Question(
+    "editions": ArchiveQuery(
         "the rulebooks and wire profiles that events cite by hash, the text of one with `hash`",
         """
         SELECT kind, name, hash, stored_at,
@@ -139,9 +139,9 @@ QUESTIONS: Final[dict[str, Question]] = {
         FROM property.edition WHERE %(hash)s::text IS NULL OR hash = %(hash)s
         ORDER BY kind, name, stored_at, hash
         """,
-        (Option("hash", "text", "the edition of this SHA-256, with its file's text"),),
+        (QueryOption("hash", "text", "the edition of this SHA-256, with its file's text"),),
     ),
-    "two-tables": Question(
+    "two-tables": ArchiveQuery(
         "the same patron reference at two tables at once",
         f"""
         SELECT patron, site, "table", coup, other_site, other_table, other_coup, since_at, until_at
@@ -153,7 +153,7 @@ QUESTIONS: Final[dict[str, Question]] = {
 """The queries by name, in display order."""
 
 
-def given_of(question: Question, given: Mapping[str, str | None]) -> dict[str, Any]:
+def parse_parameters(question: ArchiveQuery, given: Mapping[str, str | None]) -> dict[str, Any]:
     """Return the parameters of a query's SQL.
 
     Args:
@@ -178,7 +178,7 @@ def given_of(question: Question, given: Mapping[str, str | None]) -> dict[str, A
     return found
 
 
-def _value(option: Option, text: str) -> Any:
+def _value(option: QueryOption, text: str) -> Any:
     try:
         return _READERS[option.kind](text)
     except (ValueError, InputError) as error:
@@ -223,6 +223,6 @@ _READERS: Final[dict[_Kind, Callable[[str], Any]]] = {
     "result": _result,
     "table": split_origin,
     # In the archive's visible form: PostgreSQL refuses the NUL that a browser can send.
-    "text": lambda text: visible(text) if "\0" in text else text,
+    "text": lambda text: escape_nul(text) if "\0" in text else text,
     "time": _time,
 }

@@ -15,16 +15,16 @@ from nats.aio.client import Client
 from events.errors import InputError
 from property.archive.store import Archive
 from property.archive.stream_listener import listen
-from property.archive.stream_reader import FeedReader, Stored
+from property.archive.stream_reader import StreamMessage, StreamReader
 from property.hub.subjects import FEEDS, origin_of
-from property.hub.uplink_status import Heard, UplinkWord, parse_word
+from property.hub.uplink_status import UplinkStatus, UplinkStatusFilter, parse_uplink_status
 
-__all__ = ["hear_uplinks"]
+__all__ = ["record_uplink_statuses"]
 
 _log: Final = structlog.get_logger()
 
 
-async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> None:
+async def record_uplink_statuses(client: Client, store: Archive, turn: asyncio.Lock) -> None:
     """Record uplink statuses until the connection is lost; retry after a fault of the hub.
 
     Args:
@@ -37,23 +37,23 @@ async def hear_uplinks(client: Client, store: Archive, turn: asyncio.Lock) -> No
         nats.errors.Error, BusError: the connection to the hub is lost.
     """
     clock = asyncio.get_running_loop().time
-    heard = Heard(clock())
+    heard = UplinkStatusFilter(clock())
 
-    async def take(messages: Sequence[Stored]) -> None:
-        for origin, word in _words(messages):
+    async def take(messages: Sequence[StreamMessage]) -> None:
+        for origin, word in _parse_statuses(messages):
             if heard.counts(origin, word, clock()):
                 async with turn:
                     await store.uplink(origin, word)
 
-    await listen(client, partial(FeedReader.newest, client, FEEDS), take, "uplinks_unheard")
+    await listen(client, partial(StreamReader.newest, client, FEEDS), take, "uplinks_unheard")
 
 
-def _words(messages: Sequence[Stored]) -> list[tuple[str, UplinkWord]]:
+def _parse_statuses(messages: Sequence[StreamMessage]) -> list[tuple[str, UplinkStatus]]:
     """Return the statuses in the messages; log one that is none, and keep the earlier one."""
     found = []
     for each in messages:
         try:
-            found.append((origin_of(each.subject), parse_word(each.data)))
+            found.append((origin_of(each.subject), parse_uplink_status(each.data)))
         except InputError as error:
             _log.warning("uplink_word_unread", subject=each.subject, reason=str(error))
     return found

@@ -13,15 +13,15 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import tuple_row
 
 from events.errors import ArchiveError
-from events.free_text import visible
-from property.archive.batch import Fault, Intake, Row, take
-from property.archive.database import explained
+from events.free_text import escape_nul
+from property.archive.batch import ArchiveRow, BatchPlan, FeedFault, plan_batch
+from property.archive.database import translate_archive_errors
 from property.archive.editions import Edition, store_editions
-from property.hub.replicated_event import Carried, Head
+from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import partition_of, split_origin
-from property.hub.uplink_status import UplinkWord
+from property.hub.uplink_status import UplinkStatus
 
-__all__ = ["Archive", "Kept", "Place", "Probe", "TableHead", "no_probe", "release"]
+__all__ = ["Archive", "Probe", "StoreResult", "StreamPosition", "TableHead", "no_probe", "release"]
 
 Probe = Callable[[str], None]
 """Called at each step, for tests that kill a process in the middle of a batch."""
@@ -78,7 +78,7 @@ WHERE site = %s AND "table" = %s AND cleared_at IS NULL
 _UPLINK: Final = "uplink"
 
 
-class Place(NamedTuple):
+class StreamPosition(NamedTuple):
     """The position up to which a partition of the hub's stream was read.
 
     Args:
@@ -99,7 +99,7 @@ class TableHead(NamedTuple):
     state: str
 
 
-class Kept(NamedTuple):
+class StoreResult(NamedTuple):
     """The result of storing a batch.
 
     Args:
@@ -110,7 +110,7 @@ class Kept(NamedTuple):
 
     stored: int
     repeated: int
-    faults: list[Fault]
+    faults: list[FeedFault]
 
 
 def no_probe(_step: str) -> None:
@@ -122,7 +122,7 @@ class Archive:
 
     Args:
         url: for error messages.
-        connection: in autocommit mode, as returned by `property.archive.database.connected`.
+        connection: in autocommit mode, as returned by `property.archive.database.connect_archive`.
         probe: called at each step of a batch.
     """
 
@@ -138,7 +138,7 @@ class Archive:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             await self._connection.execute(
                 "SELECT set_config('synchronous_commit', 'on', false) "
                 "WHERE current_setting('synchronous_commit') = 'off'"
@@ -152,7 +152,7 @@ class Archive:
         """
         await store_editions(self._url, self._connection, editions)
 
-    async def place(self, partition: int) -> Place:
+    async def place(self, partition: int) -> StreamPosition:
         """Return the position up to which a partition was read.
 
         Raises:
@@ -160,7 +160,7 @@ class Archive:
         """
         asked = "SELECT sequence, hash, stream FROM property.feed WHERE partition = %s"
         row = await self._one(asked, (partition,))
-        return Place(row[0], bytes(row[1]), row[2]) if row else Place()
+        return StreamPosition(row[0], bytes(row[1]), row[2]) if row else StreamPosition()
 
     async def heads(self, partition: int) -> dict[str, TableHead]:
         """Return the heads of a partition's tables, by origin.
@@ -169,7 +169,7 @@ class Archive:
             ArchiveUnavailable: the database does not answer.
         """
         asked = 'SELECT site, "table", position, hash, state FROM property.head'
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             async with self._cursor() as cursor:
                 await cursor.execute(asked)
                 rows = await cursor.fetchall()
@@ -185,7 +185,7 @@ class Archive:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             async with self._cursor() as cursor:
                 await cursor.execute(
                     "SELECT site, \"table\" FROM property.head WHERE state = 'released'"
@@ -193,9 +193,9 @@ class Archive:
                 return {f"{site}/{table}" for site, table in await cursor.fetchall()}
 
     async def keep(
-        self, heads: Mapping[str, Head], batch: Sequence[Carried], stopped: Iterable[str],
-        nonsense: Sequence[Fault] = (), place: tuple[int, Place] | None = None,
-    ) -> tuple[Intake, Kept]:  # fmt: skip
+        self, heads: Mapping[str, Head], batch: Sequence[ReplicatedEvent], stopped: Iterable[str],
+        nonsense: Sequence[FeedFault] = (), place: tuple[int, StreamPosition] | None = None,
+    ) -> tuple[BatchPlan, StoreResult]:  # fmt: skip
         """Store a batch and the stream position together, or nothing.
 
         Args:
@@ -209,17 +209,17 @@ class Archive:
             ArchiveUnavailable: the database did not store the batch.
             ArchiveError: another writer has moved a head.
         """
-        with explained(self._url):
-            intake = await self._rewritten(take(heads, batch, stopped))
+        with translate_archive_errors(self._url):
+            intake = await self._check_duplicates(plan_batch(heads, batch, stopped))
             self._probe("keep.before")
             try:
                 await self._write(intake, nonsense, place)
             except _REFUSED:
-                intake = await self._one_by_one(intake)
+                intake = await self._write_by_table(intake)
                 await self._write(intake._replace(rows=[], moves={}), nonsense, place)
             self._probe("keep.after")
         faults = [*intake.faults, *nonsense]
-        return intake, Kept(len(intake.rows), len(intake.repeated), faults)
+        return intake, StoreResult(len(intake.rows), len(intake.repeated), faults)
 
     async def mended(self, origin: str) -> None:
         """Record that a table's feed runs again, after a filled gap or a release.
@@ -229,21 +229,21 @@ class Archive:
         """
         site, table = split_origin(origin)
         running = "UPDATE property.head SET state = 'running' WHERE site = %s AND \"table\" = %s"
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             async with self._connection.transaction():
                 await self._connection.execute(
                     f"{running} AND state IN ('gap', 'released')", (site, table)
                 )
                 await self._connection.execute(f"{_CLEAR} AND kind = 'gap'", ("", site, table))
 
-    async def uplink(self, origin: str, word: UplinkWord) -> None:
+    async def uplink(self, origin: str, word: UplinkStatus) -> None:
         """Record that a table's uplink has stopped, or that it runs again.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
         site, table = split_origin(origin)
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             if word.state == "stopped":
                 given = (site, table, _UPLINK, word.position, f"{word.code}: {word.reason}")
                 await self._connection.execute(_STOPPED, given)
@@ -251,7 +251,7 @@ class Archive:
                 clear = f"{_CLEAR} AND kind = %s"
                 await self._connection.execute(clear, (word.by, site, table, _UPLINK))
 
-    async def _rewritten(self, intake: Intake) -> Intake:
+    async def _check_duplicates(self, intake: BatchPlan) -> BatchPlan:
         """Compare duplicates with the archived hashes, and turn each difference into a fork."""
         if not intake.repeated:
             return intake
@@ -262,7 +262,7 @@ class Archive:
             async for site, table, _, digest in cursor:
                 ours[f"{site}/{table}"] = bytes(digest)
         forks = [
-            Fault(
+            FeedFault(
                 origin,
                 "fork",
                 each.position,
@@ -279,7 +279,10 @@ class Archive:
         )
 
     async def _write(
-        self, intake: Intake, nonsense: Sequence[Fault], place: tuple[int, Place] | None
+        self,
+        intake: BatchPlan,
+        nonsense: Sequence[FeedFault],
+        place: tuple[int, StreamPosition] | None,
     ) -> None:
         for month in sorted({row.month for row in intake.rows} - self._months):
             await self._connection.execute("SELECT property.make_month(%s::date)", (month,))
@@ -296,7 +299,7 @@ class Archive:
                 await cursor.execute(_PLACE, (place[0], *place[1]))
             self._probe("keep.written")
 
-    async def _move(self, cursor: AsyncCursor[Any], intake: Intake) -> None:
+    async def _move(self, cursor: AsyncCursor[Any], intake: BatchPlan) -> None:
         tables = [split_origin(origin) for origin in intake.moves]
         sites, names = [site for site, _ in tables], [table for _, table in tables]
         moves = intake.moves.values()
@@ -310,17 +313,17 @@ class Archive:
                 f"writer; nothing was stored"
             )
 
-    async def _one_by_one(self, intake: Intake) -> Intake:
+    async def _write_by_table(self, intake: BatchPlan) -> BatchPlan:
         """Store table by table; a refusal of the database becomes that table's fault."""
-        done = Intake([], {}, list(intake.faults), intake.repeated)
+        done = BatchPlan([], {}, list(intake.faults), intake.repeated)
         for origin, rows in groupby(sorted(intake.rows, key=_origin), key=_origin):
-            part = Intake(list(rows), {origin: intake.moves[origin]}, [], {})
+            part = BatchPlan(list(rows), {origin: intake.moves[origin]}, [], {})
             try:
                 await self._write(part, (), None)
             except _REFUSED as error:
                 said = " ".join(str(error).split())
                 done.faults.append(
-                    Fault(origin, "unreadable", part.rows[0].position, f"not stored: {said}")
+                    FeedFault(origin, "unreadable", part.rows[0].position, f"not stored: {said}")
                 )
             else:
                 done.rows.extend(part.rows)
@@ -328,7 +331,7 @@ class Archive:
         return done
 
     async def _one(self, asked: str, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        with explained(self._url):
+        with translate_archive_errors(self._url):
             async with self._cursor() as cursor:
                 await cursor.execute(asked, given)
                 return await cursor.fetchone()
@@ -350,7 +353,7 @@ async def release(url: str, connection: AsyncConnection, origin: str, by: str) -
         ArchiveUnavailable: the database does not answer.
     """
     site, table = split_origin(origin)
-    with explained(url):
+    with translate_archive_errors(url):
         async with connection.transaction(), connection.cursor() as cursor:
             await cursor.execute(f"{_CLEAR} AND kind <> %s", (by, site, table, _UPLINK))
             await cursor.execute(
@@ -361,22 +364,22 @@ async def release(url: str, connection: AsyncConnection, origin: str, by: str) -
             return cursor.rowcount == 1
 
 
-async def _record(cursor: AsyncCursor[Any], faults: Iterable[Fault]) -> None:
+async def _record(cursor: AsyncCursor[Any], faults: Iterable[FeedFault]) -> None:
     for fault in faults:
         site, table = split_origin(fault.origin)
         if fault.kind != "nonsense":
             beginning = Head.beginning(fault.origin).hash
             state = "stopped" if fault.stops else "gap"
             await cursor.execute(_STATE, (site, table, beginning, state))
-        reason = visible(fault.reason)
+        reason = escape_nul(fault.reason)
         await cursor.execute(_ALARM, (site, table, fault.kind, fault.position, reason))
 
 
-def _origin(row: Row) -> str:
+def _origin(row: ArchiveRow) -> str:
     return f"{row.site}/{row.table}"
 
 
-def _without(intake: Intake, origins: set[str]) -> Intake:
+def _without(intake: BatchPlan, origins: set[str]) -> BatchPlan:
     return intake._replace(
         rows=[row for row in intake.rows if _origin(row) not in origins],
         moves={each: move for each, move in intake.moves.items() if each not in origins},

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from nats.aio.client import Client
 
-from property.archive.stream_reader import HUB_ERRORS, FeedReader, Stored
+from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader
 
 __all__ = ["listen"]
 
@@ -18,8 +18,8 @@ _log: Final = structlog.get_logger()
 
 async def listen(
     client: Client,
-    begin: Callable[[], Awaitable[FeedReader]],
-    take: Callable[[Sequence[Stored]], Awaitable[None]],
+    begin: Callable[[], Awaitable[StreamReader]],
+    take: Callable[[Sequence[StreamMessage]], Awaitable[None]],
     unheard: str,
 ) -> None:
     """Take what a stream has until the connection is gone; the hub's faults are waited for.

@@ -20,19 +20,19 @@ from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from events.errors import BusError, InputError
-from property.archive.batch import Fault
-from property.archive.store import Place
-from property.hub.replicated_event import HASH, Carried, carried_of
+from property.archive.batch import FeedFault
+from property.archive.store import StreamPosition
+from property.hub.replicated_event import HASH, ReplicatedEvent, parse_replicated_event
 from property.hub.subjects import API, EVENTS, partition_filter, split_origin, stored_subject
 
 __all__ = [
     "HUB_ERRORS",
-    "Batch",
-    "FeedReader",
-    "Stored",
-    "begin_at",
+    "ParsedBatch",
+    "StreamMessage",
+    "StreamReader",
     "parse_batch",
-    "reading",
+    "reader_jetstream",
+    "resume_sequence",
 ]
 
 HUB_ERRORS: Final = (nats.errors.Error, BusError, TimeoutError, OSError)
@@ -57,7 +57,7 @@ _STATUS: Final = "Status"
 _END, _NOTHING = "204", "404"
 
 
-class Stored(NamedTuple):
+class StreamMessage(NamedTuple):
     """A message of a stream.
 
     Args:
@@ -73,7 +73,7 @@ class Stored(NamedTuple):
     sequence: int
 
 
-class Batch(NamedTuple):
+class ParsedBatch(NamedTuple):
     """A batch of messages, parsed.
 
     Args:
@@ -82,25 +82,25 @@ class Batch(NamedTuple):
         place: the stream position after the batch.
     """
 
-    events: list[Carried]
-    nonsense: list[Fault]
-    place: Place
+    events: list[ReplicatedEvent]
+    nonsense: list[FeedFault]
+    place: StreamPosition
 
 
-class _Answer(NamedTuple):
+class _Reply(NamedTuple):
     """Messages, the last one's sequence (0 if there is none), and whether more follow."""
 
-    messages: list[Stored]
+    messages: list[StreamMessage]
     last: int
     more: bool
 
 
-def reading(client: Client) -> JetStreamContext:
+def reader_jetstream(client: Client) -> JetStreamContext:
     """Return the JetStream API that a reader's login may use."""
     return client.jetstream(prefix=API)
 
 
-class FeedReader:
+class StreamReader:
     """Reads a stream's messages in order, one batch ahead of its caller.
 
     `partition`, `table`, `all` and `newest` create one.
@@ -126,14 +126,14 @@ class FeedReader:
         self._subject = subject
         self._cursor = max(start, 1) - 1
         self._stamp = ""
-        self._held: list[Stored] = []
-        self._ahead: asyncio.Task[_Answer] | None = None
+        self._held: list[StreamMessage] = []
+        self._ahead: asyncio.Task[_Reply] | None = None
         self._idle_s = 0.0
-        self._look_at = asyncio.get_running_loop().time() + _LOOK_S
+        self._next_check = asyncio.get_running_loop().time() + _LOOK_S
 
     @classmethod
     def partition(cls, client: Client, partition: int, start: int, made: str) -> Self:
-        """Read a partition from a sequence on; `begin_at` returns `start` and `made`."""
+        """Read a partition from a sequence on; `resume_sequence` returns `start` and `made`."""
         return cls(client, EVENTS, made, start, partition_filter(partition))
 
     @classmethod
@@ -149,9 +149,9 @@ class FeedReader:
             nats.errors.Error: the hub refuses, or does not answer.
         """
         subject = stored_subject(*split_origin(origin))
-        reader = cls(client, EVENTS, await _made(client, EVENTS), subject=subject)
+        reader = cls(client, EVENTS, await _creation_time(client, EVENTS), subject=subject)
         try:  # by the stream's leader: a follower may not have the newest yet
-            newest = await reading(client).get_last_msg(EVENTS, subject)
+            newest = await reader_jetstream(client).get_last_msg(EVENTS, subject)
         except NotFoundError:
             return None
         reader.until = newest.seq or 0
@@ -164,8 +164,8 @@ class FeedReader:
         Raises:
             BusError, nats.errors.Error: the hub refuses, or does not answer.
         """
-        reader = cls(client, stream, await _made(client, stream))
-        held: dict[str, Stored] = {}
+        reader = cls(client, stream, await _creation_time(client, stream))
+        held: dict[str, StreamMessage] = {}
         more = True
         while more:
             answer = await reader._ask()
@@ -186,7 +186,7 @@ class FeedReader:
             self._ahead.cancel()
             await asyncio.gather(self._ahead, return_exceptions=True)
 
-    async def next(self) -> list[Stored]:
+    async def next(self) -> list[StreamMessage]:
         """Return the next messages; an empty list if there are none yet.
 
         Raises:
@@ -208,21 +208,21 @@ class FeedReader:
         self._idle_s = first if answer.last else min(max(2 * self._idle_s, first), longest)
         return answer.messages
 
-    def _moved(self, answer: _Answer) -> None:
+    def _moved(self, answer: _Reply) -> None:
         if answer.last:
             self._cursor = answer.last
             self._stamp = answer.messages[-1].headers[_AT] if answer.messages else ""
 
-    async def _ask(self) -> _Answer:
+    async def _ask(self) -> _Reply:
         return await _get(self._client, self._stream, self._cursor + 1, self._subject)
 
     async def _look(self) -> None:
         """Check now and then that nobody has created or restored the stream again."""
         now = asyncio.get_running_loop().time()
-        if now < self._look_at:
+        if now < self._next_check:
             return
-        self._look_at = now + _LOOK_S
-        info = await reading(self._client).stream_info(self._stream)
+        self._next_check = now + _LOOK_S
+        info = await reader_jetstream(self._client).stream_info(self._stream)
         same = str(info.created) == self._made and info.state.last_seq >= self._cursor
         if same and self._stamp:
             there = await _get(self._client, self._stream, self._cursor, self._subject, 1)
@@ -234,13 +234,11 @@ class FeedReader:
             raise BusError(f"{self._stream}: it is another than the one that was read")
 
 
-async def _made(client: Client, stream: str) -> str:
-    return str((await reading(client).stream_info(stream)).created)
+async def _creation_time(client: Client, stream: str) -> str:
+    return str((await reader_jetstream(client).stream_info(stream)).created)
 
 
-async def _get(
-    client: Client, stream: str, start: int, subject: str, most: int = _BATCH
-) -> _Answer:
+async def _get(client: Client, stream: str, start: int, subject: str, most: int = _BATCH) -> _Reply:
     """Return a stream's messages of a subject from a sequence on.
 
     Raises:
@@ -263,7 +261,7 @@ async def _get(
         }  # fmt: skip
         asked = f"{API}.DIRECT.GET.{stream}"
         await client.publish(asked, msgspec.json.encode(request), reply=inbox)
-        parts = _Parts(stream)
+        parts = _ReplyParts(stream)
         while parts.answer is None:
             if not heard:
                 more.clear()
@@ -280,13 +278,13 @@ async def _get(
             await subscription.unsubscribe()
 
 
-class _Parts:
+class _ReplyParts:
     """Assembles an answer from its parts; `answer` is set after the last part."""
 
     def __init__(self, stream: str) -> None:
-        self.answer: _Answer | None = None
+        self.answer: _Reply | None = None
         self._stream = stream
-        self._messages: list[Stored] = []
+        self._messages: list[StreamMessage] = []
         # None after a message with unreadable headers, which any table may send.
         self._before: int | None = 0
 
@@ -301,13 +299,13 @@ class _Parts:
         if _SEQUENCE in headers:
             self._follows(headers)
             self._before = int(headers[_SEQUENCE])
-            self._messages.append(Stored(headers[_SUBJECT], headers, msg.data, self._before))
+            self._messages.append(StreamMessage(headers[_SUBJECT], headers, msg.data, self._before))
         elif status == _END:
             self._follows(headers)
             last, behind = int(headers[_BEFORE]), int(headers[_BEHIND])
-            self.answer = _Answer(self._messages, last, behind > 0)
+            self.answer = _Reply(self._messages, last, behind > 0)
         elif status == _NOTHING:
-            self.answer = _Answer([], 0, more=False)
+            self.answer = _Reply([], 0, more=False)
         elif status is not None:
             raise BusError(f"{self._stream}: {status} {headers.get('Description', '')}")
         else:
@@ -318,18 +316,18 @@ class _Parts:
             raise BusError(f"{self._stream}: something of what the hub has said is missing")
 
 
-def parse_batch(messages: Sequence[Stored]) -> Batch:
+def parse_batch(messages: Sequence[StreamMessage]) -> ParsedBatch:
     """Parse messages of the stream; there must be at least one."""
-    events: list[Carried] = []
-    nonsense: list[Fault] = []
+    events: list[ReplicatedEvent] = []
+    nonsense: list[FeedFault] = []
     for msg in messages:
         try:
-            events.append(carried_of(msg.subject, msg.headers, msg.data))
+            events.append(parse_replicated_event(msg.subject, msg.headers, msg.data))
         except InputError as error:
             origin = ".".join(msg.subject.split(".")[4:6]).replace(".", "/")
-            nonsense.append(Fault(origin, "nonsense", 0, str(error)))
+            nonsense.append(FeedFault(origin, "nonsense", 0, str(error)))
     newest = messages[-1]
-    return Batch(events, nonsense, Place(newest.sequence, _hash_in(newest.headers)))
+    return ParsedBatch(events, nonsense, StreamPosition(newest.sequence, _hash_in(newest.headers)))
 
 
 def _hash_in(headers: dict[str, str] | None) -> bytes:
@@ -339,7 +337,7 @@ def _hash_in(headers: dict[str, str] | None) -> bytes:
         return b""
 
 
-async def begin_at(js: JetStreamContext, place: Place) -> tuple[int, str]:
+async def resume_sequence(js: JetStreamContext, place: StreamPosition) -> tuple[int, str]:
     """Return the sequence from which to read a partition, and the stream's creation time.
 
     A hub that was wiped, or restored from an old copy and filled again, numbers its messages again.

@@ -14,17 +14,17 @@ import structlog
 from nats.aio.client import Client
 
 from events.errors import ArchiveUnavailable, BusError
-from property.archive.database import connected, migrate
+from property.archive.database import connect_archive, migrate
 from property.archive.edition_listener import ReadEdition, hear_editions
 from property.archive.editions import Edition, store_editions
-from property.archive.partition_consumer import PartitionFeed
-from property.archive.partition_locks import Shares, fair_share
-from property.archive.status_listener import hear_uplinks
+from property.archive.partition_consumer import PartitionConsumer
+from property.archive.partition_locks import PartitionLocks, fair_share
+from property.archive.status_listener import record_uplink_statuses
 from property.archive.store import Archive, Probe, no_probe
 from property.archive.stream_reader import HUB_ERRORS
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import PARTITIONS, partition_of, split_origin
-from property.tasks import Pause, end_tasks
+from property.tasks import TaskBackoff, end_tasks
 
 __all__ = ["run_worker"]
 
@@ -53,7 +53,7 @@ async def run_worker(
     Raises:
         ArchiveError: the archive is newer than this build, or another writer moves its heads.
     """
-    pause, attempt, tls = Pause(), 0, hub.tls()
+    pause, attempt, tls = TaskBackoff(), 0, hub.tls()
     while not stop.is_set():
         try:
             await asyncio.to_thread(migrate, archive)
@@ -70,7 +70,7 @@ async def run_worker(
 
 
 async def _store(archive: str, editions: Sequence[Edition]) -> None:
-    connection = await connected(archive)
+    connection = await connect_archive(archive)
     try:
         await store_editions(archive, connection, editions)
     finally:
@@ -88,20 +88,20 @@ async def _session(
     stop: asyncio.Event,
     read: ReadEdition,
     probe: Probe,
-    pause: Pause,
+    pause: TaskBackoff,
 ) -> None:
-    connection = await connected(archive)
+    connection = await connect_archive(archive)
     try:
         store = Archive(archive, connection, probe)
         await store.prefer_durable()
-        shares = Shares(archive, connection)
+        shares = PartitionLocks(archive, connection)
         await shares.join()
         await _Worker(client, store, shares, stop, read, probe, pause).run()
     finally:
         await connection.close()
 
 
-class _Held(NamedTuple):
+class _OwnedPartition(NamedTuple):
     """A partition of this worker: the task that reads it, and the event that ends the task."""
 
     leaving: asyncio.Event
@@ -112,8 +112,8 @@ class _Worker:
     """A worker's session, from its connections to the loss of one of them."""
 
     def __init__(
-        self, client: Client, store: Archive, shares: Shares, stop: asyncio.Event,
-        read: ReadEdition, probe: Probe, pause: Pause,
+        self, client: Client, store: Archive, shares: PartitionLocks, stop: asyncio.Event,
+        read: ReadEdition, probe: Probe, pause: TaskBackoff,
     ) -> None:  # fmt: skip
         self._client = client
         self._store = store
@@ -123,14 +123,14 @@ class _Worker:
         self._probe = probe
         self._pause = pause
         self._turn = asyncio.Lock()  # all share one connection
-        self._held: dict[int, _Held] = {}
-        self._feeds: dict[int, PartitionFeed] = {}
+        self._held: dict[int, _OwnedPartition] = {}
+        self._feeds: dict[int, PartitionConsumer] = {}
 
     async def run(self) -> None:
         """Hold a fair share of the partitions until `stop` is set or something fails."""
         given = (self._client, self._store, self._turn)
         hearing = [
-            asyncio.create_task(hear_uplinks(*given)),
+            asyncio.create_task(record_uplink_statuses(*given)),
             asyncio.create_task(hear_editions(*given, self._read)),
         ]
         try:
@@ -140,7 +140,7 @@ class _Worker:
                 await self._balance()
                 await self._again()
                 watched = [*hearing, *(held.task for held in self._held.values())]
-                watched += [task for feed in self._feeds.values() for task in feed.mending()]
+                watched += [task for feed in self._feeds.values() for task in feed.gap_tasks()]
                 stopping = asyncio.create_task(self._stop.wait())
                 done, _ = await asyncio.wait(
                     [stopping, *watched], timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED
@@ -150,7 +150,7 @@ class _Worker:
                     task.result()  # raises what ended it
         finally:
             await end_tasks(hearing)
-            await self._leave(list(self._held), give=self._stop.is_set())
+            await self._end_consumers(list(self._held), give=self._stop.is_set())
 
     async def _balance(self) -> None:
         async with self._turn:
@@ -158,7 +158,7 @@ class _Worker:
         share = fair_share(workers)
         over = sorted(self._held)[share:]
         if over:
-            await self._leave(over, give=True)
+            await self._end_consumers(over, give=True)
         for number in range(PARTITIONS):
             if len(self._held) >= share:
                 return
@@ -173,7 +173,9 @@ class _Worker:
         leaving = asyncio.Event()
         async with self._turn:
             heads = await self._store.heads(partition)
-        feed = PartitionFeed(partition, self._client, self._store, self._turn, self._probe, leaving)
+        feed = PartitionConsumer(
+            partition, self._client, self._store, self._turn, self._probe, leaving
+        )
         for origin, table in heads.items():
             feed.heads[origin] = table.head
             if table.state == "stopped":
@@ -181,7 +183,7 @@ class _Worker:
             elif table.state != "running":
                 feed.mend(origin)
         task = asyncio.create_task(feed.run(self._pause.well))
-        self._held[partition], self._feeds[partition] = _Held(leaving, task), feed
+        self._held[partition], self._feeds[partition] = _OwnedPartition(leaving, task), feed
         _log.info("partition_taken", partition=partition, tables=len(heads))
 
     async def _again(self) -> None:
@@ -194,7 +196,7 @@ class _Worker:
                 feed.stopped.discard(origin)
                 feed.mend(origin)
 
-    async def _leave(self, partitions: list[int], *, give: bool) -> None:
+    async def _end_consumers(self, partitions: list[int], *, give: bool) -> None:
         """End consumers after their current batch, and release their locks if they ended well."""
         leaving = [(number, self._held.pop(number)) for number in partitions]
         for number, held in leaving:

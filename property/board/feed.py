@@ -23,11 +23,11 @@ from events.types.table import (
     ShoeEnded,
     ShoeLoaded,
 )
-from property.archive.client import Asker
-from property.board.state import Board, CoupRow, roads_of
+from property.archive.client import ArchiveClient
+from property.board.state import CoupRow, PropertyBoard, roads_of
 from property.hub.subjects import split_origin
 
-__all__ = ["BoardFeed"]
+__all__ = ["BoardUpdater"]
 
 _LOOK_S: Final = 0.05
 _AGAIN_S: Final = 1.0
@@ -84,7 +84,7 @@ ORDER BY c.position
 _log: Final = structlog.get_logger()
 
 
-class BoardFeed:
+class BoardUpdater:
     """Keeps a board up to date while `run` runs.
 
     Args:
@@ -96,11 +96,11 @@ class BoardFeed:
     """
 
     def __init__(self, url: str, clock: Clock) -> None:
-        self.board = Board()
+        self.board = PropertyBoard()
         self._url = url
         self._clock = clock
-        self._looked_us: int | None = None
-        self._heads: dict[str, _Head] = {}
+        self._polled_us: int | None = None
+        self._heads: dict[str, _PolledHead] = {}
         self._due: set[str] = set()
         self._drawn_us: dict[str, int] = {}
         self._wake: set[Callable[[], None]] = set()
@@ -113,16 +113,16 @@ class BoardFeed:
     @property
     def live(self) -> bool:
         """Whether the last successful poll is recent."""
-        if self._looked_us is None:
+        if self._polled_us is None:
             return False
-        return self._clock.mono_us() - self._looked_us < _STALE_US
+        return self._clock.mono_us() - self._polled_us < _STALE_US
 
     async def run(self) -> None:
         """Update the board for ever; retry while the archive is unavailable."""
         said = ""
         while True:
             try:
-                async with await Asker.open(self._url) as asker:
+                async with await ArchiveClient.open(self._url) as asker:
                     while True:
                         await self.look(asker)
                         said = ""
@@ -133,16 +133,16 @@ class BoardFeed:
                     _log.warning("board.archive_away", reason=said)
                 await asyncio.sleep(_AGAIN_S)
 
-    async def look(self, asker: Asker) -> None:
+    async def look(self, asker: ArchiveClient) -> None:
         """Poll the archive once."""
         before = self.board.change
         found = await asker.rows(_HEADS)
-        moved: dict[str, _Head] = {}
+        moved: dict[str, _PolledHead] = {}
         for table, position, state, at, alarms in found.rows:
             was = self._heads.get(table)
-            now = _Head(position, at)
+            now = _PolledHead(position, at)
             if was is None or was.position < position:
-                moved[table] = was or _Head(0, None)
+                moved[table] = was or _PolledHead(0, None)
             self._heads[table] = now
             pulse = {"position": position, "at": at, "feed": state, "feed_alarms": alarms}
             self.board.pulse(table, pulse)
@@ -152,12 +152,12 @@ class BoardFeed:
                 self._due.discard(table)
                 self.board.picture(table, await _picture(asker, table))
                 self._drawn_us[table] = self._clock.mono_us()
-        self._looked_us = self._clock.mono_us()
+        self._polled_us = self._clock.mono_us()
         if self.board.change != before:
             for wake in tuple(self._wake):
                 wake()
 
-    async def _shown(self, asker: Asker, moved: dict[str, "_Head"]) -> list[str]:
+    async def _shown(self, asker: ArchiveClient, moved: dict[str, "_PolledHead"]) -> list[str]:
         """Return those of the moved tables whose picture may have changed."""
         new = [table for table, was in moved.items() if was.at is None]
         known = {table: was for table, was in moved.items() if was.at is not None}
@@ -177,12 +177,12 @@ class BoardFeed:
         return [*new, *(table for (table,) in found.rows)]
 
 
-class _Head(NamedTuple):
+class _PolledHead(NamedTuple):
     position: int
     at: datetime | None
 
 
-async def _picture(asker: Asker, table: str) -> dict[str, Any]:
+async def _picture(asker: ArchiveClient, table: str) -> dict[str, Any]:
     site, name = split_origin(table)
     live = await asker.rows(_LIVE, (site, name))
     shoe, link, alarms = live.rows[0] if live.rows else (None, None, [])

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-__all__ = ["Board", "CoupRow", "roads_of"]
+__all__ = ["CoupRow", "PropertyBoard", "roads_of"]
 
 _LETTERS: Final = {"player": "P", "banker": "B", "tie": "T"}
 _NATURAL: Final = 8
@@ -85,7 +85,7 @@ class _Part(NamedTuple):
     fields: dict[str, Any]
 
 
-class Board:
+class PropertyBoard:
     """The newest state of every table, with the number of each part's last change."""
 
     def __init__(self) -> None:

@@ -19,12 +19,12 @@ __all__ = [
     "HASH",
     "MESSAGE_ID",
     "POSITION",
-    "Carried",
     "Head",
-    "Verdict",
-    "carried_of",
-    "follows",
-    "headers_of",
+    "HeadRelation",
+    "ReplicatedEvent",
+    "parse_replicated_event",
+    "relation_to_head",
+    "replication_headers",
 ]
 
 # The headers.
@@ -49,7 +49,7 @@ class Head(NamedTuple):
         return cls(0, origin_hash(origin))
 
 
-class Carried(NamedTuple):
+class ReplicatedEvent(NamedTuple):
     """An event as the hub carries it.
 
     Args:
@@ -70,7 +70,7 @@ class Carried(NamedTuple):
         return Head(self.position, self.hash)
 
 
-class Verdict(Enum):
+class HeadRelation(Enum):
     """The relation of a replicated event to a head."""
 
     NEXT = "next"  # it continues the chain
@@ -80,23 +80,23 @@ class Verdict(Enum):
     FORGED = "forged"  # its hash does not follow from the head and its bytes
 
 
-def follows(head: Head, carried: Carried) -> Verdict:
+def relation_to_head(head: Head, carried: ReplicatedEvent) -> HeadRelation:
     """Return the relation of an event to a head.
 
     An event before the head counts as a duplicate: only a receiver that keeps the past can compare
     it.
     """
     if carried.position > head.position + 1:
-        return Verdict.GAP
+        return HeadRelation.GAP
     if carried.position == head.position + 1:
         honest = next_hash(head.hash, carried.stored) == carried.hash
-        return Verdict.NEXT if honest else Verdict.FORGED
+        return HeadRelation.NEXT if honest else HeadRelation.FORGED
     if carried.position == head.position and carried.hash != head.hash:
-        return Verdict.FORK
-    return Verdict.DUPLICATE
+        return HeadRelation.FORK
+    return HeadRelation.DUPLICATE
 
 
-def headers_of(carried: Carried) -> dict[str, str]:
+def replication_headers(carried: ReplicatedEvent) -> dict[str, str]:
     """Return the headers to publish an event with.
 
     The message's id is the log's origin and the event's id. An event's id derives from its cause,
@@ -112,7 +112,9 @@ def headers_of(carried: Carried) -> dict[str, str]:
     }
 
 
-def carried_of(subject: str, headers: Mapping[str, str] | None, body: bytes) -> Carried:
+def parse_replicated_event(
+    subject: str, headers: Mapping[str, str] | None, body: bytes
+) -> ReplicatedEvent:
     """Parse a message of the hub.
 
     Args:
@@ -129,4 +131,4 @@ def carried_of(subject: str, headers: Mapping[str, str] | None, body: bytes) -> 
         raise InputError(f"{subject}: header {POSITION} {(position or '')[:20]!r} is no position")
     if digest is None or not _HEX.match(digest):
         raise InputError(f"{subject}: header {HASH} {(digest or '')[:20]!r} is no hash")
-    return Carried(origin, int(position), body, bytes.fromhex(digest))
+    return ReplicatedEvent(origin, int(position), body, bytes.fromhex(digest))

@@ -34,15 +34,15 @@ from property.hub.subjects import (
 )
 
 __all__ = [
+    "CHARACTER_RULE",
     "KEEPER",
-    "MADE_OF",
     "PASSWORD",
     "ROLES",
     "SYSTEM",
+    "HubLogin",
     "HubNode",
-    "LeafPlace",
+    "LeafNode",
     "LeafTable",
-    "Login",
     "accounts_conf",
     "hub_conf",
     "inbox_of",
@@ -67,7 +67,7 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "witness": (EVENTS, CHECKPOINTS),
 }
 # The subjects to which a role publishes.
-_SAYS: Final = {"witness": ("property.v1.*.*.cosigned",)}
+_PUBLISHES: Final = {"witness": ("property.v1.*.*.cosigned",)}
 # How a login may connect: as a client, or also as a controller's leaf.
 _CLIENT: Final = ("STANDARD",)
 _TABLE: Final = ("STANDARD", "LEAFNODE")
@@ -76,10 +76,10 @@ SYSTEM: Final = "system"
 
 # A leaf's URL contains its password.
 PASSWORD: Final = re.compile(r"[A-Za-z0-9_-]{16,}\Z")
-MADE_OF: Final = "16 or more of A-Za-z0-9_-"
+CHARACTER_RULE: Final = "16 or more of A-Za-z0-9_-"
 
 
-class Login(Struct, frozen=True):
+class HubLogin(Struct, frozen=True):
     """A login of the hub.
 
     Args:
@@ -118,7 +118,7 @@ class HubNode(Struct, frozen=True, kw_only=True):
     pki: str = "/etc/baccarat-hub/pki"
 
 
-class LeafPlace(Struct, frozen=True, kw_only=True):
+class LeafNode(Struct, frozen=True, kw_only=True):
     """A controller's leaf.
 
     Args:
@@ -203,7 +203,7 @@ include "{accounts}"
 """
 
 
-def accounts_conf(logins: Iterable[Login]) -> str:
+def accounts_conf(logins: Iterable[HubLogin]) -> str:
     """Return the accounts file, the same for every node; `nats-server --signal reload` reads it.
 
     Raises:
@@ -220,9 +220,9 @@ def accounts_conf(logins: Iterable[Login]) -> str:
         elif login.who == KEEPER:
             found["property"].append(_user(login, [">"], [">"]))
         elif login.who in ROLES:
-            found["others"].append(_reader(login))
+            found["others"].append(_reader_account(login))
         else:
-            found["others"].append(_table(login))
+            found["others"].append(_table_account(login))
     return f"""\
 # Written by `property.hub_conf`: change what it is written from, not this.
 system_account: SYSTEM
@@ -262,15 +262,15 @@ def _exported() -> str:
     return text
 
 
-def _reader(login: Login) -> str:
+def _reader_account(login: HubLogin) -> str:
     """Return a reader's account: its read requests, and the subjects to which it publishes."""
     asks = [each.format(stream=stream) for stream in ROLES[login.who] for each in _READS]
     takes = [(f"{_JETSTREAM}.{each}", f"{API}.{each}") for each in asks]
-    takes += [(each, each) for each in _SAYS.get(login.who, ())]
+    takes += [(each, each) for each in _PUBLISHES.get(login.who, ())]
     return _account(login, takes, "max_connections: 64", _CLIENT)
 
 
-def _table(login: Login) -> str:
+def _table_account(login: HubLogin) -> str:
     """Return a table's account: its three subjects, and its two requests to the hub."""
     site, table = split_origin(login.who)
     event, checkpoint = event_subject(site, table), checkpoint_subject(site, table)
@@ -289,7 +289,7 @@ def _table(login: Login) -> str:
 
 
 def _account(
-    login: Login, takes: Sequence[tuple[str, str]], limits: str, kinds: Sequence[str]
+    login: HubLogin, takes: Sequence[tuple[str, str]], limits: str, kinds: Sequence[str]
 ) -> str:
     """Return a login's account; `takes` maps subjects of the property's account to its own."""
     imports = "".join(
@@ -308,7 +308,7 @@ def _account(
 
 
 def _user(
-    login: Login, says: Iterable[str], hears: Iterable[str], kinds: Iterable[str] = _CLIENT
+    login: HubLogin, says: Iterable[str], hears: Iterable[str], kinds: Iterable[str] = _CLIENT
 ) -> str:
     return (
         f'{{ user: "{login_of(login.who)}", password: "{login.hash}", '
@@ -326,7 +326,7 @@ def _lines(entries: Iterable[str]) -> str:
     return f"{text}\n    " if text else ""
 
 
-def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTable]) -> str:
+def leaf_conf(place: LeafNode, hub: Sequence[HubNode], tables: Sequence[LeafTable]) -> str:
     """Return a controller's `nats-server.conf`, with one connection to the hub for each table.
 
     An uplink uses the same login and subjects at the leaf as at the hub. The leaf stores nothing,
@@ -342,7 +342,7 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
     remotes, accounts = [], []
     for each in tables:
         if not PASSWORD.match(each.password):
-            raise InputError(f"{each.origin}: its password is not one of {MADE_OF}")
+            raise InputError(f"{each.origin}: its password is not one of {CHARACTER_RULE}")
         login, account = login_of(each.origin), each.origin
         urls = _quoted(f"tls://{login}:{each.password}@{node.host}:{node.leaves}" for node in hub)
         remotes.append(f'{{ urls: [{urls}], account: "{account}", {tls} }}')
@@ -353,7 +353,7 @@ def leaf_conf(place: LeafPlace, hub: Sequence[HubNode], tables: Sequence[LeafTab
         asks = (held_event_subject(site, table), held_checkpoint_subject(site, table))
         hears = [f"{inbox_of(each.origin)}.>"]
         # The remote's URL holds the password in clear, so a hash here would hide nothing.
-        user = _user(Login(each.origin, each.password), says + asks, hears)
+        user = _user(HubLogin(each.origin, each.password), says + asks, hears)
         accounts.append(f'  "{account}" {{ users: [{user}] }}\n')
     return f"""\
 # Written by `property.hub_conf`: change what it is written from, not this.

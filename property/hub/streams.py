@@ -18,16 +18,16 @@ from property.hub.subjects import (
     EDITIONS,
     EVENTS,
     FEEDS,
-    SAID_EVENTS,
+    PUBLISHED_EVENTS,
     STORED_EVENTS,
     edition_subject,
     feed_subject,
     split_origin,
     stored_subject,
 )
-from property.hub.uplink_status import UplinkWord, encode_word
+from property.hub.uplink_status import UplinkStatus, encode_uplink_status
 
-__all__ = ["StreamLimits", "clear_feed", "ensure_streams", "give_up"]
+__all__ = ["StreamLimits", "ensure_streams", "publish_uplink_ended", "purge_table"]
 
 _DAY_S: Final = 86_400
 _SMALL_BYTES: Final = 256 * 1024 * 1024
@@ -75,11 +75,11 @@ async def ensure_streams(js: JetStreamContext, limits: StreamLimits) -> None:
 
 def _streams(limits: StreamLimits) -> tuple[api.StreamConfig, ...]:
     events = replace(
-        _stream(EVENTS, SAID_EVENTS, limits),
+        _stream(EVENTS, PUBLISHED_EVENTS, limits),
         max_bytes=limits.event_bytes,
         max_age=float(limits.event_days * _DAY_S),
         discard=api.DiscardPolicy.NEW,
-        subject_transform=api.SubjectTransform(src=SAID_EVENTS, dest=STORED_EVENTS),
+        subject_transform=api.SubjectTransform(src=PUBLISHED_EVENTS, dest=STORED_EVENTS),
         allow_atomic=True,
     )
     notes = (
@@ -113,7 +113,7 @@ def _stream(name: str, subject: str, limits: StreamLimits) -> api.StreamConfig:
     )
 
 
-async def give_up(js: JetStreamContext, origin: str, by: str) -> None:
+async def publish_uplink_ended(js: JetStreamContext, origin: str, by: str) -> None:
     """Publish, for a table that is retired, that its uplink has ended.
 
     Args:
@@ -125,11 +125,11 @@ async def give_up(js: JetStreamContext, origin: str, by: str) -> None:
         InputError: it is no origin.
         nats.js.errors.APIError: the hub refuses.
     """
-    word = UplinkWord(state="ended", by=by)
-    await js.publish(feed_subject(*split_origin(origin)), encode_word(word), stream=FEEDS)
+    word = UplinkStatus(state="ended", by=by)
+    await js.publish(feed_subject(*split_origin(origin)), encode_uplink_status(word), stream=FEEDS)
 
 
-async def clear_feed(js: JetStreamContext, origin: str) -> bool:
+async def purge_table(js: JetStreamContext, origin: str) -> bool:
     """Purge a table's events and editions from the hub; return whether there were events.
 
     Use this after a person has inspected a feed that held messages that are not the log's. The

@@ -21,7 +21,7 @@ __all__ = [
     "EVENTS",
     "FEEDS",
     "PARTITIONS",
-    "SAID_EVENTS",
+    "PUBLISHED_EVENTS",
     "STORED_EVENTS",
     "EditionKind",
     "NamedEdition",
@@ -55,7 +55,7 @@ EDITIONS: Final = "EDITIONS"
 API: Final = "property.hub"
 
 # The mapping from published to stored subjects, in the server's syntax.
-SAID_EVENTS: Final = "property.v1.*.*.event"
+PUBLISHED_EVENTS: Final = "property.v1.*.*.event"
 STORED_EVENTS: Final = (
     f"property.v1.part.{{{{partition({PARTITIONS},1,2)}}}}"
     ".{{wildcard(1)}}.{{wildcard(2)}}.event"

@@ -15,11 +15,11 @@ from events.errors import InputError
 __all__ = [
     "REPEATED_S",
     "SILENT_S",
-    "Heard",
-    "UplinkWord",
-    "encode_word",
-    "parse_word",
-    "stopped_word",
+    "UplinkStatus",
+    "UplinkStatusFilter",
+    "encode_uplink_status",
+    "parse_uplink_status",
+    "stopped_status",
 ]
 
 REPEATED_S: Final = 20.0
@@ -33,7 +33,7 @@ _MOST: Final = 1000
 _FORGOTTEN_S: Final = 300.0
 
 
-class UplinkWord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class UplinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A feed's status, as its uplink publishes it.
 
     Args:
@@ -51,7 +51,7 @@ class UplinkWord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     by: str = ""
 
 
-class Heard:
+class UplinkStatusFilter:
     """Decides which statuses of uplinks to record.
 
     Two uplinks of one table, the usual cause of a fork, contradict one another: while one reports
@@ -66,7 +66,7 @@ class Heard:
         self._stopped: dict[str, float] = {}
         self._cleared: dict[str, float] = {}
 
-    def counts(self, origin: str, word: UplinkWord, now: float) -> bool:
+    def counts(self, origin: str, word: UplinkStatus, now: float) -> bool:
         """Return whether to record a status: a stop always; its end once no stop is repeated."""
         if word.state == "stopped":
             self._stopped[origin] = now
@@ -83,28 +83,28 @@ class Heard:
         return True
 
 
-_words: Final = msgspec.json.Decoder(UplinkWord)
+_statuses: Final = msgspec.json.Decoder(UplinkStatus)
 
 
-def stopped_word(code: str, position: int, text: str) -> UplinkWord:
+def stopped_status(code: str, position: int, text: str) -> UplinkStatus:
     """Return the status of a stopped feed, with its reason as one printable line."""
     line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
-    return UplinkWord(state="stopped", position=position, code=code, reason=line[:_MOST])
+    return UplinkStatus(state="stopped", position=position, code=code, reason=line[:_MOST])
 
 
-def encode_word(word: UplinkWord) -> bytes:
+def encode_uplink_status(word: UplinkStatus) -> bytes:
     """Encode a status for publication."""
     return msgspec.json.encode(word)
 
 
-def parse_word(data: bytes) -> UplinkWord:
+def parse_uplink_status(data: bytes) -> UplinkStatus:
     """Decode a published status; its sender may be anybody who has the table's login.
 
     Raises:
         InputError: it is no valid status.
     """
     try:
-        word = _words.decode(data)
+        word = _statuses.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"an uplink's word cannot be read: {error}") from error
     texts = (word.code, word.reason, word.by)

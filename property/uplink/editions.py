@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from events.log.editions import PROFILES, RULEBOOKS, editions_beside, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions
 from property.hub.subjects import EditionKind
 
 __all__ = ["EDITION_FOLDERS", "EditionQueue", "QueuedEdition"]
@@ -39,10 +39,10 @@ class EditionQueue:
         found: list[QueuedEdition] = []
         wrong: list[str] = []
         for kind, name in EDITION_FOLDERS.items():
-            folder = editions_beside(self._log, name)
+            folder = editions_folder(self._log, name)
             if all((kind, path.stem) in self._published for path in folder.glob("*.toml")):
                 continue
-            kept = kept_editions(folder)
+            kept = read_editions(folder)
             wrong += kept.left_out
             for digest, source in kept.sources.items():
                 if len(source) > _MOST_BYTES:

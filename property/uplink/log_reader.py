@@ -10,19 +10,19 @@ from events.errors import InputError
 from events.log.read_only_copy import has_writer
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
-from property.hub.replicated_event import Carried, Head
-from property.uplink.replication import taken
+from property.hub.replicated_event import Head, ReplicatedEvent
+from property.uplink.replication import take_batch
 
-__all__ = ["Found", "LogSource"]
+__all__ = ["LogRead", "UplinkLogReader"]
 
 # SQLite writes a commit, syncs it, and only then shows it to readers; the files change no more by
 # then. A busy disk has taken a quarter of a second for this. After a change the uplink reads again
 # after these pauses, in microseconds. Their sum exceeds the delay of any disk that a table
 # tolerates, and the first is no longer than a page may lag.
-_LOOKS_US: Final = (150_000, 600_000, 2_400_000, 9_600_000)
+_REREADS_US: Final = (150_000, 600_000, 2_400_000, 9_600_000)
 
 
-class Found(NamedTuple):
+class LogRead(NamedTuple):
     """The result of one read.
 
     Args:
@@ -32,13 +32,13 @@ class Found(NamedTuple):
         more: whether the log has more events.
     """
 
-    events: list[Carried]
+    events: list[ReplicatedEvent]
     note: bytes | None
     size: int
     more: bool
 
 
-class LogSource:
+class UplinkLogReader:
     """Reads a log's file. Every method blocks; use it in one thread at a time.
 
     Args:
@@ -50,7 +50,7 @@ class LogSource:
     def __init__(self, path: Path, origin: str, clock: Clock) -> None:
         self._path, self._origin, self._clock = Path(os.path.realpath(path)), origin, clock
         self._seen: tuple[object, ...] | None = None
-        self._looks: Iterator[int] = iter(())
+        self._rereads: Iterator[int] = iter(())
         self._due: int | None = None
 
     def changed(self) -> bool:
@@ -63,7 +63,7 @@ class LogSource:
         """Make the next `changed` return True."""
         self._seen = None
 
-    def read(self, head: Head, note_size: int) -> Found:
+    def read(self, head: Head, note_size: int) -> LogRead:
         """Return the events after a head, and the newest checkpoint.
 
         Args:
@@ -79,18 +79,18 @@ class LogSource:
         written, stamp = has_writer(self._path), self._stamp()
         with reading(self._path) as log:
             self._require_ours(log)
-            events = taken(log.bare_after(*head), self._origin)
+            events = take_batch(log.bare_after(*head), self._origin)
             size, note = note_size, None
             for size, note in log.checkpoints(note_size):  # noqa: B007 - the last one is wanted
                 pass
             more = log.end > (events[-1].position if events else head.position)
         if stamp != self._seen or events:
-            self._looks = iter(_LOOKS_US)
+            self._rereads = iter(_REREADS_US)
         self._seen = None if more else stamp
         # Without a writer nothing can arrive, and another read would copy the whole log.
-        pause = next(self._looks, None) if written else None
+        pause = next(self._rereads, None) if written else None
         self._due = None if pause is None else self._clock.mono_us() + pause
-        return Found(events, note, size, more)
+        return LogRead(events, note, size, more)
 
     def at(self, position: int) -> tuple[bytes, bytes] | None:
         """Return the stored bytes and the hash at a position, or None.

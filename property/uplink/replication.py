@@ -20,7 +20,13 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from events.errors import InputError
-from property.hub.replicated_event import MESSAGE_ID, Carried, Head, carried_of, headers_of
+from property.hub.replicated_event import (
+    MESSAGE_ID,
+    Head,
+    ReplicatedEvent,
+    parse_replicated_event,
+    replication_headers,
+)
 
 __all__ = [
     "BATCH_BYTES",
@@ -28,18 +34,18 @@ __all__ = [
     "DUPLICATE_CODES",
     "EXPECTED_SEQUENCE",
     "SEQUENCE_CODES",
-    "Accepted",
-    "Held",
-    "Message",
-    "Place",
-    "Refused",
-    "Stopped",
-    "answer_of",
-    "go_on",
-    "held_of",
+    "FeedStopped",
+    "HeldEvent",
+    "HubMessage",
+    "HubPosition",
+    "PublishAccepted",
+    "PublishRefused",
+    "batch_messages",
     "held_sequence",
-    "messages",
-    "taken",
+    "parse_held_event",
+    "parse_publish_answer",
+    "resume_position",
+    "take_batch",
 ]
 
 # The server accepts a thousand messages in a batch; this is half. The bytes must pass a line of
@@ -60,21 +66,21 @@ _BATCH_SEQUENCE: Final = "Nats-Batch-Sequence"
 _COMMIT: Final = "Nats-Batch-Commit"
 
 
-class Place(NamedTuple):
+class HubPosition(NamedTuple):
     """The table's position on the hub: the chain's head, and its sequence in the stream."""
 
     head: Head
     sequence: int
 
 
-class Held(NamedTuple):
+class HeldEvent(NamedTuple):
     """A table's newest event on the hub, and its sequence in the stream."""
 
-    carried: Carried
+    carried: ReplicatedEvent
     sequence: int
 
 
-class Stopped(NamedTuple):
+class FeedStopped(NamedTuple):
     """Why a table's feed has stopped until a person inspects it.
 
     Args:
@@ -89,20 +95,20 @@ class Stopped(NamedTuple):
     text: str
 
 
-class Message(NamedTuple):
+class HubMessage(NamedTuple):
     """A message to publish: headers and body."""
 
     headers: dict[str, str]
     body: bytes
 
 
-class Accepted(NamedTuple):
+class PublishAccepted(NamedTuple):
     """The hub has stored the messages; the sequence of the last one."""
 
     sequence: int
 
 
-class Refused(NamedTuple):
+class PublishRefused(NamedTuple):
     """The hub has refused a message; the server's code and text."""
 
     code: int
@@ -123,16 +129,16 @@ class _Answer(msgspec.Struct):
 _answers: Final = msgspec.json.Decoder(_Answer)
 
 
-def held_of(origin: str, headers: Mapping[str, str], body: bytes) -> Held:
+def parse_held_event(origin: str, headers: Mapping[str, str], body: bytes) -> HeldEvent:
     """Parse the hub's answer to the request for a table's newest event.
 
     Raises:
         InputError: it is no event of that table.
     """
-    carried = carried_of(headers.get(_SUBJECT, ""), headers, body)
+    carried = parse_replicated_event(headers.get(_SUBJECT, ""), headers, body)
     if carried.origin != origin:
         raise InputError(f"asked for {origin}, the hub answers with {carried.origin}")
-    return Held(carried, held_sequence(headers))
+    return HeldEvent(carried, held_sequence(headers))
 
 
 def held_sequence(headers: Mapping[str, str]) -> int:
@@ -147,7 +153,7 @@ def held_sequence(headers: Mapping[str, str]) -> int:
     return int(sequence)
 
 
-def go_on(held: Held, own: tuple[bytes, bytes] | None) -> Place | Stopped:
+def resume_position(held: HeldEvent, own: tuple[bytes, bytes] | None) -> HubPosition | FeedStopped:
     """Return the position to resume from, or why the feed stops.
 
     Args:
@@ -156,29 +162,31 @@ def go_on(held: Held, own: tuple[bytes, bytes] | None) -> Place | Stopped:
     """
     carried, place = held.carried, held.carried.position
     if own is None:
-        return Stopped("fork", place, f"the hub holds position {place}, and the log ends before it")
+        return FeedStopped(
+            "fork", place, f"the hub holds position {place}, and the log ends before it"
+        )
     if own != (carried.stored, carried.hash):
-        return Stopped("fork", place, f"position {place} is another event on the hub than here")
-    return Place(carried.head, held.sequence)
+        return FeedStopped("fork", place, f"position {place} is another event on the hub than here")
+    return HubPosition(carried.head, held.sequence)
 
 
-def taken(rows: Iterable[tuple[int, bytes, bytes]], origin: str) -> list[Carried]:
+def take_batch(rows: Iterable[tuple[int, bytes, bytes]], origin: str) -> list[ReplicatedEvent]:
     """Return as many of a log's rows as fit in one batch, at least one if there is one."""
-    found: list[Carried] = []
+    found: list[ReplicatedEvent] = []
     size = 0
     for position, stored, digest in rows:
         size += len(stored)
         if found and size > BATCH_BYTES:
             break
-        found.append(Carried(origin, position, stored, digest))
+        found.append(ReplicatedEvent(origin, position, stored, digest))
         if len(found) == BATCH_EVENTS:
             break
     return found
 
 
-def messages(
-    events: Sequence[Carried], sequence: int, batch: str, *, ids: bool = True
-) -> Iterator[Message]:
+def batch_messages(
+    events: Sequence[ReplicatedEvent], sequence: int, batch: str, *, ids: bool = True
+) -> Iterator[HubMessage]:
     """Yield the messages of a batch in order; the hub answers the last one.
 
     Args:
@@ -191,7 +199,7 @@ def messages(
         UnreadableEvent: one is no event.
     """
     for number, event in enumerate(events, start=1):
-        headers = headers_of(event)
+        headers = replication_headers(event)
         if not ids:
             del headers[MESSAGE_ID]
         if number == 1:
@@ -200,10 +208,10 @@ def messages(
             headers |= {_BATCH: batch, _BATCH_SEQUENCE: str(number)}
             if number == len(events):
                 headers[_COMMIT] = "1"
-        yield Message(headers, event.stored)
+        yield HubMessage(headers, event.stored)
 
 
-def answer_of(data: bytes) -> Accepted | Refused:
+def parse_publish_answer(data: bytes) -> PublishAccepted | PublishRefused:
     """Parse the hub's answer to a message.
 
     A duplicate counts as refused, although the server acknowledges it.
@@ -216,7 +224,7 @@ def answer_of(data: bytes) -> Accepted | Refused:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the hub's answer cannot be read: {error}") from error
     if answer.error is not None:
-        return Refused(answer.error.err_code, answer.error.description)
+        return PublishRefused(answer.error.err_code, answer.error.description)
     if answer.duplicate:
-        return Refused(next(iter(DUPLICATE_CODES)), "a message with this id was there")
-    return Accepted(answer.seq)
+        return PublishRefused(next(iter(DUPLICATE_CODES)), "a message with this id was there")
+    return PublishAccepted(answer.seq)

@@ -24,28 +24,28 @@ from events.clock import Clock
 from events.errors import BusError, InputError, LogError, LogRefused
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import Head
-from property.hub.uplink_status import REPEATED_S, UplinkWord, stopped_word
-from property.tasks import Pause, end_tasks
+from property.hub.uplink_status import REPEATED_S, UplinkStatus, stopped_status
+from property.tasks import TaskBackoff, end_tasks
 from property.uplink.editions import EditionQueue
-from property.uplink.hub_client import HeldNote, TableHub
-from property.uplink.log_reader import Found, LogSource
+from property.uplink.hub_client import HeldCheckpoint, HubClient
+from property.uplink.log_reader import LogRead, UplinkLogReader
 from property.uplink.replication import (
     DUPLICATE_CODES,
     SEQUENCE_CODES,
-    Place,
-    Refused,
-    Stopped,
-    go_on,
+    FeedStopped,
+    HubPosition,
+    PublishRefused,
+    resume_position,
 )
 
-__all__ = ["Feed", "FeedState", "UplinkLog", "feeds_of", "run_uplink"]
+__all__ = ["FeedState", "UplinkFeed", "UplinkLog", "feeds_of", "run_uplink"]
 
 # Seconds between two checks of a log's files.
 _POLL_S: Final = 0.05
 # Seconds between two reads of a busy table, so that several events go in one batch.
 _READ_GAP_S: Final = 0.1
 # A table that catches up pauses for this share of each batch's time: others share the hub.
-_LEFT_TO_OTHERS: Final = 0.5
+_CATCH_UP_PAUSE: Final = 0.5
 # Seconds between two checks of the hub: through a leaf, a lost hub breaks no connection.
 _AUDIT_S: Final = 5.0
 # A replica that lags may answer the request for the newest event; a later request succeeds.
@@ -56,7 +56,7 @@ _UNREADABLE_MOST: Final = 3
 _BATCHES_MOST: Final = 16
 _CLOSE_S: Final = 1.0
 # Seconds between two checks for a changed status.
-_TELL_S: Final = 0.5
+_STATUS_CHECK_S: Final = 0.5
 # A feed without progress for this many seconds does not report `running`.
 _STUCK_S: Final = 60.0
 # How often the folders of editions are looked at; and how often all are published again, should the
@@ -96,17 +96,17 @@ class FeedState(Struct, kw_only=True):
     up: bool = False
     position: int = 0
     refilled: int = 0
-    stopped: Stopped | None = None
+    stopped: FeedStopped | None = None
     trouble: str = ""
 
 
-class _Halt(Exception):  # noqa: N818 - it carries a verdict
-    def __init__(self, verdict: Stopped) -> None:
+class _FeedHalted(Exception):  # noqa: N818 - it carries a verdict
+    def __init__(self, verdict: FeedStopped) -> None:
         super().__init__(verdict.text)
         self.verdict = verdict
 
 
-class Feed:
+class UplinkFeed:
     """Replicates one table's log.
 
     Args:
@@ -119,11 +119,11 @@ class Feed:
         self._hub, self._batches = table.hub, batches
         self._tls = table.hub.tls()
         self._origin = table.hub.who
-        self._source = LogSource(table.path, self._origin, clock)
-        self._note = HeldNote(0, 0)
-        self._pause = Pause()
+        self._source = UplinkLogReader(table.path, self._origin, clock)
+        self._note = HeldCheckpoint(0, 0)
+        self._pause = TaskBackoff()
         self._refusals = self._unreadable = 0
-        self._untold = self._unpublished = ""
+        self._status_refusal = self._unpublished = ""
         self._editions = EditionQueue(table.path)
         self._fed_at = _NEVER
         self._log = _log.bind(table=self._origin)
@@ -136,16 +136,16 @@ class Feed:
             try:
                 connection = await connect(self._hub, attempt, self._tls)
                 try:
-                    await self._serve(TableHub(connection, self._origin))
+                    await self._serve(HubClient(connection, self._origin))
                 finally:
                     await _close(connection)
-            except _Halt as halt:
+            except _FeedHalted as halt:
                 self._stop(halt.verdict)
             except LogRefused as error:
                 # A transient error of SQLite looks the same.
                 self._unreadable += 1
                 if self._unreadable == _UNREADABLE_MOST:
-                    self._stop(Stopped("gap", error.position or 0, error.reason))
+                    self._stop(FeedStopped("gap", error.position or 0, error.reason))
                 else:
                     self._down(error.reason)
             except (BusError, InputError, LogError, NatsError, OSError) as error:
@@ -154,7 +154,7 @@ class Feed:
             # Random, so that two hundred tables that lost the same hub do not reconnect at once.
             await asyncio.sleep(self._pause.next_s() * (0.5 + secrets.randbelow(1000) / 1000))
 
-    async def _serve(self, hub: TableHub) -> None:
+    async def _serve(self, hub: HubClient) -> None:
         """Replicate and publish the status until the connection is lost or the feed stops."""
         self._fed_at = _NEVER
         beside = [asyncio.create_task(self._tell(hub))]
@@ -166,7 +166,7 @@ class Feed:
             await end_tasks(beside)  # its status must not follow the final one
             if self.state.stopped is None and self._fed_at > _NEVER:
                 with suppress(TimeoutError):
-                    ended = UplinkWord(state="ended", position=self.state.position)
+                    ended = UplinkStatus(state="ended", position=self.state.position)
                     await asyncio.wait_for(hub.tell(ended), _CLOSE_S)
             raise
         finally:
@@ -176,22 +176,22 @@ class Feed:
                     task.result()
         raise BusError("the connection is lost")
 
-    async def _tell(self, hub: TableHub) -> None:
+    async def _tell(self, hub: HubClient) -> None:
         """Publish the status repeatedly; a feed without progress publishes nothing."""
         loop = asyncio.get_running_loop()
         due = 0.0
         while not hub.lost:
-            await asyncio.sleep(_TELL_S)
+            await asyncio.sleep(_STATUS_CHECK_S)
             word = self._word(loop.time())
             if word is None or loop.time() < due:
                 continue
             untold = await hub.tell(word)
             due = loop.time() + REPEATED_S
-            if untold and untold != self._untold:
+            if untold and untold != self._status_refusal:
                 self._log.warning("feed_untold", reason=untold)
-            self._untold = untold
+            self._status_refusal = untold
 
-    async def _carry_editions(self, hub: TableHub) -> None:
+    async def _carry_editions(self, hub: HubClient) -> None:
         """Publish what is kept beside the log, and what is kept there later."""
         loop = asyncio.get_running_loop()
         anew = _NEVER
@@ -205,7 +205,7 @@ class Feed:
             self._unpublished = refused
             await asyncio.sleep(_EDITIONS_S)
 
-    async def _publish_editions(self, hub: TableHub) -> str:
+    async def _publish_editions(self, hub: HubClient) -> str:
         """One round; why the hub has not all of them then, empty where it has."""
         editions, refused = await asyncio.to_thread(self._editions.pending)
         for each in editions:
@@ -214,15 +214,15 @@ class Feed:
             self._editions.published(each)
         return refused
 
-    def _word(self, now: float) -> UplinkWord | None:
+    def _word(self, now: float) -> UplinkStatus | None:
         stopped = self.state.stopped
         if stopped is not None:
-            return stopped_word(*stopped)
+            return stopped_status(*stopped)
         if now - self._fed_at > _STUCK_S:
             return None
-        return UplinkWord(state="running", position=self.state.position)
+        return UplinkStatus(state="running", position=self.state.position)
 
-    async def _feed(self, hub: TableHub) -> None:
+    async def _feed(self, hub: HubClient) -> None:
         """Replicate until the connection is lost or the feed stops."""
         loop = asyncio.get_running_loop()
         place = await self._ask(hub, None)
@@ -235,7 +235,7 @@ class Feed:
                 found = await asyncio.to_thread(self._source.read, place.head, self._note.size)
                 self._unreadable = 0
                 place = await self._say(hub, place, found)
-                pause = _LEFT_TO_OTHERS * (loop.time() - began) if found.more else _READ_GAP_S
+                pause = _CATCH_UP_PAUSE * (loop.time() - began) if found.more else _READ_GAP_S
             if loop.time() - asked > _AUDIT_S:
                 place = await self._ask(hub, place)
                 asked = loop.time()
@@ -243,7 +243,7 @@ class Feed:
             self.state.position, self._fed_at = place.head.position, loop.time()
             await asyncio.sleep(pause)
 
-    async def _ask(self, hub: TableHub, known: Place | None) -> Place:
+    async def _ask(self, hub: HubClient, known: HubPosition | None) -> HubPosition:
         """Ask the hub for its position, and return where to resume.
 
         Args:
@@ -253,16 +253,16 @@ class Feed:
         try:
             held = await hub.held()
         except InputError as error:
-            raise _Halt(Stopped("forged", 0, f"the hub's newest: {error}")) from error
+            raise _FeedHalted(FeedStopped("forged", 0, f"the hub's newest: {error}")) from error
         if held is None:
-            place = Place(Head.beginning(self._origin), 0)
+            place = HubPosition(Head.beginning(self._origin), 0)
         elif known == (held.carried.head, held.sequence):
             return known
         else:
             own = await asyncio.to_thread(self._source.at, held.carried.position)
-            verdict = go_on(held, own)
-            if isinstance(verdict, Stopped):
-                raise _Halt(verdict)
+            verdict = resume_position(held, own)
+            if isinstance(verdict, FeedStopped):
+                raise _FeedHalted(verdict)
             place = verdict
         if place == known:
             return known
@@ -274,33 +274,33 @@ class Feed:
         self._source.forget()
         return place
 
-    async def _say(self, hub: TableHub, place: Place, found: Found) -> Place:
+    async def _say(self, hub: HubClient, place: HubPosition, found: LogRead) -> HubPosition:
         """Publish the events and checkpoint of one read; return the hub's new position."""
         if found.events:
             async with self._batches:
                 answer = await hub.say(found.events, place.sequence)
-                if isinstance(answer, Refused) and answer.code in DUPLICATE_CODES:
+                if isinstance(answer, PublishRefused) and answer.code in DUPLICATE_CODES:
                     # The id was used before: by somebody else, or by this uplink before the hub was
                     # restored. The expected sequence alone decides what is new.
                     answer = await hub.say(found.events, place.sequence, ids=False)
-            if isinstance(answer, Refused):
+            if isinstance(answer, PublishRefused):
                 return await self._refused(hub, answer)
-            place, self._refusals = Place(found.events[-1].head, answer.sequence), 0
+            place, self._refusals = HubPosition(found.events[-1].head, answer.sequence), 0
             self._pause.well()
         if found.note is not None and found.size <= place.head.position:
-            answer = await hub.say_note(found.note, self._note.sequence)
-            if isinstance(answer, Refused):
+            answer = await hub.publish_checkpoint(found.note, self._note.sequence)
+            if isinstance(answer, PublishRefused):
                 return await self._refused(hub, answer)
-            self._note = HeldNote(answer.sequence, found.size)
+            self._note = HeldCheckpoint(answer.sequence, found.size)
         return place
 
-    async def _refused(self, hub: TableHub, answer: Refused) -> Place:
+    async def _refused(self, hub: HubClient, answer: PublishRefused) -> HubPosition:
         self._refusals += 1
         if answer.code not in SEQUENCE_CODES or self._refusals > _REFUSALS_MOST:
             raise BusError(f"the hub refuses: {answer.text} ({answer.code})")
         return await self._ask(hub, None)
 
-    def _up(self, place: Place) -> None:
+    def _up(self, place: HubPosition) -> None:
         self.state.up, self.state.trouble = True, ""
         self.state.position = place.head.position
         self._log.info("feed_up", position=place.head.position)
@@ -311,20 +311,20 @@ class Feed:
             self._log.warning("feed_down", reason=trouble, position=self.state.position)
         self.state.up, self.state.trouble = False, trouble
 
-    def _stop(self, verdict: Stopped) -> None:
+    def _stop(self, verdict: FeedStopped) -> None:
         self.state.up, self.state.stopped = False, verdict
         self._log.critical(
             "feed_stopped", code=verdict.code, position=verdict.position, reason=verdict.text
         )
 
 
-def feeds_of(tables: Iterable[UplinkLog], clock: Clock) -> tuple[Feed, ...]:
+def feeds_of(tables: Iterable[UplinkLog], clock: Clock) -> tuple[UplinkFeed, ...]:
     """Create the feeds of one process."""
     batches = asyncio.Semaphore(_BATCHES_MOST)
-    return tuple(Feed(each, clock, batches) for each in tables)
+    return tuple(UplinkFeed(each, clock, batches) for each in tables)
 
 
-async def run_uplink(feeds: Sequence[Feed], stop: asyncio.Event) -> None:
+async def run_uplink(feeds: Sequence[UplinkFeed], stop: asyncio.Event) -> None:
     """Run every feed until `stop` is set, even if one fails.
 
     Raises:

@@ -15,11 +15,16 @@ from events.errors import InputError, LogRefused
 from events.log.lock import WriterLock
 from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.proof.checkpoint import parse_checkpoint
-from events.proof.merkle import Tree
+from events.proof.merkle import MerkleTree
 from events.proof.note import VerifierKey, parse_verifier_key
-from property.witness.observed_log import Announced, Memory, Refused, Watched
+from property.witness.observed_log import (
+    AnnouncedKey,
+    ObservedLog,
+    ObservedLogState,
+    WitnessRefusal,
+)
 
-__all__ = ["Kept", "Refusal", "WitnessBook", "read_book"]
+__all__ = ["RecordedRefusal", "WitnessBook", "WitnessedLog", "read_book"]
 
 _APPLICATION_ID: Final = 0x62616377  # "bacw"
 _HASH_BYTES: Final = 32
@@ -79,7 +84,7 @@ FROM log ORDER BY origin
 """
 
 
-class Kept(NamedTuple):
+class WitnessedLog(NamedTuple):
     """A log in the book.
 
     Args:
@@ -100,7 +105,7 @@ class Kept(NamedTuple):
         return parse_checkpoint(self.note)[0].size if self.note else None
 
 
-class Refusal(NamedTuple):
+class RecordedRefusal(NamedTuple):
     """A refusal in the book.
 
     Args:
@@ -153,23 +158,23 @@ class WitnessBook:
         self._db.close()
         self._lock.release()
 
-    def watched(self, given: Mapping[str, Iterable[VerifierKey]]) -> dict[str, Watched]:
+    def watched(self, given: Mapping[str, Iterable[VerifierKey]]) -> dict[str, ObservedLog]:
         """Return every observed log by origin, with the keys given for it now."""
         found = {}
         for origin, head, size, peaks, note, signer in self._db.execute(_LOGS):
             hashes = [peaks[at : at + _HASH_BYTES] for at in range(0, len(peaks), _HASH_BYTES)]
-            memory = Memory(
+            memory = ObservedLogState(
                 head=head,
-                tree=Tree(size, hashes),
+                tree=MerkleTree(size, hashes),
                 leaves=tuple(leaf for (leaf,) in self._rows("leaf", "hash", origin)),
                 announced=tuple(
-                    Announced(position, parse_verifier_key(key))
+                    AnnouncedKey(position, parse_verifier_key(key))
                     for position, key in self._rows("announced", "position, key", origin)
                 ),
                 newest=parse_checkpoint(note)[0] if note else None,
                 signer=parse_verifier_key(signer) if signer else None,
             )
-            found[origin] = Watched(origin, given.get(origin, ()), memory)
+            found[origin] = ObservedLog(origin, given.get(origin, ()), memory)
         return found
 
     @contextmanager
@@ -183,7 +188,7 @@ class WitnessBook:
             raise
         self._db.execute("COMMIT")
 
-    def keep(self, seen: Watched, leaves: Iterable[tuple[int, bytes]]) -> None:
+    def keep(self, seen: ObservedLog, leaves: Iterable[tuple[int, bytes]]) -> None:
         """Store a log's position, and its new leaves by position."""
         origin, tree = seen.origin, seen.tree
         self._db.execute(_KEEP, (origin, seen.head, tree.size, b"".join(tree.peaks)))
@@ -196,18 +201,18 @@ class WitnessBook:
             [(origin, each.position, str(each.key)) for each in seen.announced],
         )
 
-    def cosigned(self, seen: Watched, note: bytes, signer: VerifierKey, at_s: int) -> None:
+    def cosigned(self, seen: ObservedLog, note: bytes, signer: VerifierKey, at_s: int) -> None:
         """Store a cosigned checkpoint, which is still to be published."""
         self.keep(seen, ())
         said = "UPDATE log SET note = ?, signer = ?, at_s = ?, said = 0 WHERE origin = ?"
         self._db.execute(said, (note, str(signer), at_s, seen.origin))
         self._db.execute(_COSIGNED, (seen.origin,))
 
-    def refuse(self, origin: str, refused: Refused, note: bytes, now_s: int) -> bool:
+    def refuse(self, origin: str, refused: WitnessRefusal, note: bytes, now_s: int) -> bool:
         """Store a refusal; return whether it is the first with this code and position."""
         ((kept,),) = self._db.execute("SELECT count(*) FROM refused WHERE origin = ?", (origin,))
         if kept >= _REFUSED_MOST:
-            refused = Refused("more", "further refusals, of which only the number is kept")
+            refused = WitnessRefusal("more", "further refusals, of which only the number is kept")
             note = b""
         told = {"origin": origin, **refused._asdict(), "note": note, "now": now_s}
         self._db.execute(_REFUSE, told)
@@ -238,7 +243,7 @@ class WitnessBook:
         return self._db.execute(asked, (origin,))
 
 
-def read_book(path: Path) -> tuple[list[Kept], list[Refusal]]:
+def read_book(path: Path) -> tuple[list[WitnessedLog], list[RecordedRefusal]]:
     """Read a book's logs and refusals; a witness may have the book open meanwhile.
 
     Raises:
@@ -248,8 +253,8 @@ def read_book(path: Path) -> tuple[list[Kept], list[Refusal]]:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             _require_ours(path, db)
-            kept = [Kept(*row) for row in db.execute(_NEWEST)]
-            refused = [Refusal(*row) for row in db.execute(_REFUSALS)]
+            kept = [WitnessedLog(*row) for row in db.execute(_NEWEST)]
+            refused = [RecordedRefusal(*row) for row in db.execute(_REFUSALS)]
     except sqlite3.Error as error:
         raise InputError(f"{path}: the witness's file cannot be read: {error}") from error
     return kept, refused

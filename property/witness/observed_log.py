@@ -19,13 +19,20 @@ from typing import Final, NamedTuple
 from events.errors import InputError, UnreadableEvent
 from events.proof.chain import origin_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
-from events.proof.merkle import Tree, leaf_hash
+from events.proof.merkle import MerkleTree, leaf_hash
 from events.proof.note import Note, VerifierKey, parse_verifier_key, signed_by
 from events.types.envelope import decode_entry
 from events.types.integrity import CheckpointKeyChanged
-from property.hub.replicated_event import Carried, Head, Verdict, follows
+from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
 
-__all__ = ["LEAVES_MOST", "Announced", "Fit", "Memory", "Refused", "Watched"]
+__all__ = [
+    "LEAVES_MOST",
+    "AcceptedCheckpoint",
+    "AnnouncedKey",
+    "ObservedLog",
+    "ObservedLogState",
+    "WitnessRefusal",
+]
 
 # Leaves kept after the newest cosigned checkpoint: a week of a table that signs nothing. Beyond
 # that the oldest merge into the peaks, and the witness cannot judge a checkpoint of their sizes.
@@ -34,7 +41,7 @@ LEAVES_MOST: Final = 65_536
 _ANNOUNCES: Final = CheckpointKeyChanged.TYPE.encode()
 
 
-class Refused(NamedTuple):
+class WitnessRefusal(NamedTuple):
     """The refusal of an event or a checkpoint.
 
     Args:
@@ -48,14 +55,14 @@ class Refused(NamedTuple):
     position: int = 0
 
 
-class Announced(NamedTuple):
+class AnnouncedKey(NamedTuple):
     """A key that the log has announced, and the position of its announcement."""
 
     position: int
     key: VerifierKey
 
 
-class Fit(NamedTuple):
+class AcceptedCheckpoint(NamedTuple):
     """A checkpoint to cosign.
 
     Args:
@@ -69,7 +76,7 @@ class Fit(NamedTuple):
     signer: VerifierKey
 
 
-class Memory(NamedTuple):
+class ObservedLogState(NamedTuple):
     """The state of a log that the book keeps between two runs.
 
     Args:
@@ -82,14 +89,14 @@ class Memory(NamedTuple):
     """
 
     head: bytes
-    tree: Tree
+    tree: MerkleTree
     leaves: tuple[bytes, ...] = ()
-    announced: tuple[Announced, ...] = ()
+    announced: tuple[AnnouncedKey, ...] = ()
     newest: Checkpoint | None = None
     signer: VerifierKey | None = None
 
 
-class Watched:
+class ObservedLog:
     """One log that a witness observes.
 
     Args:
@@ -104,16 +111,16 @@ class Watched:
     """
 
     def __init__(
-        self, origin: str, given: Iterable[VerifierKey], memory: Memory | None = None
+        self, origin: str, given: Iterable[VerifierKey], memory: ObservedLogState | None = None
     ) -> None:
-        known = memory or Memory(origin_hash(origin), Tree())
+        known = memory or ObservedLogState(origin_hash(origin), MerkleTree())
         self.origin = origin
         self.announced = list(known.announced)
         self.newest = known.newest
         self._given = frozenset(given)
         self._signer = known.signer
         self._head = known.head
-        self._tree = Tree(known.tree.size, known.tree.peaks)
+        self._tree = MerkleTree(known.tree.size, known.tree.peaks)
         self._leaves = list(known.leaves)
 
     @property
@@ -127,11 +134,11 @@ class Watched:
         return self._head
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> MerkleTree:
         """The stored tree: at the newest cosigned checkpoint, or at an earlier size."""
         return self._tree
 
-    def hear(self, carried: Carried) -> bytes | Refused | None:
+    def hear(self, carried: ReplicatedEvent) -> bytes | WitnessRefusal | None:
         """Add the next event.
 
         Returns:
@@ -139,30 +146,30 @@ class Watched:
             changes nothing.
         """
         position, stored = carried.position, carried.stored
-        verdict = follows(Head(self.position, self._head), carried)
-        if verdict is Verdict.GAP:
+        verdict = relation_to_head(Head(self.position, self._head), carried)
+        if verdict is HeadRelation.GAP:
             missing = self.position + 1  # names a whole run of missing events
-            return Refused("gap", f"after {self.position} comes {position}", missing)
-        if verdict is Verdict.FORGED:
+            return WitnessRefusal("gap", f"after {self.position} comes {position}", missing)
+        if verdict is HeadRelation.FORGED:
             said = f"event {position} does not follow: its hash is not that of the chain so far"
-            return Refused("forged", said, position)
-        if verdict is not Verdict.NEXT:
-            return self._again(position, stored, forks=verdict is Verdict.FORK)
+            return WitnessRefusal("forged", said, position)
+        if verdict is not HeadRelation.NEXT:
+            return self._again(position, stored, forks=verdict is HeadRelation.FORK)
         leaf = leaf_hash(stored)
         self._leaves.append(leaf)
         self._head = carried.hash
         if _ANNOUNCES in stored:
-            self._note_key(position, stored)
+            self._record_key(position, stored)
         return leaf
 
-    def shed(self) -> bool:
+    def merge_oldest_leaves(self) -> bool:
         """Merge the oldest leaves into the peaks if there are too many; return whether it did."""
         if len(self._leaves) <= LEAVES_MOST:
             return False
-        self._shrink(self._tree.size + LEAVES_MOST // 2)
+        self._advance_tree(self._tree.size + LEAVES_MOST // 2)
         return True
 
-    def judge(self, data: bytes) -> Fit | Refused | None:
+    def judge(self, data: bytes) -> AcceptedCheckpoint | WitnessRefusal | None:
         """Judge a checkpoint.
 
         Returns:
@@ -172,14 +179,16 @@ class Watched:
         try:
             checkpoint, note = parse_checkpoint(data)
         except InputError as error:
-            return Refused("no_checkpoint", str(error))
+            return WitnessRefusal("no_checkpoint", str(error))
         return self._judge(checkpoint, note)
 
-    def _judge(self, checkpoint: Checkpoint, note: Note) -> Fit | Refused | None:
+    def _judge(
+        self, checkpoint: Checkpoint, note: Note
+    ) -> AcceptedCheckpoint | WitnessRefusal | None:
         size = checkpoint.size
         if checkpoint.origin != self.origin:
             said = f"a checkpoint of {checkpoint.origin!r} among those of {self.origin!r}"
-            return Refused("foreign_origin", said, size)
+            return WitnessRefusal("foreign_origin", said, size)
         known = self._given | {each.key for each in self.announced} | self._last()
         signers = signed_by(note, known)
         if not signers:
@@ -188,20 +197,20 @@ class Watched:
         if older is not None or size == self._cosigned or size > self.position:
             return older
         signer = self._counting(size, signers)
-        if isinstance(signer, Refused):
+        if isinstance(signer, WitnessRefusal):
             return signer
         if self._root(size) != checkpoint.root:
             said = f"another root for the first {size} events than that of the bytes seen here"
-            return Refused("rewritten", said, size)
-        return Fit(checkpoint, note, signer)
+            return WitnessRefusal("rewritten", said, size)
+        return AcceptedCheckpoint(checkpoint, note, signer)
 
     def ahead(self, data: bytes) -> bool:
         """Return whether a checkpoint, for which `judge` returned None, waits for its events."""
         return parse_checkpoint(data)[0].size > self.position
 
-    def keep(self, fit: Fit) -> None:
+    def keep(self, fit: AcceptedCheckpoint) -> None:
         """Record that the checkpoint was cosigned, and is the newest from now on."""
-        self._shrink(fit.checkpoint.size)
+        self._advance_tree(fit.checkpoint.size)
         self.newest = fit.checkpoint
         self._signer = fit.signer
 
@@ -212,59 +221,63 @@ class Watched:
     def _last(self) -> frozenset[VerifierKey]:
         return frozenset({self._signer} if self._signer else ())
 
-    def _again(self, position: int, stored: bytes, *, forks: bool) -> Refused | None:
+    def _again(self, position: int, stored: bytes, *, forks: bool) -> WitnessRefusal | None:
         at = position - 1 - self._tree.size
         if forks or (at >= 0 and self._leaves[at] != leaf_hash(stored)):
             said = f"event {position} is another than the one that was seen at {position} before"
-            return Refused("fork", said, position)
+            return WitnessRefusal("fork", said, position)
         return None
 
-    def _note_key(self, position: int, stored: bytes) -> None:
+    def _record_key(self, position: int, stored: bytes) -> None:
         try:
             event = decode_entry(stored).data
             if isinstance(event, CheckpointKeyChanged):
-                self.announced.append(Announced(position, parse_verifier_key(event.key)))
+                self.announced.append(AnnouncedKey(position, parse_verifier_key(event.key)))
         except (UnreadableEvent, InputError):
             return  # a newer build's event, or no key: its checkpoints then fail by their key
 
-    def _older(self, checkpoint: Checkpoint) -> Refused | None:
+    def _older(self, checkpoint: Checkpoint) -> WitnessRefusal | None:
         newest, size = self.newest, checkpoint.size
         if newest is not None and size == newest.size and checkpoint.root != newest.root:
-            return Refused("conflicting", f"a second root for {size} events, signed as well", size)
+            return WitnessRefusal(
+                "conflicting", f"a second root for {size} events, signed as well", size
+            )
         if size < max(self._cosigned, self._tree.size):
             said = f"it covers {size} events, and {max(self._cosigned, self._tree.size)} are behind"
-            return Refused("older", f"{said} us already", size)
+            return WitnessRefusal("older", f"{said} us already", size)
         return None
 
-    def _counting(self, size: int, signers: frozenset[VerifierKey]) -> VerifierKey | Refused:
+    def _counting(self, size: int, signers: frozenset[VerifierKey]) -> VerifierKey | WitnessRefusal:
         """Return the signer that counts at that size, or the refusal."""
         until = [each.key for each in self.announced if each.position <= size]
         believed = self._given | self._last()
         force = until[-1] if until else None
         if force is not None and force not in signers:
             said = f"signed by {min(signers).name} with a key that the log has replaced since"
-            return Refused("retired_key", said, size)
+            return WitnessRefusal("retired_key", said, size)
         if not signers & believed:
             said = f"signed by {force or min(signers)}, which nobody vouches for: give the key"
-            return Refused("unknown_key", said, size)
+            return WitnessRefusal("unknown_key", said, size)
         return force or min(signers & believed)
 
     def _root(self, size: int) -> bytes:
-        tree = Tree(self._tree.size, self._tree.peaks)
+        tree = MerkleTree(self._tree.size, self._tree.peaks)
         for leaf in self._leaves[: size - tree.size]:
             tree.add_leaf(leaf)
         return tree.root()
 
-    def _shrink(self, size: int) -> None:
+    def _advance_tree(self, size: int) -> None:
         done = size - self._tree.size
         for leaf in self._leaves[:done]:
             self._tree.add_leaf(leaf)
         del self._leaves[:done]
 
 
-def _unsigned(note: Note, known: Iterable[VerifierKey], size: int) -> Refused:
+def _unsigned(note: Note, known: Iterable[VerifierKey], size: int) -> WitnessRefusal:
     names = {(key.name, key.key_id) for key in known}
     if any((each.name, each.key_id) in names for each in note.signatures):
-        return Refused("bad_signature", "the signature of a known key is wrong", size)
+        return WitnessRefusal("bad_signature", "the signature of a known key is wrong", size)
     said = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
-    return Refused("unknown_key", f"signed by {said}, which is no known key of this log", size)
+    return WitnessRefusal(
+        "unknown_key", f"signed by {said}, which is no known key of this log", size
+    )

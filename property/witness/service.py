@@ -24,13 +24,13 @@ from events.clock import Clock
 from events.errors import InputError
 from events.proof.note import SigningKey, VerifierKey
 from events.tls import ClientTls
-from property.archive.stream_reader import HUB_ERRORS, FeedReader, Stored, reading
+from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, reader_jetstream
 from property.hub.connection import HubSettings, connect
-from property.hub.replicated_event import Carried, carried_of
+from property.hub.replicated_event import ReplicatedEvent, parse_replicated_event
 from property.hub.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
 from property.witness.book import WitnessBook
 from property.witness.cosignature import cosign
-from property.witness.observed_log import Fit, Refused, Watched
+from property.witness.observed_log import AcceptedCheckpoint, ObservedLog, WitnessRefusal
 
 __all__ = ["Witness", "WitnessSettings", "run_witness"]
 
@@ -39,7 +39,7 @@ _RETRY_S: Final = (0.2, 5.0)
 _WAITING_MOST: Final = 16
 _NS: Final = 1_000_000_000
 # Shortest time between two reads from the beginning because of a gap, seconds.
-_ANEW_S: Final = 60.0
+_REREAD_S: Final = 60.0
 
 _log: Final = structlog.get_logger()
 
@@ -71,16 +71,16 @@ class Witness:
         self._clock = clock
         self._logs = book.watched(settings.given)
         self._waiting: dict[str, deque[bytes]] = {}
-        self._anew_after = 0.0
+        self._reread_after = 0.0
 
-    def read_anew(self, now_s: float) -> bool:
+    def may_reread(self, now_s: float) -> bool:
         """Return whether to read from the beginning because of a gap, at most once a minute."""
-        if now_s < self._anew_after:
+        if now_s < self._reread_after:
             return False
-        self._anew_after = now_s + _ANEW_S
+        self._reread_after = now_s + _REREAD_S
         return True
 
-    def hear(self, messages: Iterable[Stored], stream: str, cursor: int) -> bool:
+    def hear(self, messages: Iterable[StreamMessage], stream: str, cursor: int) -> bool:
         """Process events in order, and store the result in one commit.
 
         Args:
@@ -92,23 +92,23 @@ class Witness:
             Whether there was a gap.
         """
         leaves: dict[str, list[tuple[int, bytes]]] = {}
-        refused: list[tuple[str, Refused, bytes]] = []
+        refused: list[tuple[str, WitnessRefusal, bytes]] = []
         for message in messages:
             try:
-                carried = carried_of(message.subject, message.headers, message.data)
+                carried = parse_replicated_event(message.subject, message.headers, message.data)
             except InputError as error:
-                refused.append(("", Refused("no_event", str(error)), message.data))
+                refused.append(("", WitnessRefusal("no_event", str(error)), message.data))
                 continue
-            found = self._watched(carried.origin).hear(carried)
-            if isinstance(found, Refused):
+            found = self._observed(carried.origin).hear(carried)
+            if isinstance(found, WitnessRefusal):
                 refused.append((carried.origin, found, _proof(carried)))
             elif found is not None:
                 leaves.setdefault(carried.origin, []).append((carried.position, found))
         with self._book.writing():
             for origin, new in leaves.items():
-                seen = self._watched(origin)
+                seen = self._observed(origin)
                 self._book.keep(seen, new)
-                if seen.shed():
+                if seen.merge_oldest_leaves():
                     self._book.keep(seen, ())
                 self._judge_waiting(seen)
             for origin, why, data in refused:
@@ -116,13 +116,13 @@ class Witness:
             self._book.move_cursor(stream, cursor)
         return any(why.code == "gap" for _, why, _ in refused)
 
-    def checkpoint(self, message: Stored) -> None:
+    def checkpoint(self, message: StreamMessage) -> None:
         """Judge a checkpoint; one that is ahead of its events waits for them."""
         with self._book.writing():
             try:
-                seen = self._watched(origin_of(message.subject))
+                seen = self._observed(origin_of(message.subject))
             except InputError as error:
-                self._refuse("", Refused("no_checkpoint", str(error)), message.data)
+                self._refuse("", WitnessRefusal("no_checkpoint", str(error)), message.data)
                 return
             self._judge(seen, message.data)
 
@@ -134,22 +134,22 @@ class Witness:
         """Record that the hub has this checkpoint."""
         self._book.said(origin, note)
 
-    def _watched(self, origin: str) -> Watched:
+    def _observed(self, origin: str) -> ObservedLog:
         seen = self._logs.get(origin)
         if seen is None:
-            seen = Watched(origin, self._settings.given.get(origin, ()))
+            seen = ObservedLog(origin, self._settings.given.get(origin, ()))
             self._logs[origin] = seen
         return seen
 
-    def _judge_waiting(self, seen: Watched) -> None:
+    def _judge_waiting(self, seen: ObservedLog) -> None:
         for note in self._waiting.pop(seen.origin, ()):
             self._judge(seen, note)
 
-    def _judge(self, seen: Watched, data: bytes) -> None:
+    def _judge(self, seen: ObservedLog, data: bytes) -> None:
         found = seen.judge(data)
-        if isinstance(found, Refused):
+        if isinstance(found, WitnessRefusal):
             self._refuse(seen.origin, found, data)
-        elif isinstance(found, Fit):
+        elif isinstance(found, AcceptedCheckpoint):
             now_s = self._clock.utc_ns() // _NS
             seen.keep(found)
             note = cosign(data, found.note.text, self._settings.key, now_s)
@@ -159,13 +159,13 @@ class Witness:
             if data not in waiting:
                 waiting.append(data)
 
-    def _refuse(self, origin: str, why: Refused, data: bytes) -> None:
+    def _refuse(self, origin: str, why: WitnessRefusal, data: bytes) -> None:
         if self._book.refuse(origin, why, data, self._clock.utc_ns() // _NS):
             say = _log.info if why.code == "older" else _log.error
             say("witness.refused", table=origin, code=why.code, text=why.text)
 
 
-def _proof(carried: Carried) -> bytes:
+def _proof(carried: ReplicatedEvent) -> bytes:
     """Return a refused event as evidence: the hash that was sent, a line end, the bytes."""
     return carried.hash.hex().encode() + b"\n" + carried.stored
 
@@ -227,7 +227,7 @@ async def _serve(
             reading = group.create_task(_events(witness, book, client, kick))
             others = [
                 group.create_task(_checkpoints(witness, client, kick)),
-                group.create_task(_say(witness, client.jetstream(), kick)),
+                group.create_task(_publish_cosigned(witness, client.jetstream(), kick)),
             ]
             await reading
             for task in others:
@@ -240,20 +240,20 @@ async def _serve(
 async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asyncio.Event) -> None:
     """Read events until the stream must be read from the beginning."""
     loop = asyncio.get_running_loop()
-    made, cursor = await _where(reading(client), book)
-    async with FeedReader.all(client, EVENTS, cursor + 1, made) as reader:
+    made, cursor = await _read_cursor(reader_jetstream(client), book)
+    async with StreamReader.all(client, EVENTS, cursor + 1, made) as reader:
         while True:
             messages = await reader.next()
             if messages:
                 gapped = witness.hear(messages, made, messages[-1].sequence)
                 kick.set()
-                if gapped and witness.read_anew(loop.time()):
+                if gapped and witness.may_reread(loop.time()):
                     # The missing events may be before the cursor, on a restored hub.
                     book.move_cursor(made, 0)
                     return
 
 
-async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
+async def _read_cursor(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
     """Return the stream's creation time, and the cursor: 0 if the stream was replaced."""
     info = await js.stream_info(EVENTS)
     made = str(info.created)
@@ -262,14 +262,14 @@ async def _where(js: JetStreamContext, book: WitnessBook) -> tuple[str, int]:
 
 
 async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) -> None:
-    async with await FeedReader.newest(client, CHECKPOINTS) as reader:
+    async with await StreamReader.newest(client, CHECKPOINTS) as reader:
         while True:
             for message in await reader.next():
                 witness.checkpoint(message)
             kick.set()
 
 
-async def _say(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> None:
+async def _publish_cosigned(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> None:
     while True:
         await kick.wait()
         kick.clear()

@@ -28,7 +28,7 @@ from events.types.shoe_reports import (
     ErrorRaised,
     ModeChanged,
 )
-from shoe_driver.codes.reports import Always, face_of, fixed_lines
+from shoe_driver.codes.reports import FixedReport, face_of, fixed_lines
 
 __all__ = ["AlarmSpec", "BracketCodes", "BracketTable"]
 
@@ -58,7 +58,7 @@ class BracketTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     variant: Literal["bracket"]
     modes: dict[str, Literal["game", "burn"]]
     alarms: dict[str, AlarmSpec] = {}
-    lines: dict[str, Always] = {}
+    lines: dict[str, FixedReport] = {}
 
 
 class BracketCodes:

@@ -25,9 +25,9 @@ from events.types.shoe_reports import (
     FirstCard,
     RoundForcedEnd,
 )
-from shoe_driver.codes.reports import always
+from shoe_driver.codes.reports import fixed_report
 
-__all__ = ["CodeTable", "Codes", "DataElement", "KindSpec"]
+__all__ = ["DataElement", "EnqCodes", "EnqTable", "KindSpec"]
 
 DataElement: TypeAlias = Literal["target", "card", "result", "error"]
 
@@ -52,7 +52,7 @@ class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fields: dict[str, str | int | bool] = {}
 
 
-class CodeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EnqTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The device's codes. Keys are the codes, values the product's words."""
 
     kinds: dict[str, KindSpec]
@@ -82,7 +82,7 @@ class _Values(Struct):
 _Builder = Callable[[_Values, Mapping[str, Any]], AnyReport]
 
 
-class Codes:
+class EnqCodes:
     """Decodes bodies.
 
     Args:
@@ -92,7 +92,7 @@ class Codes:
         ConfigError: the table names a card or a report that does not exist.
     """
 
-    def __init__(self, table: CodeTable) -> None:
+    def __init__(self, table: EnqTable) -> None:
         self._table = table
         self._cards = _cards(table)
         self._kinds = _kinds(table)
@@ -137,7 +137,7 @@ class Codes:
             values.latched = bool(byte & 64)
 
 
-def _kinds(table: CodeTable) -> dict[int, tuple[KindSpec, _Builder]]:
+def _kinds(table: EnqTable) -> dict[int, tuple[KindSpec, _Builder]]:
     made: dict[int, tuple[KindSpec, _Builder]] = {}
     wrong: list[str] = []
     for key, spec in table.kinds.items():
@@ -157,7 +157,7 @@ def _look_up(table: Mapping[int, _T], code: int) -> _T:
     return table[code]
 
 
-def _cards(table: CodeTable) -> dict[int, Card]:
+def _cards(table: EnqTable) -> dict[int, Card]:
     try:
         return {
             suit << 4 | rank: Card(rank_text + suit_text)
@@ -257,5 +257,5 @@ def _builder(key: str, spec: KindSpec) -> _Builder:
             wanted = f"data {sorted(data)} and fields {sorted(fields)}"
             raise ConfigError(f"{where}: {spec.report} is made of {wanted}")
         return build
-    report = always(where, spec.report, spec.fields)
+    report = fixed_report(where, spec.report, spec.fields)
     return lambda _values, _fields: report

@@ -11,14 +11,14 @@ from events.cards import Card
 from events.errors import ConfigError
 from events.types.shoe_reports import AnyReport
 
-__all__ = ["Always", "always", "face_of", "fixed_lines"]
+__all__ = ["FixedReport", "face_of", "fixed_lines", "fixed_report"]
 
 _FACE: Final = re.compile(
     r"(?P<rank>[A2-9TJQK]|10)(?P<suit>[SHDC])|(?P<suit2>[SHDC])(?P<rank2>[A2-9TJQK]|10)"
 )
 
 
-class Always(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FixedReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A report with fields that are always the same.
 
     Args:
@@ -30,7 +30,7 @@ class Always(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fields: dict[str, str | int | bool] = {}
 
 
-def always(where: str, report: str, fields: Mapping[str, Any]) -> AnyReport:
+def fixed_report(where: str, report: str, fields: Mapping[str, Any]) -> AnyReport:
     """Return the report of this kind with these fields.
 
     Args:
@@ -48,7 +48,7 @@ def always(where: str, report: str, fields: Mapping[str, Any]) -> AnyReport:
     return made
 
 
-def fixed_lines(table: Mapping[str, Always]) -> dict[bytes, AnyReport]:
+def fixed_lines(table: Mapping[str, FixedReport]) -> dict[bytes, AnyReport]:
     """Return the reports of whole lines that a site's file gives a meaning.
 
     Raises:
@@ -58,7 +58,7 @@ def fixed_lines(table: Mapping[str, Always]) -> dict[bytes, AnyReport]:
     wrong: list[str] = []
     for text, spec in table.items():
         try:
-            made[text.encode()] = always(f"codes.lines.{text}", spec.report, spec.fields)
+            made[text.encode()] = fixed_report(f"codes.lines.{text}", spec.report, spec.fields)
         except ConfigError as error:
             wrong.append(str(error))
     if wrong:

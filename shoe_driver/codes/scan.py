@@ -19,7 +19,7 @@ from events.cards import Card
 from events.errors import ConfigError
 from events.types.shoe_reports import AnyReport, CardDrawn, CardUnreadable, CopyConflict, ShoeBooted
 from shoe_driver.codes.patterns import checked_pattern
-from shoe_driver.codes.reports import Always, face_of, fixed_lines
+from shoe_driver.codes.reports import FixedReport, face_of, fixed_lines
 
 __all__ = ["ScanCodes", "ScanTable"]
 
@@ -48,7 +48,7 @@ class ScanTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unique_codes: bool = False
     copy_ms: int = 3_000
     new_shoe_ms: int = 300_000
-    lines: dict[str, Always] = {}
+    lines: dict[str, FixedReport] = {}
 
 
 class ScanCodes:

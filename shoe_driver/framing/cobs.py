@@ -12,7 +12,7 @@ COBS: S. Cheshire, M. Baker, IEEE/ACM Transactions on Networking 7(2), 1999.
 
 from typing import Final
 
-from shoe_driver.framing.frames import Check, Frame, HoldingFramer, Piece, Rejected
+from shoe_driver.framing.frames import BufferingFramer, Check, Frame, Piece, Rejected
 
 __all__ = ["HEADER_BYTES", "CobsFramer", "cobs_decode", "cobs_encode"]
 
@@ -24,7 +24,7 @@ _FULL: Final = 0xFF  # a code for 254 bytes without a 00 after them
 _GROUP: Final = 254
 
 
-class CobsFramer(HoldingFramer):
+class CobsFramer(BufferingFramer):
     """Splits the stream at 00 and decodes COBS.
 
     Args:

@@ -9,7 +9,7 @@ rest     all other bytes are gathered into runs: `noise`, or `broken_frame` with
 import re
 from typing import Final
 
-from shoe_driver.framing.frames import Check, Frame, HoldingFramer, Piece, Rejected
+from shoe_driver.framing.frames import BufferingFramer, Check, Frame, Piece, Rejected
 
 __all__ = ["EnqFramer"]
 
@@ -17,7 +17,7 @@ _ENQ: Final = 0x05
 _REMEMBERED: Final = 4096  # frames whose check is cached; a shoe repeats some hundred
 
 
-class EnqFramer(HoldingFramer):
+class EnqFramer(BufferingFramer):
     """Cuts `05 seq kind data... 03 h h`.
 
     Args:

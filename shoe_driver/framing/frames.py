@@ -17,10 +17,10 @@ from msgspec import Struct
 __all__ = [
     "RAW_LIMIT",
     "RUN_LIMIT",
+    "BufferingFramer",
     "Check",
     "Frame",
     "Framer",
-    "HoldingFramer",
     "Piece",
     "Rejected",
     "RejectedRun",
@@ -127,7 +127,7 @@ class RejectedRun:
             self.length, self._raw = 0, b""
 
 
-class HoldingFramer:
+class BufferingFramer:
     """The base of the framers: it holds back the bytes of an incomplete frame.
 
     Args:

@@ -15,7 +15,7 @@ There is no check: a flipped bit that leaves a line legible goes unnoticed.
 import re
 from typing import Final
 
-from shoe_driver.framing.frames import Frame, HoldingFramer, Piece
+from shoe_driver.framing.frames import BufferingFramer, Frame, Piece
 
 __all__ = ["LineFramer"]
 
@@ -24,7 +24,7 @@ _BROKEN: Final = "broken_line"
 _TOO_LONG: Final = "too_long"
 
 
-class LineFramer(HoldingFramer):
+class LineFramer(BufferingFramer):
     """Cuts lines.
 
     Args:

@@ -18,8 +18,8 @@ from events.errors import LogRefused, LogUnwritable
 from shoe_driver.records import (
     MAGIC,
     RULES,
-    Carried,
     JournalHeader,
+    JournalState,
     Record,
     RecordKind,
     RecordReader,
@@ -75,7 +75,7 @@ class Journal:
         journal: str,
         profile: bytes,
         clock: Clock,
-        carried: Carried | None = None,
+        carried: JournalState | None = None,
     ) -> Self:
         """Begin a journal; the file is there whole, with its header, or not at all.
 
@@ -91,7 +91,7 @@ class Journal:
         """
         path = folder / f"{journal}{SUFFIX}"
         header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
-        more = () if carried is None else (_where(carried, clock),)
+        more = () if carried is None else (_state_record(carried, clock),)
         return cls._begin(path, header, more, clock)
 
     @classmethod
@@ -100,7 +100,7 @@ class Journal:
         header = JournalHeader(journal=journal, profile=profile.decode(), rules=RULES)
         return cls._begin(path, header, (), clock)
 
-    def next_segment(self, carried: Carried, clock: Clock) -> tuple[Self, Record]:
+    def next_segment(self, carried: JournalState, clock: Clock) -> tuple[Self, Record]:
         """Begin the journal's next file; this one is unchanged.
 
         Args:
@@ -115,7 +115,7 @@ class Journal:
         """
         number = self.header.segment + 1
         path = self.path.with_name(f"{self.header.journal}.{number:04d}{SUFFIX}")
-        where = _where(carried, clock)
+        where = _state_record(carried, clock)
         header = msgspec.structs.replace(self.header, segment=number)
         return self._begin(path, header, (where,), clock), where
 
@@ -179,7 +179,7 @@ class Journal:
         self._dirty = False
 
 
-def _where(carried: Carried, clock: Clock) -> Record:
+def _state_record(carried: JournalState, clock: Clock) -> Record:
     """Return the record that holds a journal's state."""
     payload = msgspec.json.encode(carried)
     return Record(RecordKind.CARRIED, clock.mono_us(), clock.utc_ns(), payload)

@@ -19,9 +19,9 @@ from typing import Final, Self
 
 from events.clock import Clock, rfc3339
 from events.errors import InputError, LogUnwritable
-from events.log.editions import PROFILES, keep_editions
+from events.log.editions import PROFILES, write_editions
 from shoe_driver.journal.files import SUFFIX, Journal, write_durably
-from shoe_driver.records import Carried
+from shoe_driver.records import JournalState
 
 __all__ = ["JournalFolder"]
 
@@ -115,13 +115,13 @@ class JournalFolder:
             LogUnwritable: the disk refused it.
         """
         try:
-            keep_editions(self.path / PROFILES, [profile])
+            write_editions(self.path / PROFILES, [profile])
         except OSError as error:
             raise LogUnwritable(
                 f"the wire profile cannot be kept in {self.path / PROFILES}: {error.strerror}"
             ) from error
 
-    def begin(self, profile: bytes, clock: Clock, carried: Carried | None = None) -> Journal:
+    def begin(self, profile: bytes, clock: Clock, carried: JournalState | None = None) -> Journal:
         """Begin a new journal, newer than all others; its id is the time and a number.
 
         Args:

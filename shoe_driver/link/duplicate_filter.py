@@ -25,10 +25,10 @@ from events.types.shoe_reports import CopyConflict, ReportLost
 from shoe_driver.lateness import LATE_MS
 from shoe_driver.profiles.profile import RepeatPolicy
 
-__all__ = ["RepeatFilter", "Verdict"]
+__all__ = ["DuplicateFilter", "FrameClassification"]
 
 
-class Verdict(Struct, frozen=True):
+class FrameClassification(Struct, frozen=True):
     """The classification of a valid frame.
 
     Args:
@@ -40,11 +40,11 @@ class Verdict(Struct, frozen=True):
     finding: ReportLost | CopyConflict | None = None
 
 
-_COPY: Final = Verdict(new=False)
-_NEW: Final = Verdict(new=True)
+_COPY: Final = FrameClassification(new=False)
+_NEW: Final = FrameClassification(new=True)
 
 
-class RepeatFilter:
+class DuplicateFilter:
     """Remembers the newest report and its copies.
 
     Args:
@@ -76,7 +76,9 @@ class RepeatFilter:
         """The number of finished reports with fewer copies than the device sends."""
         return sum(self.copies[:-1])
 
-    def accept(self, seq: str, body: bytes, mono_us: int | None, *, booted: bool) -> Verdict:
+    def accept(
+        self, seq: str, body: bytes, mono_us: int | None, *, booted: bool
+    ) -> FrameClassification:
         """Classify a valid frame.
 
         Args:
@@ -91,7 +93,7 @@ class RepeatFilter:
                 return _COPY
             self._bodies += (body,)
             told = tuple(known.hex().upper() for known in self._bodies)
-            return Verdict(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
+            return FrameClassification(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
         due = self._next.get(self._seq) if self._seq is not None else None
         self._finish()
         self._open = True
@@ -100,7 +102,9 @@ class RepeatFilter:
         if booted if seq == self._boot else due in (None, seq):
             return _NEW
         # Before the first report any number of the cycle is due; its first represents them.
-        return Verdict(new=True, finding=ReportLost(expected=due or self._first, got=seq))
+        return FrameClassification(
+            new=True, finding=ReportLost(expected=due or self._first, got=seq)
+        )
 
     def reopened(self) -> None:
         """Accept no late copies: the port was opened again, and reports may have been missed."""

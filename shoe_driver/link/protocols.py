@@ -13,21 +13,21 @@ from msgspec import Struct
 from events.errors import OurBug
 from events.types.shoe_reports import AnyReport, ReportLost, ShoeBooted, UnknownReport
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
-from shoe_driver.codes.enq import Codes, CodeTable
+from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.codes.ref import RefCodes, RefKind, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
 from shoe_driver.framing.frames import Frame, Rejected
-from shoe_driver.link.duplicate_filter import RepeatFilter
+from shoe_driver.link.duplicate_filter import DuplicateFilter
 from shoe_driver.link.ref_host import ack_frame, resend_frame
-from shoe_driver.link.resend_window import VERSION, ResendWindow, Taken, parse_header
+from shoe_driver.link.resend_window import VERSION, ResendWindow, SequencedFrame, parse_frame_header
 from shoe_driver.profiles.profile import Profile
 
-__all__ = ["Heard", "Listener", "make_listener"]
+__all__ = ["DecodedReport", "LinkProtocol", "make_link_protocol"]
 
 _BEAT_BYTES: Final = 4
 
 
-class Heard(Struct, frozen=True, gc=False):
+class DecodedReport(Struct, frozen=True, gc=False):
     """One decoded report.
 
     Args:
@@ -41,7 +41,7 @@ class Heard(Struct, frozen=True, gc=False):
     new: bool = True
 
 
-class Listener(Protocol):
+class LinkProtocol(Protocol):
     """The interface of every link protocol."""
 
     @property
@@ -72,7 +72,7 @@ class Listener(Protocol):
         """Report whether `memory` is the whole state."""
         ...
 
-    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
+    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
         """Return the reports of a valid frame, in order."""
         ...
 
@@ -80,7 +80,7 @@ class Listener(Protocol):
         """Return the reports that rejected bytes imply, besides the rejection itself."""
         ...
 
-    def punctual(self) -> None:
+    def accept_no_late_copies(self) -> None:
         """Accept no late copies: an older build began the journal, and its rules apply."""
         ...
 
@@ -92,7 +92,7 @@ class Listener(Protocol):
         """Note that the port was opened."""
         ...
 
-    def finish(self) -> list[Heard]:
+    def finish(self) -> list[DecodedReport]:
         """Return the last reports: nothing more comes."""
         ...
 
@@ -105,7 +105,7 @@ class Listener(Protocol):
         ...
 
 
-class _Silent:
+class _BaseProtocol:
     """The base of protocols that count nothing and never write."""
 
     @property
@@ -126,7 +126,7 @@ class _Silent:
     def rejected(self, piece: Rejected) -> list[AnyReport]:  # noqa: ARG002 - the same
         return []
 
-    def punctual(self) -> None:
+    def accept_no_late_copies(self) -> None:
         """Do nothing: no rule here depends on the time of reading."""
 
     def restarted(self) -> None:
@@ -135,7 +135,7 @@ class _Silent:
     def reopened(self) -> None:
         """Do nothing: no rule here depends on the link."""
 
-    def finish(self) -> list[Heard]:
+    def finish(self) -> list[DecodedReport]:
         return []
 
     def greeting(self) -> bytes:
@@ -145,14 +145,14 @@ class _Silent:
         return b""
 
 
-class _EnqListener(_Silent):
+class _EnqProtocol(_BaseProtocol):
     """The protocol of `enq`: three copies of everything."""
 
     def __init__(self, profile: Profile) -> None:
-        if profile.repeat is None or not isinstance(profile.codes, CodeTable):
+        if profile.repeat is None or not isinstance(profile.codes, EnqTable):
             raise OurBug("an enq profile was let through without its sections")
-        self._repeat = RepeatFilter(profile.repeat)
-        self._codes = Codes(profile.codes)
+        self._repeat = DuplicateFilter(profile.repeat)
+        self._codes = EnqCodes(profile.codes)
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -169,18 +169,20 @@ class _EnqListener(_Silent):
     def settled(self, mono_us: int) -> bool:
         return self._repeat.settled(mono_us)
 
-    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
+    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
         meaning = self._codes.meaning(frame.body)
         booted = isinstance(meaning, ShoeBooted)
         verdict = self._repeat.accept(frame.seq, frame.body, mono_us, booted=booted)
         heard = []
         if verdict.finding is not None:
-            heard.append(Heard(verdict.finding, frame, new=False))
+            heard.append(DecodedReport(verdict.finding, frame, new=False))
         if verdict.new:
-            heard.append(Heard(meaning or UnknownReport(raw=frame.raw.hex().upper()), frame))
+            heard.append(
+                DecodedReport(meaning or UnknownReport(raw=frame.raw.hex().upper()), frame)
+            )
         return heard
 
-    def punctual(self) -> None:
+    def accept_no_late_copies(self) -> None:
         self._repeat.late_us = 0
 
     def restarted(self) -> None:
@@ -189,12 +191,12 @@ class _EnqListener(_Silent):
     def reopened(self) -> None:
         self._repeat.reopened()
 
-    def finish(self) -> list[Heard]:
+    def finish(self) -> list[DecodedReport]:
         self._repeat.close_window()
         return []
 
 
-class _LineListener(_Silent):
+class _LineProtocol(_BaseProtocol):
     """The protocol of `line`: every line is new. A rejected line is gone, perhaps with a card."""
 
     def __init__(self, profile: Profile) -> None:
@@ -215,10 +217,12 @@ class _LineListener(_Silent):
     def settled(self, mono_us: int) -> bool:
         return self._codes.settled(mono_us)
 
-    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:
+    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
         said = self._codes.meaning(frame.body, mono_us)
         return [
-            Heard(UnknownReport(raw=frame.raw.hex().upper()) if report is None else report, frame)
+            DecodedReport(
+                UnknownReport(raw=frame.raw.hex().upper()) if report is None else report, frame
+            )
             for report in said
         ]
 
@@ -226,7 +230,7 @@ class _LineListener(_Silent):
         return [ReportLost(expected="line", got=piece.reason)]
 
 
-class _RefListener(_Silent):
+class _RefProtocol(_BaseProtocol):
     """The protocol of `cobs`: reports are numbered, acknowledged and resent."""
 
     def __init__(self, profile: Profile) -> None:
@@ -259,20 +263,20 @@ class _RefListener(_Silent):
     def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - numbers decide here, not the time
         return self._window.settled
 
-    def hear(self, frame: Frame, mono_us: int | None) -> list[Heard]:  # noqa: ARG002 - the same
-        header = parse_header(frame.body)
+    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:  # noqa: ARG002 - the same
+        header = parse_frame_header(frame.body)
         beat = header.kind == RefKind.BEAT
         # Numbers of another protocol version mean nothing to us; an echo of the host's own frames,
         # which some adapters send, has no number at all.
         foreign = header.version != VERSION or header.kind >= RefKind.ACK
         if foreign or (beat and len(header.payload) != _BEAT_BYTES):
-            return [Heard(UnknownReport(raw=frame.raw.hex().upper()), frame)]
+            return [DecodedReport(UnknownReport(raw=frame.raw.hex().upper()), frame)]
         return self._said(self._window.take(frame, header))
 
     def reopened(self) -> None:
         self._window.reopened()
 
-    def finish(self) -> list[Heard]:
+    def finish(self) -> list[DecodedReport]:
         return self._said(self._window.finish())
 
     def greeting(self) -> bytes:
@@ -287,26 +291,28 @@ class _RefListener(_Silent):
             return resend_frame(window.boot, window.due)
         return ack_frame(window.boot, window.due) if wants_ack else b""
 
-    def _said(self, taken: list[Taken]) -> list[Heard]:
+    def _said(self, taken: list[SequencedFrame]) -> list[DecodedReport]:
         heard = []
         for each in taken:
             if each.finding is not None:
-                heard.append(Heard(each.finding, each.frame, new=False))
+                heard.append(DecodedReport(each.finding, each.frame, new=False))
                 continue
             meaning = self._codes.meaning(each.header.kind, each.header.payload)
             heard.append(
-                Heard(meaning or UnknownReport(raw=each.frame.raw.hex().upper()), each.frame)
+                DecodedReport(
+                    meaning or UnknownReport(raw=each.frame.raw.hex().upper()), each.frame
+                )
             )
         return heard
 
 
-_LISTENERS: Final[Mapping[str, Callable[[Profile], Listener]]] = {
-    "enq": _EnqListener,
-    "line": _LineListener,
-    "cobs": _RefListener,
+_PROTOCOLS: Final[Mapping[str, Callable[[Profile], LinkProtocol]]] = {
+    "enq": _EnqProtocol,
+    "line": _LineProtocol,
+    "cobs": _RefProtocol,
 }
 
 
-def make_listener(profile: Profile) -> Listener:
+def make_link_protocol(profile: Profile) -> LinkProtocol:
     """Make the link protocol for a profile's framer."""
-    return _LISTENERS[profile.framer](profile)
+    return _PROTOCOLS[profile.framer](profile)

@@ -25,7 +25,15 @@ from events.types.shoe_reports import CopyConflict, ReportLost, ShoeBooted
 from shoe_driver.codes.ref import RefKind
 from shoe_driver.framing.frames import Frame
 
-__all__ = ["KEPT", "VERSION", "Finding", "Header", "ResendWindow", "Taken", "parse_header"]
+__all__ = [
+    "KEPT",
+    "VERSION",
+    "Finding",
+    "FrameHeader",
+    "ResendWindow",
+    "SequencedFrame",
+    "parse_frame_header",
+]
 
 VERSION: Final = 1
 KEPT: Final = 64  # frames that a device keeps for a resend; a later number means that it is gone
@@ -37,7 +45,7 @@ _CLOCK: Final = 1 << 32
 Finding: TypeAlias = ReportLost | CopyConflict | ShoeBooted
 
 
-class Header(Struct, frozen=True, gc=False):
+class FrameHeader(Struct, frozen=True, gc=False):
     """The fields before a payload."""
 
     version: int
@@ -48,18 +56,18 @@ class Header(Struct, frozen=True, gc=False):
     payload: bytes
 
 
-class Taken(Struct, frozen=True, gc=False):
+class SequencedFrame(Struct, frozen=True, gc=False):
     """A report in its turn, or a finding, with the frame that revealed it."""
 
     frame: Frame
-    header: Header
+    header: FrameHeader
     finding: Finding | None = None
 
 
-def parse_header(body: bytes) -> Header:
+def parse_frame_header(body: bytes) -> FrameHeader:
     """Parse the header of a body; the framer has checked the body's length."""
     number = int.from_bytes
-    return Header(
+    return FrameHeader(
         body[0],
         body[1],
         number(body[2:4], "big"),
@@ -92,7 +100,7 @@ class ResendWindow:
         self.wants_ack = False
         self.wants_resend = False
         self._repair_ms = repair_ms
-        self._held: dict[int, Taken] = {}
+        self._held: dict[int, SequencedFrame] = {}
         self._recent: dict[int, bytes] = {}  # number: body, of the last accepted reports
         self._gap: tuple[int, int] | None = None  # due, and the first beat that shows it missing
         self._asked: int | None = None  # due, at the last request for it
@@ -122,10 +130,10 @@ class ResendWindow:
         """Restart the patience for a gap: the link is a new one."""
         self._gap = self._asked_ms = None
 
-    def take(self, frame: Frame, header: Header) -> list[Taken]:
+    def take(self, frame: Frame, header: FrameHeader) -> list[SequencedFrame]:
         """Return what this frame brings, in order: reports in their turn, and findings."""
-        out: list[Taken] = []
-        shown = Taken(frame, header)
+        out: list[SequencedFrame] = []
+        shown = SequencedFrame(frame, header)
         self._greet(shown, out)
         if header.kind == RefKind.BEAT:
             self._beat(shown, out)
@@ -136,9 +144,9 @@ class ResendWindow:
         self._look_at_gap(shown, out)
         return out
 
-    def finish(self) -> list[Taken]:
+    def finish(self) -> list[SequencedFrame]:
         """Return what is held, and findings about what is missing before it: nothing more comes."""
-        out: list[Taken] = []
+        out: list[SequencedFrame] = []
         if self._held:
             self._begin_with_held()
             end = self._after_held()
@@ -150,7 +158,7 @@ class ResendWindow:
         assert self.due is not None  # noqa: S101 - asked only once it is known
         return (seq - self.due + _HALF) % _SEQS - _HALF
 
-    def _greet(self, shown: Taken, out: list[Taken]) -> None:
+    def _greet(self, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         """Handle a device that is not known yet, or is not the one it was."""
         header = shown.header
         powered = header.kind == RefKind.POWER_UP and header.seq == 0
@@ -165,7 +173,7 @@ class ResendWindow:
             if self._end is not None:
                 self._advance(self._end, shown, out)
             if not powered:
-                out.append(Taken(shown.frame, header, ShoeBooted()))
+                out.append(SequencedFrame(shown.frame, header, ShoeBooted()))
         self._held.clear()
         self._recent.clear()
         self._gap = self._asked = self._asked_ms = self._end = None
@@ -181,7 +189,7 @@ class ResendWindow:
         known = self._recent.get(0, body)
         return known != body or self._ahead(0) < -KEPT
 
-    def _beat(self, shown: Taken, out: list[Taken]) -> None:
+    def _beat(self, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         following = (shown.header.seq + 1) % _SEQS
         kept, unacked = (int.from_bytes(shown.header.payload[at : at + 2], "big") for at in (0, 2))
         self.wants_ack = True
@@ -197,7 +205,7 @@ class ResendWindow:
             self._advance(min(kept, following, key=self._ahead), shown, out)
         self._end = following
 
-    def _report(self, shown: Taken, out: list[Taken]) -> None:
+    def _report(self, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         seq = shown.header.seq
         ahead = self._ahead(seq)
         if -KEPT <= ahead < 0:
@@ -215,16 +223,18 @@ class ResendWindow:
                 self._advance(seq - KEPT + 1, shown, out)
             self._hold(shown, out)
 
-    def _duplicate(self, shown: Taken, known: bytes | None, out: list[Taken]) -> None:
+    def _duplicate(
+        self, shown: SequencedFrame, known: bytes | None, out: list[SequencedFrame]
+    ) -> None:
         body = shown.frame.body
         if known is None or known == body:
             self.resends += 1
             return
         bodies = (known.hex().upper(), body.hex().upper())
         finding = CopyConflict(device_seq=str(shown.header.seq), bodies=bodies)
-        out.append(Taken(shown.frame, shown.header, finding))
+        out.append(SequencedFrame(shown.frame, shown.header, finding))
 
-    def _hold(self, shown: Taken, out: list[Taken]) -> None:
+    def _hold(self, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         """Keep a report until its turn, which may be now."""
         self._held[shown.header.seq] = shown
         if self.due is None and len(self._held) > KEPT:
@@ -238,7 +248,7 @@ class ResendWindow:
             self.due = next(iter(self._held))
             self.due = min(self._held, key=self._ahead)
 
-    def _release(self, out: list[Taken]) -> None:
+    def _release(self, out: list[SequencedFrame]) -> None:
         """Append the reports whose turn it is."""
         assert self.due is not None  # noqa: S101 - asked only once it is known
         while (taken := self._held.pop(self.due, None)) is not None:
@@ -251,7 +261,7 @@ class ResendWindow:
                 out.append(taken)
             self._boot_told = False
 
-    def _advance(self, to: int, shown: Taken, out: list[Taken]) -> None:
+    def _advance(self, to: int, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         """Move `due` to `to`: append what is held before it, and report what is missing as lost."""
         self._release(out)
         while self._ahead(to % _SEQS) > 0:
@@ -265,11 +275,11 @@ class ResendWindow:
         assert self.due is not None  # noqa: S101 - asked only once it is known
         return max(self._held, key=self._ahead) + 1 if self._held else self.due
 
-    def _lost(self, got: int, shown: Taken, out: list[Taken]) -> None:
+    def _lost(self, got: int, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         finding = ReportLost(expected=str(self.due), got=str(got))
-        out.append(Taken(shown.frame, shown.header, finding))
+        out.append(SequencedFrame(shown.frame, shown.header, finding))
 
-    def _look_at_gap(self, shown: Taken, out: list[Taken]) -> None:
+    def _look_at_gap(self, shown: SequencedFrame, out: list[SequencedFrame]) -> None:
         """Ask for what is missing, once and at the periodic beats; finally give it up."""
         header = shown.header
         beat = header.kind == RefKind.BEAT

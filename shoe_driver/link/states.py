@@ -11,7 +11,7 @@ judges by the reports, with the same rules: after a break nothing continues what
 coup in progress is misaligned. (Misaligned is a state of the coup, not of the link.)
 
 The table does not define whether the device *should* send (in a deal, or at any time if the profile
-has a beat: `Decoder.ought_to_speak`), nor for how long it has not. The driver's clock measures
+has a beat: `Decoder.device_should_send`), nor for how long it has not. The driver's clock measures
 that, and the driver writes the silence into its journal.
 """
 
@@ -21,7 +21,15 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["ALLOWS", "BREAKS", "TRANSITIONS", "Allowed", "LinkInput", "LinkState", "step"]
+__all__ = [
+    "ALLOWS",
+    "BREAKS",
+    "TRANSITIONS",
+    "LinkInput",
+    "LinkPermissions",
+    "LinkState",
+    "next_state",
+]
 
 
 class LinkState(Enum):
@@ -60,7 +68,7 @@ TRANSITIONS: Final[Mapping[tuple[LinkState, LinkInput], LinkState]] = {
 }
 
 
-class Allowed(Struct, frozen=True, kw_only=True):
+class LinkPermissions(Struct, frozen=True, kw_only=True):
     """The permissions of a state of the link.
 
     Args:
@@ -72,11 +80,11 @@ class Allowed(Struct, frozen=True, kw_only=True):
     cards: bool
 
 
-ALLOWS: Final[Mapping[LinkState, Allowed]] = {
-    LinkState.DOWN: Allowed(betting=False, cards=False),
-    LinkState.OPEN: Allowed(betting=True, cards=False),
-    LinkState.UP: Allowed(betting=True, cards=True),
-    LinkState.STALLED: Allowed(betting=False, cards=False),
+ALLOWS: Final[Mapping[LinkState, LinkPermissions]] = {
+    LinkState.DOWN: LinkPermissions(betting=False, cards=False),
+    LinkState.OPEN: LinkPermissions(betting=True, cards=False),
+    LinkState.UP: LinkPermissions(betting=True, cards=True),
+    LinkState.STALLED: LinkPermissions(betting=False, cards=False),
 }
 
 # After these, what arrives continues nothing: reports may have been missed. Silence is not among
@@ -89,6 +97,6 @@ BREAKS: Final[frozenset[tuple[LinkState, LinkInput]]] = frozenset(
 )
 
 
-def step(state: LinkState, happening: LinkInput) -> LinkState | None:
+def next_state(state: LinkState, happening: LinkInput) -> LinkState | None:
     """Return the next state, or None if the table refuses the input."""
     return TRANSITIONS.get((state, happening))

@@ -18,10 +18,10 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from events.errors import ConfigError
-from events.free_text import unfit_in
+from events.free_text import find_forbidden
 from events.toml_form import read_table, read_tree
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
-from shoe_driver.codes.enq import Codes, CodeTable
+from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.codes.ref import RefCodes, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
 from shoe_driver.framing.registry import CHECKS, FRAMERS
@@ -44,7 +44,7 @@ __all__ = [
 DATA_LIMIT: Final = 64  # the most data bytes that a frame may have
 LINE_LIMIT: Final = 256  # ... and a line, which is text
 
-AnyTable: TypeAlias = CodeTable | BracketTable | ScanTable | RefTable
+AnyTable: TypeAlias = EnqTable | BracketTable | ScanTable | RefTable
 
 
 class SerialOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -210,7 +210,7 @@ def _read_codes(table: dict[str, Any], complain: Callable[[str], None]) -> AnyTa
         return None  # already reported
     variant = codes.get("variant")
     kinds: dict[str, type[AnyTable] | None] = {
-        "enq": CodeTable,
+        "enq": EnqTable,
         "line": _VARIANTS.get(variant) if isinstance(variant, str) else None,
         "cobs": RefTable,
     }
@@ -228,7 +228,7 @@ def _complaints(profile: Profile) -> Iterator[str]:
     yield from _wrong_names(profile)
     yield from _wrong_numbers(profile)
     yield from _wrong_sections(profile)
-    for key, what in unfit_in(profile.codes, "codes"):
+    for key, what in find_forbidden(profile.codes, "codes"):
         yield f"{key}: {what}"
     try:
         _TRIED[type(profile.codes)](profile.codes)
@@ -238,7 +238,7 @@ def _complaints(profile: Profile) -> Iterator[str]:
 
 # Building the codes finds anything else that is wrong with a code table.
 _TRIED: Final[Mapping[type, Callable[[Any], object]]] = {
-    CodeTable: Codes,
+    EnqTable: EnqCodes,
     BracketTable: BracketCodes,
     ScanTable: ScanCodes,
     RefTable: RefCodes,

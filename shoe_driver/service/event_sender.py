@@ -29,7 +29,7 @@ from shoe_driver.link.outbox import AckOutcome, Outbox
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile
 
-__all__ = ["LinkView", "Recorded", "Teller"]
+__all__ = ["EventSender", "PortStatus", "RecordedEvents"]
 
 # The core acknowledges within milliseconds. After a second without one, something was lost. If the
 # core itself is gone, ever rarer attempts are enough: it sends a hello when it is back.
@@ -43,7 +43,7 @@ _STATUS_EVERY_US: Final = 2_000_000
 _log: Final = structlog.get_logger()
 
 
-class Recorded(Protocol):
+class RecordedEvents(Protocol):
     """The sender's source of events, and its record of them; the service's `Recorder` is one.
 
     Attributes:
@@ -81,11 +81,11 @@ class Recorded(Protocol):
         """The number of reports that came again after they were accepted."""
         ...
 
-    def forsake(self, seq: int) -> None:
+    def abandon(self, seq: int) -> None:
         """Give up this journal: the core has events, up to this one, that are not here."""
         ...
 
-    def remember(self, journal: str, seq: int) -> None:
+    def check_older_journal(self, journal: str, seq: int) -> None:
         """Note that the core is at a position in an older journal."""
         ...
 
@@ -98,7 +98,7 @@ class Recorded(Protocol):
         ...
 
 
-class LinkView(Struct, frozen=True):
+class PortStatus(Struct, frozen=True):
     """The state of the port.
 
     Args:
@@ -116,7 +116,7 @@ class LinkView(Struct, frozen=True):
     opened: int = 0
 
 
-class Teller:
+class EventSender:
     """Publishes events and link status to the core.
 
     Args:
@@ -134,8 +134,8 @@ class Teller:
     def __init__(
         self,
         topics: Topics,
-        recorder: Recorded,
-        link: Callable[[], LinkView],
+        recorder: RecordedEvents,
+        link: Callable[[], PortStatus],
         post: Callable[[str, bytes, bool], bool],
         clock: Clock,
         probe: Callable[[str], None],
@@ -163,9 +163,9 @@ class Teller:
         """Stop publishing: the bus is gone, and so is everything it had."""
         self._connected = False
 
-    def told(self) -> None:
+    def on_events(self) -> None:
         """Publish new events, if there are any."""
-        newest = (self._recorder.journal, self._recorder.decoder.promised)
+        newest = (self._recorder.journal, self._recorder.decoder.expected_head)
         if self._told != newest:
             if self._connected and self._head_is_all_there_is():
                 self._told, self._status_due = newest, True
@@ -191,7 +191,7 @@ class Teller:
             self._patience_us = min(self._patience_us * 2, _RESEND_MOST_US)
             self._recorder.outbox.resend()
             self._moved_us = now
-        self.told()
+        self.on_events()
 
     async def on_ack(self, message: Message) -> None:
         """Apply a message of the core: an acknowledgement, or a hello."""
@@ -205,13 +205,13 @@ class Teller:
             self._refuse("retained: it may be of any age")
         elif ack.journal == self._recorder.journal:
             if ack.hello and ack.seq > self._recorder.decoder.head:
-                self._recorder.forsake(ack.seq)
+                self._recorder.abandon(ack.seq)
             self._acknowledged(ack.seq, hello=ack.hello)
             if ack.settled is not None:
                 self._recorder.release(ack.settled)
         elif ack.hello:
             # The core does not have this journal at all: send it from the first event on.
-            self._recorder.remember(ack.journal, ack.seq)
+            self._recorder.check_older_journal(ack.journal, ack.seq)
             self._acknowledged(0, hello=True)
         else:
             self._refuse(f"of another journal: {ack.journal!r}")
@@ -245,7 +245,9 @@ class Teller:
         A core that does not know the journal yet takes no head from an event.
         """
         due = [seq for seq, _ in self._recorder.outbox.due()]
-        return self._told[0] == self._recorder.journal and due == [self._recorder.decoder.promised]
+        return self._told[0] == self._recorder.journal and due == [
+            self._recorder.decoder.expected_head
+        ]
 
     def _pump(self) -> None:
         """Send the due events up to the published head; one that cannot go out waits for a tick."""
@@ -287,7 +289,7 @@ class Teller:
             short_copies=short_copies,
             rejected=rejected,
             journal=self._recorder.journal,
-            head=decoder.promised,
+            head=decoder.expected_head,
             reason="" if link.held else link.reason,
             copies=self._recorder.copies,
             resends=self._recorder.resends,

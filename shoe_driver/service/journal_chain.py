@@ -12,7 +12,7 @@ from events.clock import Clock
 from events.errors import LogRefused
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import Journal, read_records
-from shoe_driver.records import JournalHeader, Record, parse_carried
+from shoe_driver.records import JournalHeader, Record, parse_journal_state
 
 __all__ = ["JournalChain"]
 
@@ -122,5 +122,5 @@ def _base(path: Path) -> int:
     if _segment(path) == 1:
         return 0
     for record in islice(read_records(path), 1, 2):
-        return parse_carried(record).head
+        return parse_journal_state(record).head
     raise LogRefused(f"{path}: the segment does not say where the journal stood")

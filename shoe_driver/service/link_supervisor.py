@@ -17,15 +17,15 @@ from events.clock import Clock
 from events.errors import LinkError, LogUnwritable
 from shoe_driver.link.states import LinkState
 from shoe_driver.records import RecordKind
-from shoe_driver.service.port_reader import Inflow
-from shoe_driver.service.rate_limited_log import Voice
+from shoe_driver.service.port_reader import PortReader
+from shoe_driver.service.rate_limited_log import RateLimitedLogger
 from shoe_driver.service.recorder import Recorder
-from shoe_driver.service.silence_watch import Proof
+from shoe_driver.service.silence_watch import SilenceWatch
 from shoe_driver.transports.endpoint import Endpoint
 from shoe_driver.transports.port import Port, open_port
 from shoe_driver.transports.port_errors import LinkEnded, PortError
 
-__all__ = ["STOPPED", "Intake"]
+__all__ = ["STOPPED", "LinkSupervisor"]
 
 STOPPED: Final = "driver stopped"
 
@@ -44,7 +44,7 @@ _STOP_S: Final = 2.0
 _log: Final = structlog.get_logger()
 
 
-class Intake:
+class LinkSupervisor:
     """Keeps the link open.
 
     Args:
@@ -78,8 +78,8 @@ class Intake:
         self._clock = clock
         self._rng = rng
         self._changed = changed
-        self._voice = Voice(clock)
-        self._proof = Proof(recorder, clock)
+        self._limited_log = RateLimitedLogger(clock)
+        self._proof = SilenceWatch(recorder, clock)
 
     async def run(self) -> None:
         """Keep the link open until cancelled; then record that it has ended."""
@@ -159,10 +159,10 @@ class Intake:
             LinkError: it is lost.
             LogUnwritable: nothing can be stored, so no card is accepted any more.
         """
-        inflow = Inflow(port, self._clock)
+        inflow = PortReader(port, self._clock)
         try:
             if port.settle_s and (stale := await inflow.stale(port.settle_s)):
-                self._voice.warning("link.stale", bytes=sum(len(r.payload) for r in stale))
+                self._limited_log.warning("link.stale", bytes=sum(len(r.payload) for r in stale))
                 await self._recorder.arrived(stale)
             self._up()
             await self._recorder.happened(RecordKind.OPEN, str(self._endpoint))
@@ -185,18 +185,18 @@ class Intake:
         if data:
             port.write(data)
 
-    async def _watch(self, inflow: Inflow) -> None:
+    async def _watch(self, inflow: PortReader) -> None:
         """Check for silence, a forsaken journal, a full segment and a changed hint."""
         await self._proof.watch(waiting=inflow.waiting)
-        self._recorder.refuse_to_go_on_untrusted()
-        await self._recorder.go_on_in_a_new_segment()
+        self._recorder.require_trusted_journal()
+        await self._recorder.begin_segment()
         hint = self._proof.hint
         if hint != self.hint:
             self.hint = hint
             if hint:
-                self._voice.warning("link.unproven", transport=str(self._endpoint), hint=hint)
+                self._limited_log.warning("link.unproven", transport=str(self._endpoint), hint=hint)
             else:
-                self._voice.info("link.proven", transport=str(self._endpoint))
+                self._limited_log.info("link.proven", transport=str(self._endpoint))
             self._changed()
 
     async def _await_roll(self) -> None:
@@ -206,7 +206,7 @@ class Intake:
         except LogUnwritable as error:
             self._down(error)  # retried before the port is opened
         for _ in range(int(_ROLL_PATIENCE_S / _WATCH_EVERY_S)):
-            if not self._recorder.wants_to_roll or self._recorder.drained:
+            if not self._recorder.needs_new_journal or self._recorder.drained:
                 return
             await asyncio.sleep(_WATCH_EVERY_S)
         _log.warning("journal.not_rolled", journal=self._recorder.journal, reason="unacknowledged")
@@ -215,14 +215,14 @@ class Intake:
         self.held, self.reason, self.hint = True, "", ""
         self.opened += 1
         self._proof.opened()
-        self._voice.info("link.open", transport=str(self._endpoint), opened=self.opened)
+        self._limited_log.info("link.open", transport=str(self._endpoint), opened=self.opened)
 
     def _down(self, error: Exception) -> None:
         reason, hint = str(error), ""
         if isinstance(error, PortError):
             reason, hint = error.reason, error.hint
         if self.held or reason != self.reason:
-            self._voice.warning(
+            self._limited_log.warning(
                 "link.down", transport=str(self._endpoint), reason=reason, hint=hint
             )
         self.held, self.reason, self.hint = False, reason, hint

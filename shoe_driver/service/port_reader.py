@@ -10,13 +10,13 @@ from events.errors import LinkError
 from shoe_driver.records import Record, RecordKind
 from shoe_driver.transports.port import Port
 
-__all__ = ["Inflow"]
+__all__ = ["PortReader"]
 
 # Most reads in memory; beyond them the kernel's buffer must hold the rest.
 _READS: Final = 256
 
 
-class Inflow:
+class PortReader:
     """The bytes of one open port.
 
     Args:

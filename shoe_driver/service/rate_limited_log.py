@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from events.clock import Clock
 
-__all__ = ["Voice"]
+__all__ = ["RateLimitedLogger"]
 
 # A bad cable may come and go twice a second, for a weekend. The first few lines give all the facts.
 # After them one line a minute reports that it goes on, and how often it happened meanwhile.
@@ -18,13 +18,13 @@ _AGAIN_US: Final = 60_000_000
 _log: Final = structlog.get_logger()
 
 
-class _Said(Struct):
+class _Quota(Struct):
     left: float = _AT_ONCE
     at_us: int = 0
     unsaid: int = 0
 
 
-class Voice:
+class RateLimitedLogger:
     """Logs each kind of event a few times at once, and then rarely.
 
     Args:
@@ -33,7 +33,7 @@ class Voice:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._said: dict[str, _Said] = {}
+        self._said: dict[str, _Quota] = {}
 
     def info(self, event: str, **fields: Any) -> None:
         """Log a normal event."""
@@ -45,7 +45,7 @@ class Voice:
 
     def _say(self, say: Callable[..., Any], event: str, fields: dict[str, Any]) -> None:
         now = self._clock.mono_us()
-        said = self._said.setdefault(event, _Said(at_us=now))
+        said = self._said.setdefault(event, _Quota(at_us=now))
         said.left = min(_AT_ONCE, said.left + (now - said.at_us) / _AGAIN_US)
         said.at_us = now
         if said.left < 1:

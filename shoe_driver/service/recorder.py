@@ -22,9 +22,9 @@ from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.link.outbox import Outbox
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile, parse_profile
-from shoe_driver.records import RULES, Carried, Record, RecordKind
+from shoe_driver.records import RULES, JournalState, Record, RecordKind
 from shoe_driver.service.journal_chain import JournalChain
-from shoe_driver.service.retention import Keep, drop_old_files
+from shoe_driver.service.retention import JournalRetention, drop_old_files
 
 __all__ = ["Recorder"]
 
@@ -57,7 +57,7 @@ class Recorder:
         decoder: the newest journal's decoder.
         outbox: the newest journal's outbox.
         notes: notes on the journal for a person.
-        told: called when there are new events.
+        on_events: called when there are new events.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Recorder:
         profile: bytes,
         clock: Clock,
         probe: Callable[[str], None],
-        keep: Keep | None = None,
+        keep: JournalRetention | None = None,
     ) -> None:
-        self.told: Callable[[], None] = lambda: None
+        self.on_events: Callable[[], None] = lambda: None
         self.notes: list[str] = []
-        self._keep = keep or Keep()
+        self._keep = keep or JournalRetention()
         self._released: int | None = None
-        self._forsaken = False
+        self._abandoned = False
         self._again_us = 0
         self._noted: tuple[str, int] | None = None
         self._noting: Future[None] | None = None
@@ -127,14 +127,14 @@ class Recorder:
         return now
 
     @property
-    def wants_to_roll(self) -> bool:
+    def needs_new_journal(self) -> bool:
         """Whether a new journal should be begun.
 
         This one is forsaken, or has another profile or older rules.
         """
         header = self._journal.header
         others = header.profile.encode() != self._wanted or header.rules != RULES
-        return self._forsaken or others
+        return self._abandoned or others
 
     @property
     def drained(self) -> bool:
@@ -149,18 +149,18 @@ class Recorder:
         Raises:
             LogUnwritable: the disk refused it; the old one goes on.
         """
-        if not (self.wants_to_roll and (self.drained or self._forsaken)):
+        if not (self.needs_new_journal and (self.drained or self._abandoned)):
             return False
         before, old = self._counted, self._journal
         self._begin(self._handed_on())
         old.close()
-        self._forsaken, self._released = False, None
+        self._abandoned, self._released = False, None
         self._owed.clear()  # the new journal begins with a link that is down
         _log.info("journal.rolled", old=old.header.journal, new=self.journal)
         self._before = before
         return True
 
-    async def go_on_in_a_new_segment(self) -> bool:
+    async def begin_segment(self) -> bool:
         """Begin the journal's next file, if this one is large and nothing is pending.
 
         The link may be up, and its state stays: events and their numbers go on. If the disk
@@ -183,16 +183,16 @@ class Recorder:
         _log.info("journal.goes_on", file=self._journal.path.name)
         return True
 
-    def forsake(self, seq: int) -> None:
+    def abandon(self, seq: int) -> None:
         """Give up this journal: the core has events of it that the disk has lost.
 
         New events under their numbers would pass for copies, so no more numbers are given.
         """
-        if not self._forsaken:
-            self._forsaken = True
+        if not self._abandoned:
+            self._abandoned = True
             self._note_lost(seq)
 
-    def remember(self, journal: str, seq: int) -> None:
+    def check_older_journal(self, journal: str, seq: int) -> None:
         """Check the core's position in an older journal: what it lacks there never reaches it."""
         if journal and not self._folder.knows(journal):
             _log.error("journal.unknown", journal=journal, core=seq)
@@ -208,13 +208,13 @@ class Recorder:
                 "older than it should be"
             )
 
-    def refuse_to_go_on_untrusted(self) -> None:
+    def require_trusted_journal(self) -> None:
         """End a link whose journal is forsaken; `roll` then begins another.
 
         Raises:
             LinkError: it is forsaken.
         """
-        if self._forsaken:
+        if self._abandoned:
             raise LinkError(f"journal {self.journal} has lost events: another is begun")
 
     def release(self, seq: int) -> None:
@@ -298,7 +298,7 @@ class Recorder:
             wait([self._noting], _NOTE_S)
         self._journal.close()
 
-    def _handed_on(self) -> Carried | None:
+    def _handed_on(self) -> JournalState | None:
         """Return the state for the next journal, if the device may repeat what it reported here.
 
         It repeats if the last acknowledgement to it was lost. Nobody knows how much of a forsaken
@@ -306,9 +306,9 @@ class Recorder:
         """
         profiles = self._profile, parse_profile(self._wanted, source="of the next journal")
         answered = all(profile.resend is not None for profile in profiles)
-        return self.decoder.handed_on() if answered and not self._forsaken else None
+        return self.decoder.next_journal_state() if answered and not self._abandoned else None
 
-    def _begin(self, carried: Carried | None = None) -> None:
+    def _begin(self, carried: JournalState | None = None) -> None:
         journal = self._folder.begin(self._wanted, self._clock, carried)
         journal.close()
         self._adopt(JournalChain([journal.path]))
@@ -357,7 +357,7 @@ class Recorder:
         self._owed.clear()
         for record in batch:
             self._queue(self.decoder.feed(record))
-        self.told()
+        self.on_events()
 
     def _queue(self, events: list[ShoeEvent]) -> None:
         for event in events:

@@ -12,14 +12,14 @@ from msgspec import Struct
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.service.journal_chain import JournalChain
 
-__all__ = ["Keep", "OldFile", "dispensable", "drop_old_files"]
+__all__ = ["JournalRetention", "OldFile", "drop_old_files", "droppable_files"]
 
 _SECONDS_A_DAY: Final = 86_400
 
 _log: Final = structlog.get_logger()
 
 
-class Keep(Struct, frozen=True, kw_only=True):
+class JournalRetention(Struct, frozen=True, kw_only=True):
     """How long raw journals are kept. Files that are needed stay in any case.
 
     Args:
@@ -49,7 +49,9 @@ class OldFile(Struct, frozen=True):
     needed: bool
 
 
-def dispensable(files: Sequence[OldFile], keep: Keep, now_s: float) -> list[OldFile]:
+def droppable_files(
+    files: Sequence[OldFile], keep: JournalRetention, now_s: float
+) -> list[OldFile]:
     """Return the files to drop now.
 
     Args:
@@ -73,7 +75,7 @@ def dispensable(files: Sequence[OldFile], keep: Keep, now_s: float) -> list[OldF
 
 
 def drop_old_files(
-    folder: JournalFolder, chain: JournalChain, keep: Keep, released: int | None
+    folder: JournalFolder, chain: JournalChain, keep: JournalRetention, released: int | None
 ) -> None:
     """Drop the files that the site does not want to keep and nobody needs.
 
@@ -94,7 +96,7 @@ def drop_old_files(
             status = path.stat()
             needed = ends_at.get(path, 0) > released
             files.append(OldFile(path, status.st_size, status.st_mtime, needed))
-        for old in dispensable(files, keep, time.time()):
+        for old in droppable_files(files, keep, time.time()):
             folder.drop(old.path)
             chain.forget(old.path)
             _log.info("journal.dropped", file=old.path.name, bytes=old.size)

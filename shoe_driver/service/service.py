@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from events.clock import Clock
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
-from shoe_driver.service.event_sender import LinkView, Teller
-from shoe_driver.service.link_supervisor import Intake
+from shoe_driver.service.event_sender import EventSender, PortStatus
+from shoe_driver.service.link_supervisor import LinkSupervisor
 from shoe_driver.service.recorder import Recorder
-from shoe_driver.service.retention import Keep
+from shoe_driver.service.retention import JournalRetention
 from shoe_driver.transports.endpoint import parse_url
 
 __all__ = ["SERVICE", "DriverConfig", "DriverService", "no_probe"]
@@ -29,7 +29,7 @@ SERVICE: Final = "shoe"
 _TICK_S: Final = 0.1
 _TIDY_S: Final = 60.0
 # For publishing "offline", after the link's end was stored. A hanging disk must not keep us.
-_FAREWELL_S: Final = 3.0
+_OFFLINE_S: Final = 3.0
 
 _log: Final = structlog.get_logger()
 
@@ -49,7 +49,7 @@ class DriverConfig(Struct, frozen=True, kw_only=True):
     url: str
     profile: str
     journal_dir: Path
-    keep: Keep = Keep()
+    keep: JournalRetention = JournalRetention()
 
 
 def no_probe(_: str) -> None:
@@ -109,55 +109,60 @@ class DriverService:
 
     async def _serve(self, recorder: Recorder, session: int) -> None:
         topics = self._config.topics
-        herald = Herald(topics.status(SERVICE), session, self._clock)
+        presence_publisher = PresencePublisher(topics.status(SERVICE), session, self._clock)
 
         async def on_connect() -> None:
-            herald.announce(bus)
-            teller.connected()
+            presence_publisher.announce(bus)
+            event_sender.connected()
 
         async def on_own_status(message: Message) -> None:
-            if herald.contradicted_by(message.payload):
-                herald.announce(bus)
+            if presence_publisher.is_stale_will(message.payload):
+                presence_publisher.announce(bus)
 
-        def view() -> LinkView:
-            return LinkView(
+        def view() -> PortStatus:
+            return PortStatus(
                 intake.held, intake.reason, str(self._endpoint), intake.hint, intake.opened
             )
 
         def post(topic: str, payload: bytes, retain: bool) -> bool:
             return bus.post(topic, payload, retain=retain)
 
-        teller = Teller(topics, recorder, view, post, self._clock, self._probe)
-        intake = Intake(self._endpoint, recorder, self._clock, self._rng, teller.changed)
-        recorder.told = teller.told
+        event_sender = EventSender(topics, recorder, view, post, self._clock, self._probe)
+        intake = LinkSupervisor(
+            self._endpoint, recorder, self._clock, self._rng, event_sender.changed
+        )
+        recorder.on_events = event_sender.on_events
         bus = Bus(
             self._bus_settings,
-            subscriptions={topics.shoe_ack: teller.on_ack, herald.topic: on_own_status},
-            will=herald.will,
+            subscriptions={
+                topics.shoe_ack: event_sender.on_ack,
+                presence_publisher.topic: on_own_status,
+            },
+            will=presence_publisher.will,
             on_connect=on_connect,
-            on_disconnect=teller.disconnected,
+            on_disconnect=event_sender.disconnected,
             rng=self._rng,
         )
         async with asyncio.TaskGroup() as tasks:
             others = [
                 tasks.create_task(bus.run()),
-                tasks.create_task(herald.beat(bus)),
-                tasks.create_task(_tick(recorder, teller)),
+                tasks.create_task(presence_publisher.beat(bus)),
+                tasks.create_task(_tick(recorder, event_sender)),
                 tasks.create_task(_tidy(recorder)),
             ]
             try:
                 await intake.run()
             finally:
-                await _farewell(bus, herald)
+                await _publish_offline(bus, presence_publisher)
                 for task in others:
                     task.cancel()
 
 
-async def _tick(recorder: Recorder, teller: Teller) -> None:
+async def _tick(recorder: Recorder, event_sender: EventSender) -> None:
     while True:
         await asyncio.sleep(_TICK_S)
         await recorder.refill()
-        teller.tick()
+        event_sender.tick()
 
 
 async def _tidy(recorder: Recorder) -> None:
@@ -166,9 +171,9 @@ async def _tidy(recorder: Recorder) -> None:
         await recorder.drop_old_files()
 
 
-async def _farewell(bus: Bus, herald: Herald) -> None:
+async def _publish_offline(bus: Bus, presence_publisher: PresencePublisher) -> None:
     try:
-        async with asyncio.timeout(_FAREWELL_S):
-            await herald.farewell(bus)
+        async with asyncio.timeout(_OFFLINE_S):
+            await presence_publisher.publish_offline(bus)
     except TimeoutError:
         _log.warning("farewell.unheard")

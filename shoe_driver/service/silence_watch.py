@@ -13,7 +13,7 @@ from shoe_driver.records import Record, RecordKind
 from shoe_driver.service.recorder import Recorder
 from shoe_driver.transports.port_errors import PortError
 
-__all__ = ["Proof"]
+__all__ = ["SilenceWatch"]
 
 # More than a power-up's noise and a frame joined in mid-stream; a few reports at a wrong baud.
 _NOISE_BYTES: Final = 160
@@ -22,7 +22,7 @@ _GIVE_UP: Final = 3
 _TO_SPEAK: Final = frozenset({LinkState.OPEN, LinkState.UP})
 
 
-class Proof:
+class SilenceWatch:
     """Watches one link after another.
 
     Args:
@@ -83,7 +83,7 @@ class Proof:
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
         if silent_ms <= limits.silence_ms:
             return
-        if decoder.ought_to_speak and decoder.link in _TO_SPEAK:
+        if decoder.device_should_send and decoder.link in _TO_SPEAK:
             await self._recorder.happened(RecordKind.SILENCE, str(silent_ms))
         if self._recorder.profile.has_beat and silent_ms > _GIVE_UP * limits.silence_ms:
             raise PortError(

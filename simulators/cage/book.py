@@ -14,7 +14,7 @@ from msgspec import Struct
 from events.errors import InputError
 from events.types.table import Settlement
 
-__all__ = ["Applied", "Book", "Totals"]
+__all__ = ["Applied", "BookTotals", "SettlementBook"]
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS settlement (
@@ -51,7 +51,7 @@ class Applied(Enum):
     """Applied before with another content: dropped, and a person must look."""
 
 
-class Totals(Struct, frozen=True, kw_only=True):
+class BookTotals(Struct, frozen=True, kw_only=True):
     """Sums of the booked settlements, minor units.
 
     Args:
@@ -69,7 +69,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     position: int
 
 
-class Book:
+class SettlementBook:
     """The cage's settlements.
 
     Args:
@@ -122,10 +122,10 @@ class Book:
             self._db.execute("BEGIN IMMEDIATE")
             self._move(position)
 
-    def totals(self) -> Totals:
+    def totals(self) -> BookTotals:
         """Return the sums over all settlements in force."""
         settlements, staked, paid, commission = self._db.execute(_TOTALS).fetchone()
-        return Totals(
+        return BookTotals(
             settlements=settlements,
             staked=staked,
             paid=paid,

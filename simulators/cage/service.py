@@ -22,7 +22,7 @@ from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope, decode_data
 from events.types.table import CoupSettled, Settlement
-from simulators.cage.book import Applied, Book, Totals
+from simulators.cage.book import Applied, BookTotals, SettlementBook
 from simulators.people.console import Console, refused
 
 __all__ = ["Anomalies", "Cage", "Receipt"]
@@ -100,7 +100,7 @@ class Cage:
         self.anomalies = Anomalies()
         self.receipts: deque[Receipt] = deque(maxlen=_RECEIPTS_KEPT)
         self.acknowledged = 0
-        self._book = Book(path)
+        self._book = SettlementBook(path)
         self._on_receipt = on_receipt
         self._read = self._highest = self._book.position
         self._last_settlement = 0
@@ -129,7 +129,7 @@ class Cage:
         """The position up to which every event has been read."""
         return self._read
 
-    def totals(self) -> Totals:
+    def totals(self) -> BookTotals:
         """Return the sums of the booked settlements."""
         return self._book.totals()
 

@@ -15,12 +15,12 @@ from msgspec import Meta, Struct
 from events.errors import InputError
 from events.types.table import Settlement
 
-__all__ = ["Book", "Seat", "difference", "guess", "read_book", "right_book"]
+__all__ = ["ConsumerBook", "SeatSums", "difference", "likely_mistake", "read_book", "right_book"]
 
 _SUMS: Final = ("staked", "paid", "commission")
 
 
-class Seat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SeatSums(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One seat's sums, minor units."""
 
     staked: int = 0
@@ -28,7 +28,9 @@ class Seat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: int = 0
 
 
-class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ConsumerBook(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """A consumer's book.
 
     Args:
@@ -36,18 +38,18 @@ class Book(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         settlements: the ids in force, if the consumer reports them; then a difference can be named.
     """
 
-    seats: dict[Annotated[str, Meta(pattern="^[1-9][0-9]?$")], Seat]
+    seats: dict[Annotated[str, Meta(pattern="^[1-9][0-9]?$")], SeatSums]
     settlements: tuple[str, ...] | None = None
 
 
-def read_book(text: bytes) -> Book:
+def read_book(text: bytes) -> ConsumerBook:
     """Read a book from JSON.
 
     Raises:
         InputError: it is not a book; names the fault.
     """
     try:
-        return msgspec.json.decode(text, type=Book)
+        return msgspec.json.decode(text, type=ConsumerBook)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"the book is not read: {error}; it looks like "
@@ -55,29 +57,29 @@ def read_book(text: bytes) -> Book:
         ) from error
 
 
-def right_book(settlements: Iterable[Settlement]) -> Book:
+def right_book(settlements: Iterable[Settlement]) -> ConsumerBook:
     """Return the book of a consumer that has booked all of these once, whatever their order."""
     every = {settlement.settlement_id: settlement for settlement in settlements}
     reversed_ = {settlement.reverses for settlement in every.values()}
     return _summed([its for name, its in every.items() if name not in reversed_])
 
 
-def _summed(settlements: Sequence[Settlement]) -> Book:
-    seats: dict[str, Seat] = {}
+def _summed(settlements: Sequence[Settlement]) -> ConsumerBook:
+    seats: dict[str, SeatSums] = {}
     for line in (line for settlement in settlements for line in settlement.lines):
-        before = seats.get(str(line.seat), Seat())
-        seats[str(line.seat)] = Seat(
+        before = seats.get(str(line.seat), SeatSums())
+        seats[str(line.seat)] = SeatSums(
             staked=before.staked + (0 if line.kind == "promo" else line.stake),
             paid=before.paid + line.paid,
             commission=before.commission + line.commission,
         )
-    return Book(
+    return ConsumerBook(
         seats=dict(sorted(seats.items(), key=lambda seat: int(seat[0]))),
         settlements=tuple(settlement.settlement_id for settlement in settlements),
     )
 
 
-def difference(right: Book, theirs: Book) -> str | None:
+def difference(right: ConsumerBook, theirs: ConsumerBook) -> str | None:
     """Return the first difference in one line, or None where the books agree."""
     if theirs.settlements is not None and right.settlements is not None:
         for name in theirs.settlements:
@@ -89,15 +91,17 @@ def difference(right: Book, theirs: Book) -> str | None:
             if name not in theirs.settlements:
                 return f"settlement {name} is not in the book"
     for seat in sorted(right.seats.keys() | theirs.seats.keys(), key=int):
-        ours, its = right.seats.get(seat, Seat()), theirs.seats.get(seat, Seat())
+        ours, its = right.seats.get(seat, SeatSums()), theirs.seats.get(seat, SeatSums())
         for name in _SUMS:
             if getattr(ours, name) != getattr(its, name):
                 return f"seat {seat}: {name} {getattr(its, name)}, right is {getattr(ours, name)}"
     return None
 
 
-def guess(
-    theirs: Book, settlements: Sequence[Settlement], delivered: Mapping[str, Sequence[Settlement]]
+def likely_mistake(
+    theirs: ConsumerBook,
+    settlements: Sequence[Settlement],
+    delivered: Mapping[str, Sequence[Settlement]],
 ) -> str | None:
     """Return the mistake that would turn the feed into exactly this book, if there is one.
 
@@ -112,5 +116,5 @@ def guess(
         in_force = [each for each in came if each.settlement_id not in known]
         mistakes[f"it goes on behind a gap, on {way}"] = right_book(came)
         mistakes[f"it books what comes twice, from {way}"] = _summed(in_force)
-    bare = Book(seats=theirs.seats)
+    bare = ConsumerBook(seats=theirs.seats)
     return next((said for said, book in mistakes.items() if not difference(book, bare)), None)

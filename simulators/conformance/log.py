@@ -33,18 +33,18 @@ from events.types.shoe_reports import (
 )
 from events.types.table import CoupSettled, Settlement, TableEvent
 from simulators.device.deck import burn_count, shuffled
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
-from table_core.decide.shoe_reports import hear
+from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
-from table_core.projections.table import encode_view, view
+from table_core.projections.table import encode_state_view, project_table
 from table_core.rules.rulebook import Rulebook
 from table_core.service.publishers import public_bytes
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import TableState
 
-__all__ = ["FEWEST", "Feed", "FeedEvent", "made_feed"]
+__all__ = ["FEWEST", "SampleEvent", "SampleLog", "make_sample_log"]
 
 FEWEST: Final = 20
 """The fewest settlements with which every planned fault happens."""
@@ -59,7 +59,7 @@ _CORRECT: Final = 0.15  # share of settled coups, after each coup
 _RECALL: Final = 0.06  # share of settled coups that are voided after all
 
 
-class FeedEvent(Struct, frozen=True, kw_only=True):
+class SampleEvent(Struct, frozen=True, kw_only=True):
     """One event of the log as it is published.
 
     Args:
@@ -73,7 +73,7 @@ class FeedEvent(Struct, frozen=True, kw_only=True):
     settlement: Settlement | None
 
 
-class Feed(Struct, frozen=True, kw_only=True):
+class SampleLog(Struct, frozen=True, kw_only=True):
     """A whole log, and the states that a display would receive.
 
     Args:
@@ -81,7 +81,7 @@ class Feed(Struct, frozen=True, kw_only=True):
         states: the `state` document by the position that it includes: at each coup's end.
     """
 
-    events: tuple[FeedEvent, ...]
+    events: tuple[SampleEvent, ...]
     states: dict[int, bytes]
 
     @property
@@ -90,7 +90,7 @@ class Feed(Struct, frozen=True, kw_only=True):
         return tuple(event.settlement for event in self.events if event.settlement)
 
 
-def made_feed(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -> Feed:
+def make_sample_log(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -> SampleLog:
     """Return the log of a table with at least so many settlements; the same for the same seed.
 
     Args:
@@ -108,19 +108,19 @@ def made_feed(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -
             table.coup()
         table.must(EndShoe(transaction=table.transaction()))
         table.show()
-    return Feed(events=tuple(table.events), states=table.states)
+    return SampleLog(events=tuple(table.events), states=table.states)
 
 
 class _Table:
     """A table without shell, bus or disk: takes commands and reports, and keeps every event."""
 
     def __init__(self, rng: random.Random, topics: Topics, rulebook: Rulebook) -> None:
-        self.events: list[FeedEvent] = []
+        self.events: list[SampleEvent] = []
         self.states: dict[int, bytes] = {}
         self.settled = 0
         self._rng = rng
         self._topics = topics
-        self._context = Context(table=topics.table, rulebook=rulebook, user="dealer")
+        self._context = DecisionContext(table=topics.table, rulebook=rulebook, user="dealer")
         offered = [bet for bet, its in rulebook.bets.items() if its.offered]
         self._beside = [bet for bet in ("tie", "perfect_pairs") if bet in offered]
         self._state = TableState()
@@ -173,8 +173,8 @@ class _Table:
 
     def show(self) -> None:
         """Store the state that a display would now receive."""
-        self.states[self._state.position] = encode_view(
-            view(
+        self.states[self._state.position] = encode_state_view(
+            project_table(
                 self._state,
                 table=self._topics.table,
                 rulebook=self._context.rulebook,
@@ -266,7 +266,9 @@ class _Table:
             utc=rfc3339(_DAY_NS + self._heard * 10**9),
             report=report,
         )
-        self._take(hear(self._state, event, self._context), "shoe", f"feed/{self._heard}")
+        self._take(
+            decide_on_report(self._state, event, self._context), "shoe", f"feed/{self._heard}"
+        )
 
     def _take(self, events: Sequence[TableEvent], actor: str, cause: str) -> None:
         self._state = fold_all(self._state, events)
@@ -291,5 +293,5 @@ class _Table:
         settlement = event.settlement if isinstance(event, CoupSettled) else None
         self.settled += settlement is not None
         self.events.append(
-            FeedEvent(position=position, message=public_bytes(row), settlement=settlement)
+            SampleEvent(position=position, message=public_bytes(row), settlement=settlement)
         )

@@ -11,9 +11,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from simulators.conformance.log import Feed, FeedEvent
+from simulators.conformance.log import SampleEvent, SampleLog
 
-__all__ = ["Delivery", "drawn_up", "replay_losses"]
+__all__ = ["Delivery", "plan_deliveries", "replay_losses"]
 
 _TWICE: Final = 0.08
 _LOST: Final = 0.04
@@ -37,7 +37,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     fault: Literal["", "twice", "lost", "again"] = ""
 
 
-def drawn_up(feed: Feed, live_from: int, seed: int) -> tuple[Delivery, ...]:
+def plan_deliveries(feed: SampleLog, live_from: int, seed: int) -> tuple[Delivery, ...]:
     """Return everything that is sent live, in order.
 
     The first settlement comes twice, the second never, and the third is followed by the first
@@ -50,7 +50,7 @@ def drawn_up(feed: Feed, live_from: int, seed: int) -> tuple[Delivery, ...]:
         seed: of everything random.
     """
     rng, plan = random.Random(f"plan {seed}"), list[Delivery]()
-    money: list[FeedEvent] = []
+    money: list[SampleEvent] = []
     for event in feed.events[live_from - 1 :]:
         last = event.position == len(feed.events)
         nth = len(money) + 1 if event.settlement else 0
@@ -68,7 +68,7 @@ def drawn_up(feed: Feed, live_from: int, seed: int) -> tuple[Delivery, ...]:
 
 
 def _sent(
-    event: FeedEvent, *, lost: bool, twice: bool, fault: Literal["", "again"] = ""
+    event: SampleEvent, *, lost: bool, twice: bool, fault: Literal["", "again"] = ""
 ) -> Sequence[Delivery]:
     """Return the event's messages on each of its topics; the money first, as the table sends it."""
     sent: list[Delivery] = []
@@ -80,7 +80,7 @@ def _sent(
     return sent
 
 
-def replay_losses(feed: Feed, seed: int) -> Counter[int]:
+def replay_losses(feed: SampleLog, seed: int) -> Counter[int]:
     """Return the positions that a replay loses, once each; a second replay brings them."""
     rng = random.Random(f"replays {seed}")
     return Counter(event.position for event in feed.events[:-1] if rng.random() < _LOST_IN_REPLAY)

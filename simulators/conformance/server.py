@@ -19,26 +19,32 @@ from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
 from events.errors import InputError
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.types.table import Settlement
-from simulators.conformance.book import Book, difference, guess, read_book, right_book
-from simulators.conformance.log import Feed
-from simulators.conformance.plan import drawn_up, replay_losses
+from simulators.conformance.book import (
+    ConsumerBook,
+    difference,
+    likely_mistake,
+    read_book,
+    right_book,
+)
+from simulators.conformance.log import SampleLog
+from simulators.conformance.plan import plan_deliveries, replay_losses
 from table_core.service.table_writer import parse_command
 
-__all__ = ["BOOK", "CageFeed", "Verdict"]
+__all__ = ["BOOK", "CageFeed", "ConformanceResult"]
 
 BOOK: Final = "book"
 """The request `request/<user>/book`, in this kit only: a consumer may send its book with it."""
 
 _HISTORY: Final = 0.25  # share of the log that was there before the consumer came
-_LOOK_S: Final = 0.05
+_POLL_S: Final = 0.05
 _BEAT_S: Final = 0.5  # more often than a table: it wakes a consumer at the end
 _PAUSE_EVERY: Final = 50  # live messages between two pauses
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class ConformanceResult(Struct, frozen=True, kw_only=True):
     """The result of a run.
 
     Args:
@@ -63,7 +69,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     faults: dict[str, int]
     replays: int
     acknowledged: int | None
-    book: Book
+    book: ConsumerBook
 
 
 class CageFeed:
@@ -84,19 +90,19 @@ class CageFeed:
         settings: BusSettings,
         topics: Topics,
         user: str,
-        feed: Feed,
+        feed: SampleLog,
         *,
         seed: int,
         clock: Clock,
-        book: Callable[[], Awaitable[Book | None]] | None = None,
+        book: Callable[[], Awaitable[ConsumerBook | None]] | None = None,
     ) -> None:
         self._topics, self._user, self._feed = topics, user, feed
         self._look = book
         self._live_from = math.ceil(len(feed.events) * _HISTORY)
-        self._plan = drawn_up(feed, self._live_from, seed)
+        self._plan = plan_deliveries(feed, self._live_from, seed)
         self._losses = replay_losses(feed, seed)
         self._head = self._live_from - 1
-        self._told: Book | None = None
+        self._told: ConsumerBook | None = None
         self._acknowledged: int | None = None
         self._complaint: str | None = None
         self._came: dict[str, list[Settlement]] = defaultdict(list)
@@ -104,17 +110,17 @@ class CageFeed:
         self._faults: Counter[str] = Counter()
         self._sent = self._replays = 0
         self._replaying: asyncio.Task[None] | None = None
-        self._herald = Herald(topics.status("table"), 1, clock)
+        self._presence_publisher = PresencePublisher(topics.status("table"), 1, clock)
         self._bus = Bus(
             settings,
-            will=self._herald.will,
+            will=self._presence_publisher.will,
             subscriptions={topics.requests: self._asked},
             on_connect=self._connected,
         )
 
     async def run(
         self, *, wait_s: float, patience_s: float, book_s: float | None = None
-    ) -> Verdict:
+    ) -> ConformanceResult:
         """Serve the whole feed and judge the consumer.
 
         Args:
@@ -126,7 +132,7 @@ class CageFeed:
             BusError: the broker refuses us.
         """
         running = asyncio.create_task(self._bus.run())
-        beating = asyncio.create_task(self._herald.beat(self._bus, _BEAT_S))
+        beating = asyncio.create_task(self._presence_publisher.beat(self._bus, _BEAT_S))
         try:
             if not await self._until(lambda: self._replays > 0, wait_s, running):
                 self._complain(f"nobody asked for a replay within {wait_s:g} s")
@@ -148,11 +154,11 @@ class CageFeed:
                 while not condition():
                     if running.done():
                         running.result()
-                    await asyncio.sleep(_LOOK_S)
+                    await asyncio.sleep(_POLL_S)
         return condition()
 
     async def _connected(self) -> None:
-        self._herald.announce(self._bus)
+        self._presence_publisher.announce(self._bus)
         self._show_state()
 
     def _show_state(self) -> None:
@@ -175,7 +181,7 @@ class CageFeed:
             if delivery.position in self._feed.states and not delivery.fault:
                 self._show_state()
             if number % _PAUSE_EVERY == 0:
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(_POLL_S)
 
     async def _send(self, topic: str, way: str, position: int) -> None:
         event = self._feed.events[position - 1]
@@ -185,7 +191,7 @@ class CageFeed:
             self._sent_money.add(position)
             self._came[way].append(event.settlement)
         while not await self._bus.publish(topic, event.message):  # noqa: ASYNC110 - no event tells
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
         self._sent += 1
 
     async def _asked(self, message: Message) -> None:
@@ -260,7 +266,7 @@ class CageFeed:
 
     async def _their_book(
         self, patience_s: float, book_s: float | None, running: "asyncio.Task[None]"
-    ) -> Book | None:
+    ) -> ConsumerBook | None:
         """Return the consumer's book once it is right, or as it is when patience ends."""
         right = right_book(self._feed.settlements)
         newest = max(event.position for event in self._feed.events if event.settlement)
@@ -269,20 +275,20 @@ class CageFeed:
                 f"the last settlement, at {newest}, was not acknowledged within {patience_s:g} s "
                 f"(newest acknowledged: {self._acknowledged})"
             )
-        theirs: Book | None = None
+        theirs: ConsumerBook | None = None
         deadline = asyncio.get_running_loop().time() + (patience_s if book_s is None else book_s)
         while theirs is None or difference(right, theirs):
             theirs = self._told or (await self._look() if self._look else None) or theirs
             if asyncio.get_running_loop().time() > deadline:
                 break
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
         return theirs
 
     def _complain(self, text: str) -> None:
         """Keep the first complaint: others may follow from it."""
         self._complaint = self._complaint or text
 
-    def _verdict(self, theirs: Book | None) -> Verdict:
+    def _verdict(self, theirs: ConsumerBook | None) -> ConformanceResult:
         settlements = self._feed.settlements
         right = right_book(settlements)
         if theirs is None:
@@ -290,10 +296,10 @@ class CageFeed:
         wrong = difference(right, theirs) if theirs else None
         came = dict(self._came)
         came["event and replays"] = came.get("event", []) + came.get("event and replays", [])
-        return Verdict(
+        return ConformanceResult(
             ok=self._complaint is None and wrong is None,
             first_difference=self._complaint or wrong,
-            likely=guess(theirs, settlements, came) if theirs and wrong else None,
+            likely=likely_mistake(theirs, settlements, came) if theirs and wrong else None,
             settlements=len(settlements),
             events=len(self._feed.events),
             sent=self._sent,

@@ -14,14 +14,14 @@ from msgspec import Struct
 from events.cards import RANKS, Card
 from events.errors import InputError, OurBug
 
-__all__ = ["CUT_CARD_FROM_END", "DECKS", "Burn", "Deck", "burn_count", "shuffled"]
+__all__ = ["CUT_CARD_FROM_END", "DECKS", "BurnedCards", "Deck", "burn_count", "shuffled"]
 
 CUT_CARD_FROM_END: Final = 14
 DECKS: Final = (4, 6, 8)
 _MOST_BURNED: Final = 10
 
 
-class Burn(Struct, frozen=True, kw_only=True):
+class BurnedCards(Struct, frozen=True, kw_only=True):
     """The opening of a shoe: the exposed first card, and the cards burned face down."""
 
     first: Card
@@ -90,10 +90,10 @@ class Deck:
         self._next += 1
         return card
 
-    def burn(self) -> Burn:
+    def burn(self) -> BurnedCards:
         """Expose the first card and burn as many as it says (house rule, shoe life)."""
         first = self.draw()
-        return Burn(first=first, burned=tuple(self.draw() for _ in range(burn_count(first))))
+        return BurnedCards(first=first, burned=tuple(self.draw() for _ in range(burn_count(first))))
 
     def rest(self) -> Iterator[Card]:
         """The cards that never came out, in order: for the audit of a whole shoe."""

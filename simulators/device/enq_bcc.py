@@ -12,7 +12,7 @@ from operator import xor
 from typing import Final
 
 from events.cards import RANKS, Card, Hand, Winner
-from simulators.device.printed_rules import Outcome, Place
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 from simulators.device.reports import COPIES, Copies, Disclosure
 
 __all__ = [
@@ -72,7 +72,7 @@ def card_byte(card: Card | None) -> int:
     return _DATA | _SUIT[card.suit] << 4 | RANKS.index(card.rank) + 1
 
 
-def result_byte(result: Outcome | None) -> int:
+def result_byte(result: PrintedOutcome | None) -> int:
     """Return `1www 00pp`: the winner and the pairs. None: the round was forced to its end."""
     if result is None:
         return _DATA | _FORCED_END << 4
@@ -110,19 +110,19 @@ class EnqBccDevice:
         """`P`: waiting between coups. A real shoe does not always send it."""
         return self._report("P")
 
-    def card_drawn(self, place: Place, card: Card) -> Copies:
+    def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:
         """`D`: a card of the coup left the shoe; deferred disclosure withholds its face."""
         return self._card("D", _HAND[place.hand], place.number, self._shown(card))
 
-    def card_unread(self, place: Place) -> Copies:
+    def card_unread(self, place: PrintedPlace) -> Copies:
         """`D` without a face in either mode: the card was counted, and could not be read."""
         return self._card("D", _HAND[place.hand], place.number, None)
 
-    def revealed(self, place: Place, card: Card) -> Copies:
+    def revealed(self, place: PrintedPlace, card: Card) -> Copies:
         """`I`: a withheld face is disclosed; they come in the order the cards were drawn."""
         return self._card("I", _HAND[place.hand], place.number, card)
 
-    def result(self, result: Outcome) -> Copies:
+    def result(self, result: PrintedOutcome) -> Copies:
         """`G`: the device's own view of the outcome."""
         return self._report("G", bytes([result_byte(result)]))
 
@@ -170,7 +170,7 @@ class EnqBccDevice:
         """`i`: an overdrawn card is disclosed and taken out of play."""
         return self._card("i", _OTHER, 1, card)
 
-    def carried_over(self, place: Place, card: Card) -> Copies:
+    def carried_over(self, place: PrintedPlace, card: Card) -> Copies:
         """`R` in place of `D`: an overdrawn card is the next coup's card; a real card."""
         return self._card("R", _HAND[place.hand], place.number, self._shown(card))
 

@@ -14,10 +14,10 @@ from events.cards import Card, Hand, Winner
 from events.errors import InputError
 
 __all__ = [
-    "Outcome",
-    "Place",
+    "PrintedOutcome",
+    "PrintedPlace",
     "banker_draws",
-    "called",
+    "call_hands",
     "dealt_hands",
     "next_place",
     "outcome",
@@ -28,7 +28,7 @@ _PLAYER_STANDS: Final = 6
 _SIX: Final = 6
 
 
-class Place(Struct, frozen=True):
+class PrintedPlace(Struct, frozen=True):
     """A card's place: the hand, and the card's number within it (1 to 3)."""
 
     hand: Hand
@@ -38,16 +38,16 @@ class Place(Struct, frozen=True):
 # Seed 3: "First card to the Player, second card to the Bank, third to the Player and fourth to
 # the Bank."
 _INITIAL_DEAL: Final = (
-    Place(Hand.PLAYER, 1),
-    Place(Hand.BANKER, 1),
-    Place(Hand.PLAYER, 2),
-    Place(Hand.BANKER, 2),
+    PrintedPlace(Hand.PLAYER, 1),
+    PrintedPlace(Hand.BANKER, 1),
+    PrintedPlace(Hand.PLAYER, 2),
+    PrintedPlace(Hand.BANKER, 2),
 )
-_PLAYER_THIRD: Final = Place(Hand.PLAYER, 3)
-_BANKER_THIRD: Final = Place(Hand.BANKER, 3)
+_PLAYER_THIRD: Final = PrintedPlace(Hand.PLAYER, 3)
+_BANKER_THIRD: Final = PrintedPlace(Hand.BANKER, 3)
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class PrintedOutcome(Struct, frozen=True, kw_only=True):
     """The result of a finished coup, as the dealer calls it and the device reports it."""
 
     player: tuple[Card, ...]
@@ -81,7 +81,7 @@ def banker_draws(banker_total: int, player_third: int | None) -> bool:
     return False
 
 
-def next_place(cards: Sequence[Card]) -> Place | None:
+def next_place(cards: Sequence[Card]) -> PrintedPlace | None:
     """Return the place of the next card after those dealt so far, in dealing order; None: the end.
 
     Raises:
@@ -91,7 +91,7 @@ def next_place(cards: Sequence[Card]) -> Place | None:
         return _INITIAL_DEAL[len(cards)]
     player = _points(cards[0], cards[2])
     banker = _points(cards[1], cards[3])
-    third: list[Place] = []
+    third: list[PrintedPlace] = []
     if player < _NATURAL and banker < _NATURAL:
         if player < _PLAYER_STANDS:
             third.append(_PLAYER_THIRD)
@@ -116,7 +116,7 @@ def dealt_hands(cards: Sequence[Card]) -> tuple[tuple[Card, ...], tuple[Card, ..
     return tuple(hands[Hand.PLAYER]), tuple(hands[Hand.BANKER])
 
 
-def outcome(cards: Sequence[Card]) -> Outcome:
+def outcome(cards: Sequence[Card]) -> PrintedOutcome:
     """Call the coup.
 
     Raises:
@@ -124,10 +124,10 @@ def outcome(cards: Sequence[Card]) -> Outcome:
     """
     if next_place(cards) is not None:
         raise InputError(f"{len(cards)} cards: the coup is not finished")
-    return called(*dealt_hands(cards))
+    return call_hands(*dealt_hands(cards))
 
 
-def called(player: tuple[Card, ...], banker: tuple[Card, ...]) -> Outcome:
+def call_hands(player: tuple[Card, ...], banker: tuple[Card, ...]) -> PrintedOutcome:
     """Return the result of two hands, whether or not the rules would have dealt them so."""
     player_total, banker_total = _points(*player), _points(*banker)
     if player_total > banker_total:
@@ -136,7 +136,7 @@ def called(player: tuple[Card, ...], banker: tuple[Card, ...]) -> Outcome:
         winner = Winner.BANKER
     else:
         winner = Winner.TIE
-    return Outcome(
+    return PrintedOutcome(
         player=player,
         banker=banker,
         player_total=player_total,

@@ -27,8 +27,8 @@ __all__ = ["BYTE_WISE", "INSTANT", "SERIAL_4800", "Pace", "PtyPort"]
 
 _BITS_PER_BYTE: Final = 10  # 8N1: start, eight data bits, stop
 _WRITABLE_LIMIT_S: Final = 1.0  # a reader that takes nothing for so long overruns, as a UART would
-_LOOK_AGAIN_S: Final = 0.005  # how often `reader` and `drain` poll; the kernel has no event
-_EMPTY_LOOKS: Final = 3  # the kernel delivers bytes in the background: believe the third empty poll
+_POLL_S: Final = 0.005  # how often `reader` and `drain` poll; the kernel has no event
+_EMPTY_POLLS: Final = 3  # the kernel delivers bytes in the background: believe the third empty poll
 _TIOCGPTPEER: Final = 0x5441  # Linux: open the slave of this master, whatever its path
 _READ_SIZE: Final = 4096
 _STOLEN: Final = 3  # bytes that a second reader takes at a time
@@ -214,7 +214,7 @@ class PtyPort:
         def seen_empty() -> bool:
             nonlocal empty_looks
             empty_looks = empty_looks + 1 if self._unread() == 0 else 0
-            return empty_looks >= _EMPTY_LOOKS
+            return empty_looks >= _EMPTY_POLLS
 
         if not self.reader_is_there or self._unread() is None:
             return False
@@ -274,7 +274,7 @@ class PtyPort:
         while not condition():
             if time.monotonic() >= end:
                 return False
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(_POLL_S)
         return True
 
 

@@ -7,7 +7,7 @@ and the payload of a report; the link adds the number, the boot_id and the time.
 from typing import Final
 
 from events.cards import RANKS, Card, Hand, Winner
-from simulators.device.printed_rules import Outcome, Place
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 from simulators.device.reports import Copies, Disclosure
 
 __all__ = ["BEAT", "POWER_UP", "RefCrcDevice", "card_code", "place_code"]
@@ -53,7 +53,7 @@ def card_code(card: Card | None) -> int:
     return _WITHHELD if card is None else _SUIT[card.suit] << 4 | RANKS.index(card.rank) + 1
 
 
-def place_code(place: Place) -> int:
+def place_code(place: PrintedPlace) -> int:
     """Return the hand as high digit and the card's number as low digit."""
     return _HAND[place.hand] << 4 | place.number
 
@@ -80,19 +80,19 @@ class RefCrcDevice:
         """READY."""
         return _message(_READY)
 
-    def card_drawn(self, place: Place, card: Card) -> Copies:
+    def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:
         """CARD_DRAWN; deferred disclosure withholds its face."""
         return _message(_CARD_DRAWN, place_code(place), card_code(self._shown(card)))
 
-    def card_unread(self, place: Place) -> Copies:
+    def card_unread(self, place: PrintedPlace) -> Copies:
         """CARD_UNREADABLE."""
         return _message(_CARD_UNREADABLE, place_code(place))
 
-    def revealed(self, place: Place, card: Card) -> Copies:
+    def revealed(self, place: PrintedPlace, card: Card) -> Copies:
         """CARD_REVEALED."""
         return _message(_CARD_REVEALED, place_code(place), card_code(card))
 
-    def result(self, result: Outcome) -> Copies:
+    def result(self, result: PrintedOutcome) -> Copies:
         """RESULT: the winner, and flags for pairs and a winning six."""
         flags = result.banker_six << 2 | result.banker_pair << 1 | result.player_pair
         return _message(_RESULT, _WINNER[result.winner], flags)
@@ -141,7 +141,7 @@ class RefCrcDevice:
         """CARD_OUT_OF_GAME, overdrawn."""
         return _message(_CARD_OUT_OF_GAME, _OVERDRAWN, card_code(card))
 
-    def carried_over(self, place: Place, card: Card) -> Copies:
+    def carried_over(self, place: PrintedPlace, card: Card) -> Copies:
         """CARD_CARRIED_OVER."""
         return _message(_CARD_CARRIED_OVER, place_code(place), card_code(self._shown(card)))
 

@@ -35,7 +35,7 @@ _POLYNOMIAL: Final = 0x1021
 _FULL: Final = 0xFF
 
 
-class _Kept(Struct):
+class _KeptReport(Struct):
     """A report as it was sent, and its state."""
 
     seq: int
@@ -56,7 +56,7 @@ class RefLink:
         self._boot = boot_id
         self._powered_ms = 0
         self._beat_ms = 0
-        self._kept: list[_Kept] = []
+        self._kept: list[_KeptReport] = []
         self._next = 0
         self._unacked = 0
         self._heard = b""
@@ -79,7 +79,7 @@ class RefLink:
             self._power_up(now_ms)
         seq = self._next
         frames = tuple(self._frame(message[0], seq, message[1:], now_ms) for message in messages)
-        kept = _Kept(seq, frames, wire)
+        kept = _KeptReport(seq, frames, wire)
         self._kept = [*self._kept[1 - KEPT :], kept]
         self._next += 1
         return self._send(kept, now_ms)
@@ -113,7 +113,7 @@ class RefLink:
         self._next = self._unacked = 0
         self._asked_from = None
 
-    def _send(self, kept: _Kept, now_ms: int) -> list[bytes]:
+    def _send(self, kept: _KeptReport, now_ms: int) -> list[bytes]:
         number, kept.sent, kept.last_ms = kept.sent, kept.sent + 1, now_ms
         arriving = (kept.wire.arrives(number, frame) for frame in kept.frames)
         return [frame for frame in arriving if frame]

@@ -8,7 +8,7 @@ profile's page and not from the driver's decoder, so that the two check each oth
 from typing import Final, Literal, Protocol, TypeAlias
 
 from events.cards import Card
-from simulators.device.printed_rules import Outcome, Place
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 
 __all__ = ["COPIES", "Copies", "Device", "Disclosure"]
 
@@ -45,19 +45,19 @@ class Device(Protocol):
         """The device waits between coups."""
         ...
 
-    def card_drawn(self, place: Place, card: Card) -> Copies:
+    def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:
         """A card of the coup left the shoe."""
         ...
 
-    def card_unread(self, place: Place) -> Copies:
+    def card_unread(self, place: PrintedPlace) -> Copies:
         """A card left the shoe, was counted, and could not be read."""
         ...
 
-    def revealed(self, place: Place, card: Card) -> Copies:
+    def revealed(self, place: PrintedPlace, card: Card) -> Copies:
         """The face of a card on the table is disclosed."""
         ...
 
-    def result(self, result: Outcome) -> Copies:
+    def result(self, result: PrintedOutcome) -> Copies:
         """The device's own view of the outcome."""
         ...
 
@@ -105,7 +105,7 @@ class Device(Protocol):
         """An overdrawn card is disclosed and taken out of play."""
         ...
 
-    def carried_over(self, place: Place, card: Card) -> Copies:
+    def carried_over(self, place: PrintedPlace, card: Card) -> Copies:
         """An overdrawn card is the next coup's card; a real card."""
         ...
 

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.errors import OurBug
-from simulators.device.printed_rules import Outcome, Place, called
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace, call_hands
 from simulators.device.reports import Copies, Device
 from simulators.device.wire import GOOD, Wire
 
-__all__ = ["Act", "Call", "Fallen", "Plug", "Say", "Script", "hands_of"]
+__all__ = ["Act", "CableFault", "DealerCall", "FallenCard", "Script", "SendReport", "hands_of"]
 
 # Seconds at speed 1, of a calm dealer at a live table.
 _CARD_S: Final = 2.0
@@ -26,14 +26,14 @@ _RESULT_S: Final = 1.0
 _STANDBY_S: Final = 1.0
 
 
-class Fallen(Struct, frozen=True):
+class FallenCard(Struct, frozen=True):
     """A card on the table."""
 
-    place: Place
+    place: PrintedPlace
     card: Card
 
 
-class Plug(Enum):
+class CableFault(Enum):
     """Something done to the shoe's cable."""
 
     OUT = "out"
@@ -56,7 +56,7 @@ class Plug(Enum):
     """The second reader is gone."""
 
 
-class Call(Enum):
+class DealerCall(Enum):
     """The dealer stops and calls for a person."""
 
     LOOK = "look"
@@ -73,7 +73,7 @@ class Call(Enum):
     """The driver's process is killed, and started again."""
 
 
-class Say(Struct, frozen=True, kw_only=True):
+class SendReport(Struct, frozen=True, kw_only=True):
     """The device sends a report.
 
     Args:
@@ -95,7 +95,7 @@ class Say(Struct, frozen=True, kw_only=True):
     report: Callable[[Device], Copies]
     pause: float = 0.0
     card: int | None = None
-    falls: Fallen | None = None
+    falls: FallenCard | None = None
     wire: Wire = GOOD
     noise: bytes = b""
     deciding: bool = False
@@ -105,7 +105,7 @@ class Say(Struct, frozen=True, kw_only=True):
     late_s: float = 0.0
 
 
-Act: TypeAlias = Say | Plug | Call
+Act: TypeAlias = SendReport | CableFault | DealerCall
 
 
 class Script:
@@ -136,8 +136,8 @@ class Script:
 
     def __init__(
         self,
-        cards: Sequence[Fallen],
-        outcome: Outcome | None,
+        cards: Sequence[FallenCard],
+        outcome: PrintedOutcome | None,
         *,
         device: Device,
         carried: bool,
@@ -172,7 +172,7 @@ class Script:
         self.acts.append(self.result(outcome))
         if standby:
             self.acts.append(
-                Say(kind="P", report=lambda device: device.standby(), pause=_STANDBY_S)
+                SendReport(kind="P", report=lambda device: device.standby(), pause=_STANDBY_S)
             )
 
     @property
@@ -181,8 +181,13 @@ class Script:
         return not self.deferred
 
     def drawn(
-        self, number: int, *, kind: str = "D", place: Place | None = None, card: Card | None = None
-    ) -> Say:
+        self,
+        number: int,
+        *,
+        kind: str = "D",
+        place: PrintedPlace | None = None,
+        card: Card | None = None,
+    ) -> SendReport:
         """Return the report of a card that falls, perhaps at another place or with another face."""
         fallen = self.cards[number]
         where, face = place or fallen.place, card or fallen.card
@@ -191,21 +196,21 @@ class Script:
             told = device.carried_over if kind == "R" else device.card_drawn
             return told(where, face)
 
-        return Say(kind=kind, report=report, pause=_CARD_S, card=number, falls=fallen)
+        return SendReport(kind=kind, report=report, pause=_CARD_S, card=number, falls=fallen)
 
-    def revealed(self, number: int, card: Card | None = None) -> Say:
+    def revealed(self, number: int, card: Card | None = None) -> SendReport:
         """Return the disclosure of a withheld face, or of another in its place."""
         place, face = self.cards[number].place, card or self.cards[number].card
-        return Say(
+        return SendReport(
             kind="I",
             report=lambda device: device.revealed(place, face),
             pause=_DISCLOSE_S,
             card=number,
         )
 
-    def result(self, outcome: Outcome) -> Say:
+    def result(self, outcome: PrintedOutcome) -> SendReport:
         """Return the device's report of the result."""
-        return Say(
+        return SendReport(
             kind="G",
             report=lambda device: device.result(outcome),
             pause=_RESULT_S,
@@ -222,16 +227,17 @@ class Script:
         """
         fallen = self.cards[card] if card is not None and "D" in kinds else None
         for index, act in enumerate(self.acts):
-            if not isinstance(act, Say):
+            if not isinstance(act, SendReport):
                 continue
             if (act.kind in kinds and card in (None, act.card)) or (fallen and act.falls is fallen):
                 return index
         raise OurBug(f"no report {kinds} of card {card} in this coup")
 
-    def tells_face(self, card: int) -> int:
+    def find_face(self, card: int) -> int:
         """Return the index of the report with this card's face; a disclosure, in a squeeze."""
         disclosed = any(
-            isinstance(act, Say) and act.kind == "I" and act.card == card for act in self.acts
+            isinstance(act, SendReport) and act.kind == "I" and act.card == card
+            for act in self.acts
         )
         return self.find("I" if disclosed else "RD", card)
 
@@ -239,14 +245,14 @@ class Script:
         """Change the report at `index`."""
         self.acts[index] = replace(self.says(index), **changes)
 
-    def says(self, index: int) -> Say:
+    def says(self, index: int) -> SendReport:
         """Return the report at `index`.
 
         Raises:
             OurBug: the act there is not a report.
         """
         act = self.acts[index]
-        if not isinstance(act, Say):
+        if not isinstance(act, SendReport):
             raise OurBug(f"act {index} is no report")
         return act
 
@@ -256,7 +262,7 @@ class Script:
 
     def remove(self, kinds: str) -> None:
         """Remove every report of these kinds."""
-        self.acts = [a for a in self.acts if not (isinstance(a, Say) and a.kind in kinds)]
+        self.acts = [a for a in self.acts if not (isinstance(a, SendReport) and a.kind in kinds)]
 
     def after_the_cards(self) -> int:
         """Return the index after the last card."""
@@ -265,7 +271,11 @@ class Script:
     def after_the_reports(self) -> int:
         """Return the index after all reports of the coup except a standby."""
         return (
-            max(i for i, act in enumerate(self.acts) if isinstance(act, Say) and act.kind != "P")
+            max(
+                i
+                for i, act in enumerate(self.acts)
+                if isinstance(act, SendReport) and act.kind != "P"
+            )
             + 1
         )
 
@@ -279,7 +289,7 @@ class Script:
         return self.excess
 
 
-def hands_of(cards: Sequence[Fallen]) -> Outcome:
+def hands_of(cards: Sequence[FallenCard]) -> PrintedOutcome:
     """Return the result of the cards on the table."""
     hands = {hand: tuple(f.card for f in cards if f.place.hand is hand) for hand in Hand}
-    return called(hands[Hand.PLAYER], hands[Hand.BANKER])
+    return call_hands(hands[Hand.PLAYER], hands[Hand.BANKER])

@@ -9,7 +9,7 @@ from typing import Final
 
 from events.cards import RANKS, Card
 from events.errors import InputError
-from simulators.device.printed_rules import Outcome, Place
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 from simulators.device.reports import Copies, Disclosure
 
 __all__ = ["ALARM_CODES", "BracketDevice", "ScanDevice", "scan_code"]
@@ -53,11 +53,11 @@ class _TextDevice:
         """No line reports it."""
         return _NOTHING
 
-    def revealed(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+    def revealed(self, place: PrintedPlace, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
         """The drawing already reported the face."""
         return _NOTHING
 
-    def result(self, result: Outcome) -> Copies:  # noqa: ARG002 - the protocol's
+    def result(self, result: PrintedOutcome) -> Copies:  # noqa: ARG002 - the protocol's
         """The reader knows no game."""
         return _NOTHING
 
@@ -81,7 +81,7 @@ class _TextDevice:
         """The drawing already reported the card."""
         return _NOTHING
 
-    def carried_over(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
+    def carried_over(self, place: PrintedPlace, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
         """The drawing already reported the card."""
         return _NOTHING
 
@@ -100,11 +100,11 @@ class BracketDevice(_TextDevice):
         InputError: another disclosure.
     """
 
-    def card_drawn(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - a line has no place
+    def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:  # noqa: ARG002 - a line has no place
         """`[Game]<Card:4S>`."""
         return _card(_GAME, card)
 
-    def card_unread(self, place: Place) -> Copies:  # noqa: ARG002 - a line has no place
+    def card_unread(self, place: PrintedPlace) -> Copies:  # noqa: ARG002 - a line has no place
         """`[Game]<Game>`."""
         return _line(f"[{_GAME}]<{_GAME}>")
 
@@ -143,11 +143,11 @@ class ScanDevice(_TextDevice):
         InputError: another disclosure.
     """
 
-    def card_drawn(self, place: Place, card: Card) -> Copies:  # noqa: ARG002 - a code has no place
+    def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:  # noqa: ARG002 - a code has no place
         """`0004` is the four of spades."""
         return _line(scan_code(card))
 
-    def card_unread(self, place: Place) -> Copies:  # noqa: ARG002 - a code has no place
+    def card_unread(self, place: PrintedPlace) -> Copies:  # noqa: ARG002 - a code has no place
         """An invalid code."""
         return _line("????")
 

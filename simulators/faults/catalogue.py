@@ -7,11 +7,11 @@ last, because the line damages whatever the device sends.
 import random
 from typing import Final
 
-from simulators.device.script import Call, Say, Script
-from simulators.faults.device import DEVICE_MISHAPS
-from simulators.faults.line import LINE_MISHAPS, Mishap
+from simulators.device.script import DealerCall, Script, SendReport
+from simulators.faults.device import DEVICE_FAULTS
+from simulators.faults.line import LINE_FAULTS, FaultFunction
 
-__all__ = ["MISHAPS", "TOGETHER", "stops_after", "switches_after"]
+__all__ = ["COUP_FAULTS", "TOGETHER", "stops_after", "switches_after"]
 
 TOGETHER: Final = "+"
 
@@ -37,8 +37,8 @@ def switches_after(fault: str, whims: random.Random) -> int | None:
 def _cut_card(script: Script, whims: random.Random) -> None:
     """The cut card comes in the middle of a coup, and the dealer reports it at once."""
     script.cut_after = whims.randint(1, _LAST_OF_INITIAL)
-    cut = Say(kind="C", report=lambda device: device.cut_card(), pause=1.0)
-    script.insert(script.find("RD", script.cut_after - 1) + 1, cut, Call.CUT_CARD)
+    cut = SendReport(kind="C", report=lambda device: device.cut_card(), pause=1.0)
+    script.insert(script.find("RD", script.cut_after - 1) + 1, cut, DealerCall.CUT_CARD)
 
 
 def _cut_card_between(script: Script, whims: random.Random) -> None:
@@ -53,21 +53,21 @@ def _cut_card_first(script: Script, _: random.Random) -> None:
 
 def _replace_shoe(script: Script, _: random.Random) -> None:
     """The shoe cannot go on; the coup is void and another shoe takes its place."""
-    script.acts.append(Call.REPLACE)
+    script.acts.append(DealerCall.REPLACE)
 
 
 def _replace_shoe_continue(script: Script, _: random.Random) -> None:
     """Other cards are put into the device in the middle of a coup, which goes on from them."""
     assert script.switched_after is not None  # noqa: S101 - `switches_after` has returned when
-    script.insert(script.find("RD", script.switched_after), Call.CONTINUE)
+    script.insert(script.find("RD", script.switched_after), DealerCall.CONTINUE)
 
 
-MISHAPS: Final[dict[str, Mishap]] = {
-    **DEVICE_MISHAPS,
+COUP_FAULTS: Final[dict[str, FaultFunction]] = {
+    **DEVICE_FAULTS,
     "cut_card": _cut_card,
     "cut_card_between": _cut_card_between,
     "cut_card_first": _cut_card_first,
     "replace_shoe": _replace_shoe,
     "replace_shoe_continue": _replace_shoe_continue,
-    **LINE_MISHAPS,
+    **LINE_FAULTS,
 }

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand, Winner
 from simulators.device.enq_bcc import POWER_UP_NOISE
-from simulators.device.printed_rules import Place
+from simulators.device.printed_rules import PrintedPlace
 from simulators.device.reports import Copies, Device
-from simulators.device.script import Act, Call, Fallen, Say, Script, hands_of
-from simulators.faults.line import Mishap, another, look, one_of_the_cards
+from simulators.device.script import Act, DealerCall, FallenCard, Script, SendReport, hands_of
+from simulators.faults.line import FaultFunction, another_face, insert_check, one_of_the_cards
 
-__all__ = ["DEVICE_MISHAPS"]
+__all__ = ["DEVICE_FAULTS"]
 
 # A device that has powered up in the middle of a coup counts its own cards from here.
 _OWN_PLACES: Final = (
-    *(Place(hand, number) for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)),
-    *(Place(hand, 3) for hand in (Hand.PLAYER, Hand.BANKER)),
+    *(PrintedPlace(hand, number) for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)),
+    *(PrintedPlace(hand, 3) for hand in (Hand.PLAYER, Hand.BANKER)),
 )
 
 
@@ -54,12 +54,12 @@ def _unreadable_card(script: Script, whims: random.Random) -> None:
     elif counted:
         place = script.cards[number].place
         script.change(index, report=lambda device: device.card_unread(place))
-        script.insert(index + 1, raised, Call.LOOK, _cleared("cannot_read"))
+        script.insert(index + 1, raised, DealerCall.LOOK, _cleared("cannot_read"))
     else:
         unsaid = replace(raised, falls=said.falls)
         script.acts[index : index + 1] = [unsaid, _cleared("cannot_read")]
         if script.says(index + 2).kind == "D":
-            look(script, index + 3)
+            insert_check(script, index + 3)
 
 
 def _misread_face(script: Script, whims: random.Random) -> None:
@@ -68,7 +68,7 @@ def _misread_face(script: Script, whims: random.Random) -> None:
     If it is among the first four, a table that settles pairs at once has paid on it by then.
     """
     number = one_of_the_cards(script, whims)
-    _tell_another_face(script, number, another(script.cards[number].card, whims))
+    _tell_another_face(script, number, another_face(script.cards[number].card, whims))
 
 
 def _ninth_copy(script: Script, whims: random.Random) -> None:
@@ -81,11 +81,11 @@ def _ninth_copy(script: Script, whims: random.Random) -> None:
 def _tell_another_face(script: Script, number: int, face: Card) -> None:
     if script.deferred:
         script.acts[script.find("I", number)] = script.revealed(number, face)
-        script.insert(script.find("G"), Call.LOOK)
+        script.insert(script.find("G"), DealerCall.LOOK)
     else:
         index = script.find("RD", number)
         script.acts[index] = script.drawn(number, kind=script.says(index).kind, card=face)
-        script.insert(index + 1, Call.LOOK)
+        script.insert(index + 1, DealerCall.LOOK)
     read = [replace(each, card=face) if i == number else each for i, each in _numbered(script)]
     script.acts[script.find("G")] = script.result(hands_of(read))
 
@@ -98,9 +98,9 @@ def _power_up(script: Script, whims: random.Random) -> None:
     and the device is switched off and on again after it.
     """
     noise = POWER_UP_NOISE if whims.random() < 0.5 else b""  # noqa: PLR2004 - either
-    power_up = Say(kind="S", report=lambda device: device.power_up(), pause=1.0, noise=noise)
+    power_up = SendReport(kind="S", report=lambda device: device.power_up(), pause=1.0, noise=noise)
     if script.outcome is None:
-        script.acts += [power_up, Call.VOID]
+        script.acts += [power_up, DealerCall.VOID]
         return
     heard = whims.randint(1, len(script.cards))
     script.remove("IGP")
@@ -114,7 +114,7 @@ def _power_up(script: Script, whims: random.Random) -> None:
 
 def _forced_end(script: Script, _: random.Random) -> None:
     """A person ends the round at the device."""
-    script.acts += [_said("G", lambda device: device.forced_end()), Call.VOID]
+    script.acts += [_said("G", lambda device: device.forced_end()), DealerCall.VOID]
 
 
 def _wrong_result(script: Script, whims: random.Random) -> None:
@@ -165,8 +165,10 @@ def _overdraw_burned(script: Script, whims: random.Random) -> None:
 def _overdrawn(script: Script, acts: list[Act], whims: random.Random) -> None:
     """Insert acts after the last card; the supervisor decides at once or after the reports."""
     if script.immediate and whims.random() < 0.5:  # noqa: PLR2004 - either
-        drawn = next(i for i, act in enumerate(acts) if isinstance(act, Say) and act.kind == "d")
-        acts.insert(drawn + 1, Call.LOOK)
+        drawn = next(
+            i for i, act in enumerate(acts) if isinstance(act, SendReport) and act.kind == "d"
+        )
+        acts.insert(drawn + 1, DealerCall.LOOK)
     script.insert(script.after_the_cards(), *acts)
 
 
@@ -180,10 +182,10 @@ def _short_disclosure(script: Script, whims: random.Random) -> None:
 def _contradicting_disclosure(script: Script, whims: random.Random) -> None:
     """The device discloses a card again, with another face."""
     number = whims.randrange(len(script.cards))
-    told = script.revealed(number, another(script.cards[number].card, whims))
+    told = script.revealed(number, another_face(script.cards[number].card, whims))
     index = script.find("I" if script.deferred else "RD", number) + 1
     script.insert(index, told)
-    look(script, index + 1)
+    insert_check(script, index + 1)
 
 
 def _draw_in_error(script: Script, whims: random.Random) -> None:
@@ -206,7 +208,9 @@ def _locked_draw(script: Script, whims: random.Random) -> None:
     )
 
 
-def _around_a_card(script: Script, whims: random.Random, before: Say, after: Say) -> None:
+def _around_a_card(
+    script: Script, whims: random.Random, before: SendReport, after: SendReport
+) -> None:
     index = script.find("RD", whims.randrange(len(script.cards)))
     script.insert(index + 1, after)
     script.insert(index, before)
@@ -227,7 +231,7 @@ def _wrong_card_code(script: Script, whims: random.Random) -> None:
     else:
         script.change(index, report=lambda device: device.card_unread(place))
     script.insert(index + 1, _raised("card_code"), _cleared("card_code"))
-    look(script, index + 3)
+    insert_check(script, index + 3)
 
 
 def _reverse_run(script: Script, whims: random.Random) -> None:
@@ -236,33 +240,35 @@ def _reverse_run(script: Script, whims: random.Random) -> None:
     midway = whims.random() < 0.5  # noqa: PLR2004 - either
     code = "reversed_midway" if midway else "reversed_at_exit"
     moved = _said("E", lambda device: device.card_reversed(midway=midway))
-    script.insert(index, moved, Call.LOOK, _said("e", lambda device: device.error_cleared(code)))
+    script.insert(
+        index, moved, DealerCall.LOOK, _said("e", lambda device: device.error_cleared(code))
+    )
 
 
 def _unknown_code(script: Script, whims: random.Random) -> None:
     """In the middle of a coup the device sends a report that its profile does not define."""
     index = script.find("RD", whims.randrange(len(script.cards))) + 1
     script.insert(index, _said("X", lambda device: device.unknown()))
-    look(script, index + 1)
+    insert_check(script, index + 1)
 
 
-def _numbered(script: Script) -> list[tuple[int, Fallen]]:
+def _numbered(script: Script) -> list[tuple[int, FallenCard]]:
     return list(enumerate(script.cards))
 
 
-def _raised(code: str, *, latched: bool = False) -> Say:
+def _raised(code: str, *, latched: bool = False) -> SendReport:
     return _said("E", lambda device: device.error_raised(code, latched=latched))
 
 
-def _cleared(code: str, *, latched: bool = False) -> Say:
+def _cleared(code: str, *, latched: bool = False) -> SendReport:
     return _said("e", lambda device: device.error_cleared(code, latched=latched))
 
 
-def _said(kind: str, report: Callable[[Device], Copies]) -> Say:
-    return Say(kind=kind, report=report, pause=1.0)
+def _said(kind: str, report: Callable[[Device], Copies]) -> SendReport:
+    return SendReport(kind=kind, report=report, pause=1.0)
 
 
-DEVICE_MISHAPS: Final[dict[str, Mishap]] = {
+DEVICE_FAULTS: Final[dict[str, FaultFunction]] = {
     "contradicting_disclosure": _contradicting_disclosure,
     "draw_in_error": _draw_in_error,
     "draw_timeout": _draw_timeout,

@@ -12,12 +12,12 @@ from typing import Final, TypeAlias
 
 from events.cards import Card
 from simulators.device.reports import COPIES
-from simulators.device.script import Call, Plug, Say, Script
+from simulators.device.script import CableFault, DealerCall, Script, SendReport
 from simulators.device.wire import EVERY, Wire
 
-__all__ = ["LINE_MISHAPS", "Mishap", "another", "look", "one_of_the_cards"]
+__all__ = ["LINE_FAULTS", "FaultFunction", "another_face", "insert_check", "one_of_the_cards"]
 
-Mishap: TypeAlias = Callable[[Script, random.Random], None]
+FaultFunction: TypeAlias = Callable[[Script, random.Random], None]
 
 _BEGUN_FRAME: Final = bytes.fromhex("05 31 44 81 B8 03")
 # Bytes of a card's frame, `enq-bcc`. A flip in its number makes a report that never was. The driver
@@ -54,7 +54,7 @@ def _bit_flip(script: Script, whims: random.Random) -> None:
         number = whims.randrange(_UNCERTAIN)
         index = script.find("RD", number)
         script.spoil(index, Wire(bits={0: (whims.getrandbits(16),)}))
-        look(script, index + 1)
+        insert_check(script, index + 1)
         return
     for index, _ in _reports(script):
         victims = whims.sample(range(COPIES), whims.choice((1, 2)))
@@ -67,7 +67,7 @@ def _bit_flip_passes(script: Script, whims: random.Random) -> None:
     place, bytes_ = whims.randrange(_BITS - 1), whims.sample(_KIND_TO_CARD, 2)
     bits = tuple(byte * _BITS + place for byte in bytes_)
     script.spoil(index, Wire(bits={whims.randrange(COPIES): bits}))
-    look(script, index + 1)
+    insert_check(script, index + 1)
 
 
 def _noise(script: Script, whims: random.Random) -> None:
@@ -78,7 +78,7 @@ def _noise(script: Script, whims: random.Random) -> None:
     if not script.tells_places:
         index = script.find("RD", whims.randrange(len(script.cards)))
         script.change(index, noise=b"\xff" + whims.randbytes(whims.randint(0, 11)))
-        look(script, index + 1)
+        insert_check(script, index + 1)
         return
     for index, _ in _reports(script):
         begun = _BEGUN_FRAME[: whims.randint(0, len(_BEGUN_FRAME))]
@@ -94,21 +94,21 @@ def _split(script: Script, _: random.Random) -> None:
 def _run_together(script: Script, whims: random.Random) -> None:
     """Two cards' reports come in one read."""
     number = whims.randrange(len(script.cards) - 1)
-    script.insert(script.find("RD", number + 1) + 1, Plug.FLOW)
-    script.insert(script.find("RD", number), Plug.STALL)
+    script.insert(script.find("RD", number + 1) + 1, CableFault.FLOW)
+    script.insert(script.find("RD", number), CableFault.STALL)
 
 
 def _stall_burst(script: Script, whims: random.Random) -> None:
     """The line stalls at a card, and everything comes in one burst when the coup is over."""
     start = script.find("RD", whims.randrange(len(script.cards)))
-    script.insert(script.after_the_reports(), Plug.FLOW)
-    script.insert(start, Plug.STALL)
+    script.insert(script.after_the_reports(), CableFault.FLOW)
+    script.insert(start, CableFault.STALL)
 
 
 def _silence(script: Script, whims: random.Random) -> None:
     """The device is silent in the middle of a deal, for longer than it may, and then goes on."""
     index = script.find("RD", whims.randrange(1, len(script.cards)))
-    script.insert(index, Plug.STALL, Plug.SILENCE, Plug.FLOW)
+    script.insert(index, CableFault.STALL, CableFault.SILENCE, CableFault.FLOW)
 
 
 def _missing_report(script: Script, whims: random.Random) -> None:
@@ -122,14 +122,14 @@ def _wrong_baud(script: Script, whims: random.Random) -> None:
 
 
 def _never_arrives(script: Script, whims: random.Random, wire: Wire) -> None:
-    index = script.tells_face(whims.randrange(len(script.cards)))
+    index = script.find_face(whims.randrange(len(script.cards)))
     script.spoil(index, wire)
     if not script.tells_places:
-        look(script, index + 1)
+        insert_check(script, index + 1)
         return
     following = next((i for i, _ in _reports(script) if i > index), None)
     if following is not None and script.says(following).kind == "D":
-        look(script, following + 1)
+        insert_check(script, following + 1)
 
 
 def _copy_conflict(script: Script, whims: random.Random) -> None:
@@ -140,66 +140,66 @@ def _copy_conflict(script: Script, whims: random.Random) -> None:
     number = whims.randrange(len(script.cards))
     which = whims.choice((0, 1, 2)) if script.immediate else whims.choice((1, 2))
     index = script.find("RD", number)
-    script.change(index, contradicts=(which, another(script.cards[number].card, whims)))
-    look(script, index + 1)
+    script.change(index, contradicts=(which, another_face(script.cards[number].card, whims)))
+    insert_check(script, index + 1)
 
 
 def _unplug(script: Script, whims: random.Random) -> None:
     """The cable comes out, up to two cards fall unreported, and it is put back."""
-    _out_and(Plug.IN, script, whims)
+    _out_and(CableFault.IN, script, whims)
 
 
 def _unplug_renamed(script: Script, whims: random.Random) -> None:
     """The same, and the adapter comes back under another name."""
-    _out_and(Plug.IN_ELSEWHERE, script, whims)
+    _out_and(CableFault.IN_ELSEWHERE, script, whims)
 
 
 def _port_busy(script: Script, whims: random.Random) -> None:
     """The same, and another program has the port when the driver comes back to it."""
-    _out_and(Plug.IN_BUSY, script, whims)
+    _out_and(CableFault.IN_BUSY, script, whims)
 
 
 def _stale_bytes(script: Script, whims: random.Random) -> None:
     """The same, and bytes sent meanwhile had been kept, and come when the port is open."""
-    _out_and(Plug.IN_STALE, script, whims)
+    _out_and(CableFault.IN_STALE, script, whims)
 
 
-def _out_and(back_in: Plug, script: Script, whims: random.Random) -> None:
+def _out_and(back_in: CableFault, script: Script, whims: random.Random) -> None:
     heard = whims.randint(1, len(script.cards))
     unheard = whims.randint(0, min(2, len(script.cards) - heard))
     back = script.find("RD", heard + unheard - 1) + 1
     script.insert(back, back_in)
-    look(script, back + 1)
-    script.insert(script.find("RD", heard - 1) + 1, Plug.OUT)
+    insert_check(script, back + 1)
+    script.insert(script.find("RD", heard - 1) + 1, CableFault.OUT)
 
 
 def _second_reader(script: Script, whims: random.Random) -> None:
     """A program that ignores every lock takes bytes away while two cards fall."""
     number = whims.randrange(len(script.cards) - 1)
     index = script.find("RD", number + 1) + 1
-    script.insert(index, Plug.NO_THIEF)
-    look(script, index + 1)
-    script.insert(script.find("RD", number), Plug.THIEF)
+    script.insert(index, CableFault.NO_THIEF)
+    insert_check(script, index + 1)
+    script.insert(script.find("RD", number), CableFault.THIEF)
 
 
 def _driver_killed(script: Script, whims: random.Random) -> None:
     """The driver is killed in the middle of a coup, between two reports, and restarts."""
     index = script.find("RD", whims.randrange(len(script.cards))) + 1
-    script.insert(index, Call.RESTART)
-    look(script, index + 1)
+    script.insert(index, DealerCall.RESTART)
+    insert_check(script, index + 1)
 
 
 def _driver_killed_mid_frame(script: Script, whims: random.Random) -> None:
     """The driver is killed after a part of a card's report, and restarts during the rest."""
     index = script.find("RD", whims.randrange(len(script.cards)))
     script.change(index, broken=whims.randint(1, 5))
-    look(script, index + 1)
+    insert_check(script, index + 1)
 
 
-def look(script: Script, index: int) -> None:
+def insert_check(script: Script, index: int) -> None:
     """Insert a check by the supervisor before the act at `index`, where the faces are visible."""
     if script.immediate:
-        script.insert(index, Call.LOOK)
+        script.insert(index, DealerCall.LOOK)
 
 
 def one_of_the_cards(script: Script, whims: random.Random) -> int:
@@ -212,16 +212,16 @@ def one_of_the_cards(script: Script, whims: random.Random) -> int:
     return whims.randrange(len(script.cards) if script.gives_result else _UNCERTAIN)
 
 
-def another(card: Card, whims: random.Random) -> Card:
+def another_face(card: Card, whims: random.Random) -> Card:
     """Return a random other face."""
     return whims.choice([other for other in Card if other is not card])
 
 
-def _reports(script: Script) -> list[tuple[int, Say]]:
-    return [(i, act) for i, act in enumerate(script.acts) if isinstance(act, Say)]
+def _reports(script: Script) -> list[tuple[int, SendReport]]:
+    return [(i, act) for i, act in enumerate(script.acts) if isinstance(act, SendReport)]
 
 
-LINE_MISHAPS: Final[dict[str, Mishap]] = {
+LINE_FAULTS: Final[dict[str, FaultFunction]] = {
     "bit_flip": _bit_flip,
     "bit_flip_passes": _bit_flip_passes,
     "copy_conflict": _copy_conflict,

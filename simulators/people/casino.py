@@ -19,7 +19,7 @@ from simulators.people.crew import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 
-__all__ = ["Casino", "Place"]
+__all__ = ["Casino", "TableAddress"]
 
 # A frame at a time, after a line of 4800 baud has carried its last bit, as an adapter delivers it.
 _LINE: Final = Pace(seconds_per_byte=10 / 4800)
@@ -27,7 +27,7 @@ _LINE: Final = Pace(seconds_per_byte=10 / 4800)
 _FIRST_SHOE: Final = "20261127-01"
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class TableAddress(Struct, frozen=True, kw_only=True):
     """One table's addresses.
 
     Args:
@@ -45,7 +45,7 @@ class _Table:
     """One table's shoe and people."""
 
     def __init__(
-        self, place: Place, seed: int, speed: float, on_coup: Callable[[PlayedCoup], None]
+        self, place: TableAddress, seed: int, speed: float, on_coup: Callable[[PlayedCoup], None]
     ) -> None:
         self.port = PtyPort(place.link, pace=_LINE)
         shoe = ShoeSimulator(self.port, DealingShoe(seed=seed), first_shoe=_FIRST_SHOE, speed=speed)
@@ -68,12 +68,12 @@ class Casino:
 
     def __init__(
         self,
-        places: Sequence[Place],
+        places: Sequence[TableAddress],
         *,
         seed: int,
         period_s: float,
         speed: float,
-        on_coup: Callable[[Place, PlayedCoup], None],
+        on_coup: Callable[[TableAddress, PlayedCoup], None],
     ) -> None:
         self._period_s = period_s
         self._begun = 0
@@ -121,5 +121,5 @@ class Casino:
                     self._all_begun.set()
             due = max(due + self._period_s, loop.time())
 
-    def _teller(self, place: Place) -> Callable[[PlayedCoup], None]:
+    def _teller(self, place: TableAddress) -> Callable[[PlayedCoup], None]:
         return lambda coup: self._on_coup(place, coup)

@@ -19,7 +19,7 @@ from events.errors import OurBug, TableError
 from events.mqtt.bus import Bus, BusSettings, Handler, Message
 from events.mqtt.topics import Topics
 
-__all__ = ["CATCHING_UP", "Console", "RequestRefused", "Waits", "refused"]
+__all__ = ["CATCHING_UP", "Console", "ConsoleTimeouts", "RequestRefused", "refused"]
 
 CATCHING_UP: Final = "catching_up"
 _ANSWERS_KEPT: Final = 16  # unread answers to one request: one a try; more would be noise
@@ -32,7 +32,7 @@ class RequestRefused(TableError):  # noqa: N818 - named for what happened
     """The table refused a necessary request, for a reason that does not pass."""
 
 
-class Waits(Struct, frozen=True, kw_only=True):
+class ConsoleTimeouts(Struct, frozen=True, kw_only=True):
     """Waiting times of a console, in seconds.
 
     Args:
@@ -73,11 +73,11 @@ class Console:
         *,
         subscriptions: Mapping[str, Handler] | None = None,
         on_connect: Callable[[], Awaitable[None]] | None = None,
-        waits: Waits | None = None,
+        waits: ConsoleTimeouts | None = None,
     ) -> None:
         self.resent = 0
         self._topics = topics
-        self._waits = waits or Waits()
+        self._waits = waits or ConsoleTimeouts()
         self._users = {topics.response(user): user for user in users}
         self._asked: dict[tuple[str, str], asyncio.Queue[Answer]] = {}
         answers: dict[str, Handler] = dict.fromkeys(self._users, self._answered)

@@ -18,19 +18,19 @@ from events.commands.coup import CloseBetting, FreeHand, OpenBetting
 from events.commands.wagers import PlaceWager, WithdrawWager
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from simulators.device.script import Call
+from simulators.device.script import DealerCall
 from simulators.faults.plan import OF_PEOPLE, FaultPlan
 from simulators.people import patrons
-from simulators.people.console import Console, RequestRefused, Waits, refused
+from simulators.people.console import Console, ConsoleTimeouts, RequestRefused, refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges
 from simulators.people.supervisor import (
     SHOE_ERROR,
     SUPERVISOR,
+    GameTally,
     OnTheTable,
     Supervisor,
-    Tally,
     is_undealt,
-    needs_somebody,
+    needs_a_person,
 )
 from simulators.people.view import OVER, STALLED, TableSeen, TableView
 from simulators.shoe.player import DealtCoup, ShoeSimulator
@@ -47,11 +47,11 @@ _BETTING_S: Final = 10.0
 _BETWEEN_COUPS_S: Final = 4.0
 
 # Seconds at any speed.
-_ASK_AGAIN_S: Final = 0.2  # between two tries to open betting while something blocks it
+_RETRY_S: Final = 0.2  # between two tries to open betting while something blocks it
 _ERROR_SEEN_S: Final = 5.0  # for the table to receive an error; then play goes on anyway
 
 # Checks of a screen on which a dealt coup has no card: no reader of the line was there.
-_HEARD_WITHIN: Final = 4
+_RECEIVED_WITHIN: Final = 4
 
 # Reasons to wait and try again; every other refusal of `open_betting` ends the play.
 _PASSING: Final = frozenset(
@@ -124,9 +124,9 @@ class Croupier:
         game: Game | None = None,
         speed: float = 1.0,
         on_coup: Callable[[PlayedCoup], None] | None = None,
-        waits: Waits | None = None,
+        waits: ConsoleTimeouts | None = None,
     ) -> None:
-        self.tally = Tally()
+        self.tally = GameTally()
         self.view = TableView()
         self._shoe = shoe
         self._seed = seed
@@ -165,14 +165,14 @@ class Croupier:
         """Keep the connection open until cancelled."""
         await self._console.run()
 
-    async def play(self, coups: int | None = None) -> Tally:
+    async def play(self, coups: int | None = None) -> GameTally:
         """Play so many coups, or without end; `run` must run meanwhile.
 
         Raises:
             RequestRefused: the table refuses the dealer's work.
         """
         if not self._shoes.id:
-            await self._shoes.take_over()
+            await self._shoes.clear_earlier_session()
         while coups is None or self.tally.coups < coups:
             if self._shoe.over:
                 await self._shoes.change()
@@ -201,7 +201,7 @@ class Croupier:
         by_hand = self.tally.done.total() > done
         self._count(PlayedCoup(coup=coup, phase=phase, dealt=dealt, fault=fault, by_hand=by_hand))
         if self._faults is not None:
-            await self._supervisor.mind_alarms()
+            await self._supervisor.handle_alarms()
 
     def _fault(self) -> str | None:
         """Return the fault for the next coup, if it may have one."""
@@ -225,20 +225,20 @@ class Croupier:
         if self._on_coup is not None:
             self._on_coup(coup)
 
-    async def _come(self, call: Call, coup: str) -> None:
+    async def _come(self, call: DealerCall, coup: str) -> None:
         """Act as the person whom the dealer calls in the middle of a coup."""
         match call:
-            case Call.LOOK if self._repairs:
+            case DealerCall.LOOK if self._repairs:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
-            case Call.VOID:
+            case DealerCall.VOID:
                 await self._seen_on_the_screen(coup)
                 await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
-            case Call.CUT_CARD:
+            case DealerCall.CUT_CARD:
                 await self._shoes.report_cut_card("mid_coup")
-            case Call.REPLACE | Call.CONTINUE:
+            case DealerCall.REPLACE | DealerCall.CONTINUE:
                 await self._seen_on_the_screen(coup)
-                await self._shoes.replace(goes_on=call is Call.CONTINUE)
-            case Call.RESTART if self._restart_driver is not None:
+                await self._shoes.replace(goes_on=call is DealerCall.CONTINUE)
+            case DealerCall.RESTART if self._restart_driver is not None:
                 await self._restart_driver()
             case _:
                 pass
@@ -290,8 +290,8 @@ class Croupier:
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
         if seen.link.state == STALLED:
-            await self._supervisor.end_silence()
-        await asyncio.sleep(_ASK_AGAIN_S)
+            await self._supervisor.end_wait_for_device()
+        await asyncio.sleep(_RETRY_S)
 
     async def _take_wagers(self, round_id: str, fault: str | None) -> None:
         await self._pause(_BETTING_S)
@@ -330,7 +330,7 @@ class Croupier:
                 return seen.coup.phase
             if seen is None and not self._repairs:
                 await self._supervisor.void(coup, "it does not go on", "undecided")
-            elif seen is None and looks > _HEARD_WITHIN and is_undealt(self.view.seen, coup):
+            elif seen is None and looks > _RECEIVED_WITHIN and is_undealt(self.view.seen, coup):
                 await self._supervisor.void(coup, "none of its cards was heard of", "unheard")
             else:
                 await self._supervisor.resolve(coup, table)
@@ -338,8 +338,8 @@ class Croupier:
     async def _until_somebody_is_needed(self, coup: str) -> TableSeen | None:
         """Wait until a person is needed; None where a game with faults has waited long enough."""
         if self._faults is None:
-            return await self.view.until(lambda seen: needs_somebody(seen, coup))
-        return await self.view.within(lambda seen: needs_somebody(seen, coup), self._patience_s)
+            return await self.view.until(lambda seen: needs_a_person(seen, coup))
+        return await self.view.within(lambda seen: needs_a_person(seen, coup), self._patience_s)
 
     def _on_the_table(self, *, result_comes: bool) -> OnTheTable:
         return OnTheTable(

@@ -7,7 +7,7 @@ from events.commands.base import Answer
 from events.commands.shoe import CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.types.shoe_life import CutPlace
 from simulators.people.console import Console, refused
-from simulators.people.supervisor import SUPERVISOR, OnTheTable, Supervisor, Tally
+from simulators.people.supervisor import SUPERVISOR, GameTally, OnTheTable, Supervisor
 from simulators.people.view import OVER, STALLED, TableSeen, TableView
 from simulators.shoe.dealing import next_shoe_id
 from simulators.shoe.shoe_in_hand import NewShoe
@@ -16,7 +16,7 @@ __all__ = ["DEALER", "ChangedShoe", "ShoeChanges"]
 
 DEALER: Final = "dealer"
 
-_ASK_AGAIN_S: Final = 0.2  # for a newer document, while the broker still has an older one
+_RETRY_S: Final = 0.2  # for a newer document, while the broker still has an older one
 _NEW_SHOE_SEEN_S: Final = 5.0  # for the table to receive a burn; then play goes on anyway
 
 
@@ -58,7 +58,7 @@ class ShoeChanges:
         self,
         console: Console,
         view: TableView,
-        tally: Tally,
+        tally: GameTally,
         supervisor: Supervisor,
         shoe: ChangedShoe,
         *,
@@ -74,7 +74,7 @@ class ShoeChanges:
         self._decks = decks
         self._cut_card_reported = False
 
-    async def take_over(self) -> None:
+    async def clear_earlier_session(self) -> None:
         """Clear the coup and the shoe of an earlier session."""
         while True:
             seen = await self._view.until(lambda _: True)
@@ -85,7 +85,7 @@ class ShoeChanges:
             if seen.shoe.ended or await self._left_shoe_ended(seen.shoe.id):
                 break
             # The broker still had an older document: the table's own is on its way.
-            await self._view.within(partial(_is_newer, seen), _ASK_AGAIN_S)
+            await self._view.within(partial(_is_newer, seen), _RETRY_S)
         if seen.shoe.id >= self._shoe.next_shoe:
             self._shoe.next_shoe = next_shoe_id(seen.shoe.id)
 
@@ -99,7 +99,7 @@ class ShoeChanges:
             end = EndShoe(transaction=f"e-{self.id}", reason="cut card")
             await self._console.must(DEALER, end)
         while (await self._view.until(_is_held)).link.state == STALLED:
-            await self._supervisor.end_silence()
+            await self._supervisor.end_wait_for_device()
         shoe = self._shoe.next_shoe
         load = LoadShoe(transaction=f"l-{shoe}", shoe=shoe, decks=self._decks)
         await self._begin(await self._console.must(DEALER, load))

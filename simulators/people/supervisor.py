@@ -26,18 +26,18 @@ from events.commands.coup import ConfirmResult, VoidCoup
 from events.commands.registry import COMMAND_NAMES
 from events.commands.shoe import Burn, ClearShoeError
 from events.commands.staff import AcknowledgeAlarm
-from simulators.device.script import Fallen
+from simulators.device.script import FallenCard
 from simulators.people.console import Console, refused
 from simulators.people.view import OVER, STALLED, AlarmSeen, CoupSeen, TableSeen, TableView
 
 __all__ = [
     "SHOE_ERROR",
     "SUPERVISOR",
+    "GameTally",
     "OnTheTable",
     "Supervisor",
-    "Tally",
     "is_undealt",
-    "needs_somebody",
+    "needs_a_person",
 ]
 
 SUPERVISOR: Final = "supervisor"
@@ -57,7 +57,7 @@ _CAUSED: Final = (SHOE_ERROR, "link_down", "log_unwritable")
 _BURN_MISSING: Final = "burn_missing"
 
 
-class Tally(Struct, kw_only=True):
+class GameTally(Struct, kw_only=True):
     """Counts of a session.
 
     Args:
@@ -92,7 +92,7 @@ class OnTheTable(Struct, frozen=True, kw_only=True):
         excess_seen: a card too many lies there face up; face down where False.
     """
 
-    lying: Sequence[Fallen]
+    lying: Sequence[FallenCard]
     result_comes: bool = True
     excess_seen: bool = False
 
@@ -113,7 +113,7 @@ class Supervisor:
         self,
         console: Console,
         view: TableView,
-        tally: Tally,
+        tally: GameTally,
         *,
         repairs: bool,
         patience_s: float = 2.0,
@@ -137,11 +137,11 @@ class Supervisor:
             left_behind: nobody knows its cards any more.
         """
         if self._repairs and not left_behind:
-            await self.put_right(coup, table)
+            await self.correct_screen(coup, table)
             return
         seen = await self._view.quiet(self._quiet_s)
         standing = _standing(seen, coup)
-        if standing is None or not (left_behind or needs_somebody(seen, coup)):
+        if standing is None or not (left_behind or needs_a_person(seen, coup)):
             return
         if standing.phase == "complete" and _result_overdue(seen, coup):
             await self._confirm(coup, "result_overdue")
@@ -154,13 +154,13 @@ class Supervisor:
     async def look(self, coup: str, table: OnTheTable) -> None:
         """Give the screen time to agree, then correct it."""
         await self.agreed(coup, table)
-        await self.put_right(coup, table)
+        await self.correct_screen(coup, table)
 
     async def agreed(self, coup: str, table: OnTheTable) -> None:
         """Wait until the screen agrees with the table; no longer than the people's patience."""
         await self._view.within(lambda seen: _agrees(seen, coup, table), self._patience_s)
 
-    async def put_right(self, coup: str, table: OnTheTable) -> None:
+    async def correct_screen(self, coup: str, table: OnTheTable) -> None:
         """Make the screen agree with the table, a step at a time, and let the coup go on."""
         seen = await self._view.quiet(self._quiet_s)
         refusals = 0
@@ -191,7 +191,7 @@ class Supervisor:
                 over = ClearShoeError(transaction=transaction, code=code, reason=reason)
                 await self._ask(over, alarm.name)
 
-    async def end_silence(self) -> None:
+    async def end_wait_for_device(self) -> None:
         """End the wait for a device that has nothing to send: the line lost its last report."""
         seen = await self._view.quiet(self._quiet_s)
         if seen.link.state == STALLED and (seen.coup is None or seen.coup.phase in OVER):
@@ -200,7 +200,7 @@ class Supervisor:
             over = ClearShoeError(transaction=transaction, code=STALLED, reason=reason)
             await self._ask(over, "link_down")
 
-    async def mind_alarms(self) -> None:
+    async def handle_alarms(self) -> None:
         """Between coups: acknowledge alarms that nothing else clears, or try each once."""
         standing = {a.name: a for a in (await self._now()).alarms if a.coup is None}
         self._stuck &= standing.keys()
@@ -231,7 +231,7 @@ class Supervisor:
                 return self._enter(standing, fallen)
         return self._way_on(seen, standing, table)
 
-    def _correct(self, standing: CoupSeen, fallen: Fallen) -> Command:
+    def _correct(self, standing: CoupSeen, fallen: FallenCard) -> Command:
         """Return a correction of a face: at once, or by striking out the old one first."""
         hand, number = fallen.place.hand, fallen.place.number
         if standing.phase in _MARKS and number % 2:
@@ -249,7 +249,7 @@ class Supervisor:
             reason="another card lies there",
         )
 
-    def _enter(self, standing: CoupSeen, fallen: Fallen) -> Command:
+    def _enter(self, standing: CoupSeen, fallen: FallenCard) -> Command:
         return EnterCard(
             transaction=self._transaction("n", standing.id),
             hand=fallen.place.hand,
@@ -297,7 +297,7 @@ class Supervisor:
         return f"{letter}-{_name(about)}-{self._asked}"
 
 
-def needs_somebody(seen: TableSeen, coup: str) -> bool:
+def needs_a_person(seen: TableSeen, coup: str) -> bool:
     """Return whether the coup is over, or does not go on without a person."""
     standing = seen.coup
     if standing is None or standing.id != coup or standing.phase in OVER | _HELD:

@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from events.cards import Card
 from events.errors import InputError, OurBug
-from simulators.device.deck import CUT_CARD_FROM_END, Burn, Deck, shuffled
-from simulators.device.printed_rules import Outcome, next_place, outcome
+from simulators.device.deck import CUT_CARD_FROM_END, BurnedCards, Deck, shuffled
+from simulators.device.printed_rules import PrintedOutcome, next_place, outcome
 from simulators.device.profiles import simulated_profile
 from simulators.device.reports import Copies, Disclosure
-from simulators.device.script import Act, Call, Fallen, Plug, Say, Script
+from simulators.device.script import Act, CableFault, DealerCall, FallenCard, Script, SendReport
 from simulators.device.wire import GOOD, Wire
-from simulators.faults.catalogue import MISHAPS, TOGETHER, stops_after, switches_after
+from simulators.faults.catalogue import COUP_FAULTS, TOGETHER, stops_after, switches_after
 
-__all__ = ["Coup", "DealingShoe", "Happening", "Step", "next_shoe_id", "shoe_number"]
+__all__ = ["DealingShoe", "Happening", "PhysicalCoup", "ReportStep", "next_shoe_id", "shoe_number"]
 
 # Seconds at speed 1, of a calm dealer at a live table.
 _FIRST_CARD_S: Final = 4.0
@@ -35,7 +35,7 @@ _LAST_OF_A_DAY: Final = 99
 _STACKED: Final = ("button_mishandled", "card_code")
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class ReportStep(Struct, frozen=True, kw_only=True):
     """One report of the device.
 
     Args:
@@ -54,18 +54,18 @@ class Step(Struct, frozen=True, kw_only=True):
     copies: Copies
     noise: bytes = b""
     deciding: bool = False
-    falls: Fallen | None = None
+    falls: FallenCard | None = None
     wire: Wire = GOOD
     byte_wise: bool = False
     broken: int = 0
     late_s: float = 0.0
 
 
-Happening: TypeAlias = Step | Plug | Call
+Happening: TypeAlias = ReportStep | CableFault | DealerCall
 """The next report of the shoe, a change of its cable, or a call of its dealer."""
 
 
-class Coup(Struct, frozen=True, kw_only=True):
+class PhysicalCoup(Struct, frozen=True, kw_only=True):
     """One coup as it physically happened.
 
     Args:
@@ -84,7 +84,7 @@ class Coup(Struct, frozen=True, kw_only=True):
     shoe: str
     number: int
     cards: tuple[Card, ...]
-    outcome: Outcome | None
+    outcome: PrintedOutcome | None
     last: bool
     fault: str | None = None
     excess: Card | None = None
@@ -195,7 +195,7 @@ class DealingShoe:
             or ("ninth_copy" in names and not self.deck.spent())
         )
 
-    def new_shoe(self, shoe: str) -> tuple[list[Step], Burn]:
+    def new_shoe(self, shoe: str) -> tuple[list[ReportStep], BurnedCards]:
         """Begin a shoe: power-up, the exposed first card, the burn with its countdown."""
         number = self._load(shoe)
         self._whims = random.Random(f"{self._seed}/{number}/whims")
@@ -203,15 +203,17 @@ class DealingShoe:
         burn = self.deck.burn()
         device = self._device
         steps = [
-            Step(pause=0.0, copies=device.power_up(), noise=noise),
-            Step(pause=_FIRST_CARD_S, copies=device.first_card(burn.first)),
+            ReportStep(pause=0.0, copies=device.power_up(), noise=noise),
+            ReportStep(pause=_FIRST_CARD_S, copies=device.first_card(burn.first)),
         ]
         for index, card in enumerate(burn.burned, start=1):
             copies = device.burn_card(card, len(burn.burned) - index)
-            steps.append(Step(pause=_BURN_S, copies=copies))
+            steps.append(ReportStep(pause=_BURN_S, copies=copies))
         return [step for step in steps if step.copies or step.noise], burn
 
-    def coup(self, fault: str | None = None, *, spare: str = "") -> tuple[list[Happening], Coup]:
+    def coup(
+        self, fault: str | None = None, *, spare: str = ""
+    ) -> tuple[list[Happening], PhysicalCoup]:
         """Deal the next coup.
 
         Args:
@@ -233,7 +235,7 @@ class DealingShoe:
         woven = fault if fault and self._weaves(fault) else None
         script = self._script(woven, whims, spare)
         for name in _in_order(woven):
-            MISHAPS[name](script, whims)
+            COUP_FAULTS[name](script, whims)
         if script.cut_after is not None:
             self.deck.cut(self.deck.left + len(script.cards) - script.cut_after)
         self._carried = script.excess if script.carries else None
@@ -241,7 +243,7 @@ class DealingShoe:
         self._errors = (*self._errors, *script.errors)
         self._coups += script.switched_after is None
         self._over = last
-        return [self._rendered(act) for act in script.acts], Coup(
+        return [self._rendered(act) for act in script.acts], PhysicalCoup(
             shoe=shoe,
             number=number,
             cards=tuple(fallen.card for fallen in script.cards),
@@ -254,25 +256,25 @@ class DealingShoe:
             result_comes=script.result_comes,
         )
 
-    def stacked_errors(self) -> list[Step]:
+    def stacked_errors(self) -> list[ReportStep]:
         """Raise two errors, one after the other, and clear one of them."""
         device = self._device
         raised = [device.error_raised(code) for code in _STACKED]
         self._errors = (*self._errors, _STACKED[1])
         return _between([*raised, device.error_cleared(_STACKED[0])])
 
-    def clear_errors(self) -> list[Step]:
+    def clear_errors(self) -> list[ReportStep]:
         """Clear all active errors at the device, as the dealer does."""
         errors, self._errors = self._errors, ()
         return _between(self._device.error_cleared(code) for code in errors)
 
-    def two_power_ups(self) -> list[Step]:
+    def two_power_ups(self) -> list[ReportStep]:
         """Power the device up twice in a row, between coups."""
         self._errors = ()
         return _between([self._device.power_up(), self._device.power_up()])
 
     def _weaves(self, fault: str) -> bool:
-        return self.can_have(fault) and all(name in MISHAPS for name in fault.split(TOGETHER))
+        return self.can_have(fault) and all(name in COUP_FAULTS for name in fault.split(TOGETHER))
 
     def _load(self, shoe: str) -> str:
         """Load fresh cards and forget the old shoe; return the shoe's number in its day."""
@@ -303,19 +305,19 @@ class DealingShoe:
         script.switched_after = switch
         return script
 
-    def _deal(self, stop: int | None, switch: int | None, spare: str) -> list[Fallen]:
-        fallen: list[Fallen] = []
+    def _deal(self, stop: int | None, switch: int | None, spare: str) -> list[FallenCard]:
+        fallen: list[FallenCard] = []
         while (place := next_place([each.card for each in fallen])) is not None:
             if len(fallen) == stop:
                 break
             if len(fallen) == switch:
                 self._load(spare)
             card, self._carried = self._carried or self.deck.draw(), None
-            fallen.append(Fallen(place, card))
+            fallen.append(FallenCard(place, card))
         return fallen
 
     def _rendered(self, act: Act) -> Happening:
-        if not isinstance(act, Say):
+        if not isinstance(act, SendReport):
             return act
         copies = act.report(self._device)
         if act.contradicts is not None:
@@ -324,7 +326,7 @@ class DealingShoe:
         if not linked:
             arriving = (act.wire.arrives(number, copy) for number, copy in enumerate(copies))
             copies = tuple(filter(None, arriving))
-        return Step(
+        return ReportStep(
             pause=act.pause,
             copies=copies,
             noise=act.noise,
@@ -337,10 +339,10 @@ class DealingShoe:
         )
 
 
-def _between(reports: Iterable[Copies]) -> list[Step]:
-    return [Step(pause=_BETWEEN_S, copies=copies) for copies in reports if copies]
+def _between(reports: Iterable[Copies]) -> list[ReportStep]:
+    return [ReportStep(pause=_BETWEEN_S, copies=copies) for copies in reports if copies]
 
 
 def _in_order(fault: str | None) -> list[str]:
     """Return the faults with those of the device first, because the line damages their reports."""
-    return sorted(fault.split(TOGETHER), key=list(MISHAPS).index) if fault else []
+    return sorted(fault.split(TOGETHER), key=list(COUP_FAULTS).index) if fault else []

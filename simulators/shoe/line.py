@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from simulators.device.profiles import SimulatedProfile
 from simulators.device.pty_port import BYTE_WISE, Pace, PtyPort
 from simulators.device.ref_link import RefLink
-from simulators.shoe.dealing import Step
+from simulators.shoe.dealing import ReportStep
 
 __all__ = ["Line", "make_line"]
 
@@ -20,7 +20,7 @@ _Restart = Callable[[], Awaitable[None]]
 class Line(Protocol):
     """Carries the reports of a device."""
 
-    async def say(self, step: Step, restart: _Restart) -> int:
+    async def say(self, step: ReportStep, restart: _Restart) -> int:
         """Send one report.
 
         Args:
@@ -43,7 +43,7 @@ class _Plain:
     def __init__(self, port: PtyPort) -> None:
         self._port = port
 
-    async def say(self, step: Step, restart: _Restart) -> int:
+    async def say(self, step: ReportStep, restart: _Restart) -> int:
         return await _write(self._port, step, step.copies, restart)
 
     async def run(self) -> None:
@@ -57,7 +57,7 @@ class _Linked:
         self._port = port
         self._link = RefLink()
 
-    async def say(self, step: Step, restart: _Restart) -> int:
+    async def say(self, step: ReportStep, restart: _Restart) -> int:
         frames = self._link.report(step.copies, step.wire, _now_ms()) if step.copies else []
         return await _write(self._port, step, frames, restart)
 
@@ -69,7 +69,9 @@ class _Linked:
             await asyncio.sleep(_TICK_S)
 
 
-async def _write(port: PtyPort, step: Step, frames: Sequence[bytes], restart: _Restart) -> int:
+async def _write(
+    port: PtyPort, step: ReportStep, frames: Sequence[bytes], restart: _Restart
+) -> int:
     pace: Pace | None = BYTE_WISE if step.byte_wise else None
     handed_over = time.monotonic_ns()
     if step.noise:

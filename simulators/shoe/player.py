@@ -7,12 +7,12 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card
-from simulators.device.printed_rules import Outcome
+from simulators.device.printed_rules import PrintedOutcome
 from simulators.device.pty_port import PtyPort
-from simulators.device.script import Call, Plug
-from simulators.shoe.dealing import DealingShoe, Happening, Step
+from simulators.device.script import CableFault, DealerCall
+from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
 from simulators.shoe.line import make_line
-from simulators.shoe.shoe_in_hand import ShoeInHand, nobody_comes
+from simulators.shoe.shoe_in_hand import ShoeInHand, no_answer
 
 __all__ = ["DealtCoup", "ShoeSimulator"]
 
@@ -43,7 +43,7 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
     shoe: str
     number: int
     cards: tuple[Card, ...]
-    outcome: Outcome | None
+    outcome: PrintedOutcome | None
     last: bool
     decided_ns: int
     fault: str | None = None
@@ -52,7 +52,7 @@ class DealtCoup(Struct, frozen=True, kw_only=True):
     result_comes: bool = True
 
 
-def _nobody_listens(_: Happening) -> None:
+def _ignore(_: Happening) -> None:
     """Ignore the happening."""
 
 
@@ -78,7 +78,7 @@ class ShoeSimulator(ShoeInHand):
         first_shoe: str,
         speed: float = 1.0,
         silence_s: float = _SILENCE_S,
-        told: Callable[[Happening], None] = _nobody_listens,
+        told: Callable[[Happening], None] = _ignore,
     ) -> None:
         super().__init__(dealing, first_shoe)
         self.port = port
@@ -96,7 +96,7 @@ class ShoeSimulator(ShoeInHand):
         self,
         fault: str | None = None,
         *,
-        call: Callable[[Call], Awaitable[None]] = nobody_comes,
+        call: Callable[[DealerCall], Awaitable[None]] = no_answer,
     ) -> DealtCoup:
         """Deal one coup to its result, or as far as it comes.
 
@@ -125,57 +125,57 @@ class ShoeSimulator(ShoeInHand):
     async def _play(
         self,
         happenings: Iterable[Happening],
-        call: Callable[[Call], Awaitable[None]] = nobody_comes,
+        call: Callable[[DealerCall], Awaitable[None]] = no_answer,
     ) -> int:
         decided_ns = 0
         for happening in happenings:
             self._told(happening)
-            if isinstance(happening, Call):
+            if isinstance(happening, DealerCall):
                 await self._call(happening, call)
-            elif isinstance(happening, Plug):
+            elif isinstance(happening, CableFault):
                 await self._plug(happening)
             else:
                 handed_over = await self._say(happening, call)
                 decided_ns = handed_over if happening.deciding else decided_ns
         return decided_ns
 
-    async def _call(self, what: Call, call: Callable[[Call], Awaitable[None]]) -> None:
-        if what is Call.RESTART:
+    async def _call(self, what: DealerCall, call: Callable[[DealerCall], Awaitable[None]]) -> None:
+        if what is DealerCall.RESTART:
             await asyncio.sleep(_HAND_S)
         await call(what)
-        if what is Call.RESTART:
+        if what is DealerCall.RESTART:
             await self._driver_back()
 
-    async def _plug(self, what: Plug) -> None:
+    async def _plug(self, what: CableFault) -> None:
         match what:
-            case Plug.OUT:
+            case CableFault.OUT:
                 await asyncio.sleep(_HAND_S)
                 self.port.unplug()
-            case Plug.STALL:
+            case CableFault.STALL:
                 self.port.hold()
-            case Plug.SILENCE:
+            case CableFault.SILENCE:
                 await asyncio.sleep(self._silence_s)
-            case Plug.FLOW:
+            case CableFault.FLOW:
                 await asyncio.sleep(_STALL_S)
                 await self.port.release()
-            case Plug.THIEF:
+            case CableFault.THIEF:
                 self.port.steal()
-            case Plug.NO_THIEF:
+            case CableFault.NO_THIEF:
                 self.port.leave()
             case _:
                 await self._put_back(what)
 
-    async def _put_back(self, what: Plug) -> None:
+    async def _put_back(self, what: CableFault) -> None:
         """Plug the cable in again, and wait until the driver opens the port."""
         unheard = self.port.unheard
-        elsewhere = what is Plug.IN_ELSEWHERE and self.port.link == self._link
+        elsewhere = what is CableFault.IN_ELSEWHERE and self.port.link == self._link
         self.port.plug_in(self._link.with_name(f"{self._link.name}-2") if elsewhere else self._link)
-        if what is Plug.IN_BUSY:
+        if what is CableFault.IN_BUSY:
             self.port.occupy()
             await asyncio.sleep(_BUSY_S)
             self.port.leave()
         await self._driver_back()
-        if what is Plug.IN_STALE:
+        if what is CableFault.IN_STALE:
             await self.port.write(unheard)
 
     async def _driver_back(self) -> None:
@@ -183,10 +183,10 @@ class ShoeSimulator(ShoeInHand):
         await self.port.reader(_READER_BACK_S)
         await asyncio.sleep(_HAND_S)
 
-    async def _say(self, step: Step, call: Callable[[Call], Awaitable[None]]) -> int:
+    async def _say(self, step: ReportStep, call: Callable[[DealerCall], Awaitable[None]]) -> int:
         """Send a report; return when the last byte of its first sending was handed over."""
         if self._speed and step.pause:
             await asyncio.sleep(step.pause / self._speed)
         if step.falls is not None:
             self.lying.append(step.falls)
-        return await self._line.say(step, lambda: self._call(Call.RESTART, call))
+        return await self._line.say(step, lambda: self._call(DealerCall.RESTART, call))

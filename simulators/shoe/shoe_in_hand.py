@@ -5,22 +5,22 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from msgspec import Struct
 
-from simulators.device.deck import Burn
-from simulators.device.script import Call, Fallen
-from simulators.shoe.dealing import Coup, DealingShoe, Happening, next_shoe_id
+from simulators.device.deck import BurnedCards
+from simulators.device.script import DealerCall, FallenCard
+from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, next_shoe_id
 
-__all__ = ["NewShoe", "ShoeInHand", "nobody_comes"]
+__all__ = ["NewShoe", "ShoeInHand", "no_answer"]
 
 
 class NewShoe(Struct, frozen=True, kw_only=True):
     """A new shoe: its id, its burn, and the number of reports that the device made of it."""
 
     shoe: str
-    burn: Burn
+    burn: BurnedCards
     reports: int
 
 
-async def nobody_comes(_: Call) -> None:
+async def no_answer(_: DealerCall) -> None:
     """Answer a dealer's call with nobody: the dealer deals on."""
 
 
@@ -39,7 +39,7 @@ class ShoeInHand(ABC):
     def __init__(self, dealing: DealingShoe, first_shoe: str) -> None:
         self._dealing = dealing
         self.next_shoe = first_shoe
-        self.lying: list[Fallen] = []
+        self.lying: list[FallenCard] = []
         self.excess_is_seen = False
 
     @property
@@ -88,7 +88,7 @@ class ShoeInHand(ABC):
         """Power the device up twice in a row, between coups."""
         await self._play(self._dealing.two_power_ups())
 
-    def _begin_coup(self, fault: str | None) -> tuple[Iterable[Happening], Coup]:
+    def _begin_coup(self, fault: str | None) -> tuple[Iterable[Happening], PhysicalCoup]:
         """Return the next coup; none of its cards has fallen yet."""
         happenings, coup = self._dealing.coup(fault, spare=self.next_shoe)
         self.lying = []
@@ -99,6 +99,6 @@ class ShoeInHand(ABC):
     async def _play(
         self,
         happenings: Iterable[Happening],
-        call: Callable[[Call], Awaitable[None]] = nobody_comes,
+        call: Callable[[DealerCall], Awaitable[None]] = no_answer,
     ) -> object:
         """Play the happenings, a step at a time."""

@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 from simulators.device.printed_rules import next_place
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
-from simulators.device.script import Call, Fallen, Plug
+from simulators.device.script import CableFault, DealerCall, FallenCard
 from simulators.faults.plan import SPAN, FaultPlan
-from simulators.shoe.dealing import DealingShoe, Happening, Step
+from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
 from simulators.shoe.player import DealtCoup, ShoeSimulator
 
-__all__ = ["FIRST_SHOE", "Said", "StandaloneShoe"]
+__all__ = ["FIRST_SHOE", "ShoeRecord", "StandaloneShoe"]
 
-Said: TypeAlias = dict[str, object]
+ShoeRecord: TypeAlias = dict[str, object]
 """A real happening, as a flat document. Its `what` is one of
 
     waiting      link, profile, seed: nobody has opened the port yet
@@ -61,7 +61,7 @@ class StandaloneShoe:
         seed: int,
         speed: float,
         faults: Iterable[str],
-        tell: Callable[[Said], None],
+        tell: Callable[[ShoeRecord], None],
     ) -> None:
         self._dealing = DealingShoe(seed=seed, disclosure=disclosure, profile=profile)
         pace = Pace.at_baud(self._dealing.profile.baud) if speed else INSTANT
@@ -128,12 +128,12 @@ class StandaloneShoe:
         )
 
     def _on_step(self, happening: Happening) -> None:
-        where: Said = {"shoe": self._id, "coup": self._number}
-        if isinstance(happening, Step) and happening.falls is not None:
+        where: ShoeRecord = {"shoe": self._id, "coup": self._number}
+        if isinstance(happening, ReportStep) and happening.falls is not None:
             self._tell({"what": "card", **where, **_card(happening.falls)})
-        elif isinstance(happening, Plug):
+        elif isinstance(happening, CableFault):
             self._tell({"what": "cable", **where, "is": happening.value})
-        elif happening is Call.CUT_CARD:
+        elif happening is DealerCall.CUT_CARD:
             self._tell({"what": "cut_card", **where})
 
 
@@ -141,7 +141,7 @@ def _span(coups: int | None) -> int:
     return min(SPAN, coups or SPAN)
 
 
-def _card(fallen: Fallen) -> Said:
+def _card(fallen: FallenCard) -> ShoeRecord:
     return {
         "hand": fallen.place.hand.value,
         "number": fallen.place.number,
@@ -149,13 +149,13 @@ def _card(fallen: Fallen) -> Said:
     }
 
 
-def _coup(dealt: DealtCoup) -> Said:
+def _coup(dealt: DealtCoup) -> ShoeRecord:
     hands: dict[str, list[str]] = {"player": [], "banker": []}
     for number, card in enumerate(dealt.cards):
         place = next_place(dealt.cards[:number])
         assert place is not None  # noqa: S101 - it fell
         hands[place.hand.value].append(card.value)
-    said: Said = {"what": "coup", "shoe": dealt.shoe, "coup": dealt.number, **hands}
+    said: ShoeRecord = {"what": "coup", "shoe": dealt.shoe, "coup": dealt.number, **hands}
     said["winner"] = dealt.outcome.winner.value if dealt.outcome else None
     if dealt.fault:
         said["fault"] = dealt.fault

@@ -13,18 +13,18 @@ from simulators.world.auditor.audited_coup import Violation
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.people.float_keeper import FloatKeeper
-from simulators.world.processes.consumers import Ledger
+from simulators.world.processes.consumers import WorldLedger
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state
 from table_core.state.table import TableState
 
-__all__ = ["hold_floats", "hold_journals", "hold_ledger", "hold_replay"]
+__all__ = ["check_floats", "check_journals", "check_ledger", "check_replay"]
 
 _CHIPS: Final = frozenset({"seat", "collected", "recovered"})
 """The ledger's accounts of chips received from and given to patrons."""
 
 
-def hold_ledger(ledger: Ledger, purses: Mapping[int, int]) -> None:
+def check_ledger(ledger: WorldLedger, purses: Mapping[int, int]) -> None:
     """Check that every entry balances, and that each seat's chips agree with the ledger.
 
     Args:
@@ -48,7 +48,7 @@ def hold_ledger(ledger: Ledger, purses: Mapping[int, int]) -> None:
             raise Violation(f"seat {seat} has {booked} by the ledger and {chips} in chips")
 
 
-def hold_floats(ledger: Ledger, keeper: FloatKeeper) -> None:
+def check_floats(ledger: WorldLedger, keeper: FloatKeeper) -> None:
     """Check that the cage's floats agree with the chips carried, each box counted once.
 
     Raises:
@@ -63,7 +63,7 @@ def hold_floats(ledger: Ledger, keeper: FloatKeeper) -> None:
         raise Violation(f"chips and notes {booked} by the ledger, and {carried} were carried")
 
 
-def hold_journals(
+def check_journals(
     disk: JournalDisk, profile: Profile, logged: Mapping[str, Sequence[ShoeEvent]]
 ) -> None:
     """Check that the log's reports are exactly those of the journals' bytes.
@@ -84,7 +84,7 @@ def hold_journals(
             raise Violation(f"the reports of {journal} are not what its bytes say: {said}")
 
 
-def hold_replay(disk: LogDisk, live: TableState) -> None:
+def check_replay(disk: LogDisk, live: TableState) -> None:
     """Check that the log, folded from its first event, results in the live state.
 
     Raises:

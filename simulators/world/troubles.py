@@ -19,9 +19,9 @@ from simulators.world.parts.log_disk import (
     SYNC_FAILED,
     SYNC_FAILED_STORED,
 )
-from simulators.world.parts.trouble import Killed, Trouble
+from simulators.world.parts.trouble import ArmedFaults, Killed
 
-__all__ = ["AT_ONCE", "WORLD_FAULTS", "Mischief", "parse_world_faults"]
+__all__ = ["AT_ONCE", "WORLD_FAULTS", "FaultInjector", "parse_world_faults"]
 
 _DEATHS: Final = ("kill_cage", "kill_driver", "kill_table")
 AT_ONCE: Final = (
@@ -78,7 +78,7 @@ def parse_world_faults(text: str) -> tuple[str, ...]:
     return tuple(sorted(known if "all" in names else names - {"none"}))
 
 
-class Mischief:
+class FaultInjector:
     """Draws the next faults, and kills processes.
 
     Args:
@@ -87,7 +87,7 @@ class Mischief:
         trouble: keeps the armed faults.
     """
 
-    def __init__(self, names: Iterable[str], rng: Random, trouble: Trouble) -> None:
+    def __init__(self, names: Iterable[str], rng: Random, trouble: ArmedFaults) -> None:
         self._names = [name for name in WORLD_FAULTS if name in set(names)]
         self._rng = rng
         self._trouble = trouble

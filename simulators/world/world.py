@@ -22,36 +22,36 @@ from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
 from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
-from simulators.device.script import Fallen
+from simulators.device.script import FallenCard
 from simulators.faults.plan import FAULTS, FaultPlan
 from simulators.people.supervisor import SUPERVISOR
 from simulators.shoe.dealing import DealingShoe
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.auditor.auditor import Auditor
-from simulators.world.auditor.publication_witness import Witness
+from simulators.world.auditor.publication_witness import PublicationWitness
 from simulators.world.auditor.rules import RULEBOOKS, Hands
-from simulators.world.final_checks import hold_floats, hold_journals, hold_ledger, hold_replay
-from simulators.world.parts.broker import Courier
+from simulators.world.final_checks import check_floats, check_journals, check_ledger, check_replay
+from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.parts.port import WorldPort
-from simulators.world.parts.process_slot import Part, Seat
+from simulators.world.parts.process_slot import Actor, ProcessSlot
 from simulators.world.parts.shoe import WorldShoe
-from simulators.world.parts.trouble import Killed, Trouble
-from simulators.world.parts.waiting import Person, Waiting
-from simulators.world.people.desk import Desk, WorldView
+from simulators.world.parts.trouble import ArmedFaults, Killed
+from simulators.world.parts.waiting import SimulatedPerson, Waiting
+from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
-from simulators.world.people.staff import PlayedCoup, Staff
-from simulators.world.processes.consumers import CageProcess, DisplayProcess, Ledger
+from simulators.world.people.staff import Staff, StaffCoup
+from simulators.world.processes.consumers import CageProcess, DisplayProcess, WorldLedger
 from simulators.world.processes.driver import DriverProcess
 from simulators.world.processes.table import PEOPLE, TableProcess, signing_key
-from simulators.world.troubles import Mischief
+from simulators.world.troubles import FaultInjector
 from table_core.fold.snapshot import encode_state
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.table import TableState
 
-__all__ = ["Report", "World"]
+__all__ = ["World", "WorldReport"]
 
 _SITE, _TABLE = "world", "t1"
 _FIRST_SHOE: Final = "20261127-01"
@@ -64,7 +64,7 @@ _LEFT_ALONE: Final = 6_000
 _MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing advances
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class WorldReport(Struct, frozen=True, kw_only=True):
     """The result of a seed's world.
 
     Args:
@@ -97,20 +97,20 @@ class World:
         self._seed = seed
         self._rng = rng = Random(f"{seed}/world")
         self._clock = WorldClock()
-        self._trouble = Trouble()
-        self._mischief = Mischief(faults, Random(f"{seed}/mischief"), self._trouble)
+        self._trouble = ArmedFaults()
+        self._mischief = FaultInjector(faults, Random(f"{seed}/mischief"), self._trouble)
         self._topics = Topics(_SITE, _TABLE)
         self._rulebook = load_rulebook(rng.choice(tuple(RULEBOOKS)))
         profile, disclosure = rng.choice(GAMES)
         text = profile_text(profile)
         self._profile = (text, parse_profile(text, source=profile))
-        self._courier = Courier(rng, self._trouble)
+        self._courier = FakeBroker(rng, self._trouble)
         self._journals = JournalDisk(rng, self._trouble)
         self._log_disk = LogDisk(folder / f"{seed}.sqlite", f"{_SITE}/{_TABLE}", self._trouble)
         self._port = WorldPort()
-        self._ledger = Ledger(f"{_SITE}/{_TABLE}")
+        self._ledger = WorldLedger(f"{_SITE}/{_TABLE}")
         self._auditor = Auditor(_TABLE, self._rulebook.id)
-        self._witness = Witness(
+        self._witness = PublicationWitness(
             self._topics,
             signing_key(self._topics).verifier.public,
             lambda journal: len(self._auditor.reports.get(journal, ())),
@@ -130,10 +130,10 @@ class World:
         ]
         self._people(disclosure, faults)
 
-    def run(self, coups: int) -> Report:
+    def run(self, coups: int) -> WorldReport:
         """Play so many coups, and wait until everything is at rest."""
-        self._person = Person(self._clock, self._life(coups))
-        parts: list[Part] = [*self._seats, self._desk_seat, self._shoe, self._person]
+        self._person = SimulatedPerson(self._clock, self._life(coups))
+        parts: list[Actor] = [*self._seats, self._desk_seat, self._shoe, self._person]
         self._parts = parts
         self._turns = [(*parts[first:], *parts[:first]) for first in range(len(parts))]
         self._port.plug_in()
@@ -150,7 +150,7 @@ class World:
         finally:
             self._person.leave()
         faults = self._trouble.came + self._staff.tally.faults
-        return Report(
+        return WorldReport(
             seed=self._seed,
             coups=self._staff.tally.coups,
             steps=self._steps,
@@ -165,8 +165,8 @@ class World:
 
     # ---- construction ----
 
-    def _seat(self, name: str, make: object) -> Seat:
-        return Seat(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
+    def _seat(self, name: str, make: object) -> ProcessSlot:
+        return ProcessSlot(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
 
     def _make_driver(self) -> DriverProcess:
         return DriverProcess(
@@ -210,7 +210,7 @@ class World:
     def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
         waiting = Waiting(self._clock)
         view = WorldView(waiting)
-        self._desk = Desk(self._topics, (*PEOPLE, COUNT_ROOM), self._courier, waiting, view)
+        self._desk = WorldConsole(self._topics, (*PEOPLE, COUNT_ROOM), self._courier, waiting, view)
         self._desk_seat = self._seat("people", lambda: self._desk)
         dealing = DealingShoe(
             seed=self._seed,
@@ -270,7 +270,7 @@ class World:
         if self._stored:
             self._audit()
 
-    def _next(self) -> Part | None:
+    def _next(self) -> Actor | None:
         """Return the first part with something to do, counted from a random one."""
         for part in self._turns[int(self._rng.random() * len(self._turns))]:
             if part.busy:
@@ -315,14 +315,14 @@ class World:
                 self._journals.power_cut()
                 self._courier.wipe()
 
-    def _coup_over(self, played: PlayedCoup) -> None:
+    def _coup_over(self, played: StaffCoup) -> None:
         self._audit()
         self._over_at = self._steps
         lying = _hands(played.lying)
         self._auditor.at_the_end(played.coup, lying, broken_off=played.broken_off)
         table = self._seats[1].process
         if isinstance(table, TableProcess) and self._rng.random() < _REPLAYED:
-            hold_replay(self._log_disk, table.table.state)
+            check_replay(self._log_disk, table.table.state)
 
     def _compare_with_live(self, opened: TableState) -> None:
         """Check that replay equals live; take the events that a failed commit left in doubt."""
@@ -370,13 +370,13 @@ class World:
 
     def _hold(self) -> None:
         """Compare log, journals, ledger and live state."""
-        hold_ledger(self._ledger, self._auditor.chips.purse)
-        hold_floats(self._ledger, self._staff.floats)
-        hold_journals(self._journals, self._profile[1], self._auditor.reports)
+        check_ledger(self._ledger, self._auditor.chips.purse)
+        check_floats(self._ledger, self._staff.floats)
+        check_journals(self._journals, self._profile[1], self._auditor.reports)
         table = self._seats[1].process
         if not isinstance(table, TableProcess):
             raise OurBug("the table does not live, and all is at rest")
-        hold_replay(self._log_disk, table.table.state)
+        check_replay(self._log_disk, table.table.state)
 
     def _digest(self) -> str:
         whole = self._hash.copy()
@@ -385,7 +385,7 @@ class World:
         return whole.hexdigest()
 
 
-def _hands(lying: Sequence[Fallen]) -> Hands:
+def _hands(lying: Sequence[FallenCard]) -> Hands:
     player = [fallen.card for fallen in lying if fallen.place.hand.value == "player"]
     banker = [fallen.card for fallen in lying if fallen.place.hand.value == "banker"]
     return Hands(player, banker)

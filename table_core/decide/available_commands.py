@@ -12,11 +12,11 @@ from events.commands.base import ANSWER_EXISTS, Command, Refusal
 from events.commands.commission import CollectCommission, MarkUncollected
 from events.commands.registry import COMMAND_NAMES
 from events.commands.shoe import CutCard, EndShoe
-from table_core.decide.decision import ANY, Context
+from table_core.decide.decision import ANY, DecisionContext
 from table_core.decide.dispatch import SUBJECTS, decide
 from table_core.state.table import TableState
 
-__all__ = ["refusals_now"]
+__all__ = ["current_refusals"]
 
 _BARE: Final[tuple[Command, ...]] = tuple(
     command for subject in SUBJECTS for command in subject.OFFERS.bare
@@ -29,7 +29,7 @@ _END: Final = EndShoe(transaction=ANY)
 _HOLDS: Final = Refusal(code=ANSWER_EXISTS, text="this holds already")
 
 
-def refusals_now(state: TableState, context: Context) -> dict[str, Refusal]:
+def current_refusals(state: TableState, context: DecisionContext) -> dict[str, Refusal]:
     """Return, by command name, why the table would refuse the command now from any user.
 
     Commands about a coup that is over or about a seat, and commands that are always possible, are

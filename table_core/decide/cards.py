@@ -23,14 +23,14 @@ from events.types.irregularities import (
 )
 from events.types.table import TableEvent
 from table_core.decide.corrections import correct_past_card
-from table_core.decide.coup_resolution import EXCESS_MISMATCH, conclude, judge_cards
-from table_core.decide.decision import ANY, Context, Draft, Handlers, Offers
-from table_core.decide.settled_coups import in_progress
+from table_core.decide.coup_resolution import EXCESS_MISMATCH, judge_cards, settle_or_hold
+from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
+from table_core.decide.settled_coups import find_coup_in_progress
 from table_core.refusals import Decision, refuse
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import due_places
-from table_core.state.shoe import face_told, times_seen
-from table_core.state.shoe_of_card import is_aside, shoe_of_excess, shoe_of_place
+from table_core.state.shoe import reported_face, times_seen
+from table_core.state.shoe_of_card import is_excess_card, shoe_of_excess, shoe_of_place
 from table_core.state.table import Coup, DealtCard, TableState
 
 __all__ = [
@@ -59,7 +59,7 @@ RECORDED_KINDS: Final = frozenset(
 """Irregularities that change no card and no money: people correct and record them by hand."""
 
 
-def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> Decision:
+def mark_unreadable(state: TableState, command: MarkUnreadable, _: DecisionContext) -> Decision:
     """Distrust a face that was read: a person must enter it."""
     coup = state.coup
     if coup is None or not allows(state.phase, CardMarkedUnreadable.TYPE):
@@ -78,7 +78,7 @@ def mark_unreadable(state: TableState, command: MarkUnreadable, _: Context) -> D
     )
 
 
-def enter_card(state: TableState, command: EnterCard, context: Context) -> Decision:
+def enter_card(state: TableState, command: EnterCard, context: DecisionContext) -> Decision:
     """Enter the face of a card that was not read, or of a due card that the shoe never reported."""
     coup = state.coup
     if coup is None or not allows(state.phase, CardEntered.TYPE):
@@ -105,9 +105,9 @@ def enter_card(state: TableState, command: EnterCard, context: Context) -> Decis
     )
 
 
-def correct_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
+def correct_card(state: TableState, command: CorrectCard, context: DecisionContext) -> Decision:
     """Correct the face of a card; the coup is judged again, in progress or settled."""
-    if command.coup is not None and in_progress(state, command.coup) is None:
+    if command.coup is not None and find_coup_in_progress(state, command.coup) is None:
         return correct_past_card(state, command, context)
     coup = state.coup
     if coup is None or not allows(state.phase, CardCorrected.TYPE):
@@ -134,7 +134,7 @@ def correct_card(state: TableState, command: CorrectCard, context: Context) -> D
     )
 
 
-def realign(state: TableState, command: Realign, context: Context) -> Decision:
+def realign(state: TableState, command: Realign, context: DecisionContext) -> Decision:
     """Realign the coup: a person vouches for the cards as they lie, and the coup goes on."""
     coup = state.coup
     if coup is None or not allows(state.phase, CoupRealigned.TYPE):
@@ -146,7 +146,7 @@ def realign(state: TableState, command: Realign, context: Context) -> Decision:
 
 
 def resolve_irregularity(
-    state: TableState, command: ResolveIrregularity, context: Context
+    state: TableState, command: ResolveIrregularity, context: DecisionContext
 ) -> Decision:
     """Resolve an excess card by the house's policy, or record an irregularity of another kind."""
     refusal = _needs_reason(command.reason)
@@ -160,10 +160,12 @@ def resolve_irregularity(
         return refuse("unknown_irregularity", f"{command.kind!r}; there are {known}")
     if state.phase is not Phase.HELD:
         return refuse("nothing_to_resolve", f"no coup is held in phase {state.phase.value}")
-    return _resolve_excess_card(Draft(state), command, context)
+    return _resolve_excess_card(DecisionBuilder(state), command, context)
 
 
-def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Context) -> Decision:
+def _resolve_excess_card(
+    draft: DecisionBuilder, command: ResolveIrregularity, context: DecisionContext
+) -> Decision:
     if command.seen is None:
         return refuse("seen_required", "say whether the table has seen the card's face")
     procedure = context.rulebook_of(draft.coup).procedure
@@ -183,7 +185,7 @@ def _resolve_excess_card(draft: Draft, command: ResolveIrregularity, context: Co
     if gone:
         reason = f"by the policy it was to be {_MEANT[outcome]}, and {gone}"
         draft.emit(IrregularityRecorded(coup=draft.coup.id, kind=EXCESS_MISMATCH, reason=reason))
-    conclude(draft, context)
+    settle_or_hold(draft, context)
     return draft.done
 
 
@@ -213,9 +215,9 @@ def _gone(state: TableState) -> str | None:
     return None
 
 
-def _judged(state: TableState, context: Context, event: TableEvent) -> Decision:
+def _judged(state: TableState, context: DecisionContext, event: TableEvent) -> Decision:
     """Emit a person's change to the cards, and the events that follow from it."""
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(event)
     judge_cards(draft, context)
     return draft.done
@@ -228,9 +230,9 @@ def _at(coup: Coup, hand: Hand, number: int) -> DealtCard | None:
 def _too_many(state: TableState, command: EnterCard | CorrectCard) -> Refusal | None:
     face, place = command.face, (command.hand, command.number)
     shoe = shoe_of_place(state, *place)
-    if times_seen(shoe, face) < shoe.decks or face_told(shoe, *place) is face:
+    if times_seen(shoe, face) < shoe.decks or reported_face(shoe, *place) is face:
         return None
-    if is_aside(state, *place, face) and shoe.extra and shoe.extra.face is face:
+    if is_excess_card(state, *place, face) and shoe.extra and shoe.extra.face is face:
         return None  # the shoe counted it when it was drawn outside the game
     return refuse("too_many_copies", f"all {shoe.decks} copies of {face} have been seen")
 

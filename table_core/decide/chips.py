@@ -31,8 +31,8 @@ from events.types.chips import (
     Pieces,
     amount_of,
 )
-from table_core.decide.decision import ANY, Context, Handlers, Offers
-from table_core.refusals import Decision, first_of, refuse
+from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
+from table_core.refusals import Decision, first_refusal, refuse
 from table_core.state.floats import MOST_SLIPS, TableFloat
 from table_core.state.table import TableState
 
@@ -55,11 +55,11 @@ _SIGNATURES: Final = range(2, 9)  # two at least: nobody counts alone
 _LONGEST: Final = 64  # a number or a reference is a key, not a text
 
 
-def open_float(state: TableState, command: OpenFloat, context: Context) -> Decision:
+def open_float(state: TableState, command: OpenFloat, context: DecisionContext) -> Decision:
     """Open a float with a counted tray."""
     last = state.floats[-1] if state.floats else None
     currency = context.rulebook.currency
-    refusal = _busy(state) or first_of(
+    refusal = _busy(state) or first_refusal(
         (
             last is not None and last.open,
             "float_open",
@@ -93,12 +93,12 @@ def open_float(state: TableState, command: OpenFloat, context: Context) -> Decis
     )
 
 
-def fill(state: TableState, command: Fill, context: Context) -> Decision:
+def fill(state: TableState, command: Fill, context: DecisionContext) -> Decision:
     """Record chips that the cage brought."""
     return _moved(state, command, context, ChipsFilled)
 
 
-def credit(state: TableState, command: Credit, context: Context) -> Decision:
+def credit(state: TableState, command: Credit, context: DecisionContext) -> Decision:
     """Record chips that went back to the cage."""
     return _moved(state, command, context, ChipsCredited)
 
@@ -106,7 +106,7 @@ def credit(state: TableState, command: Credit, context: Context) -> Decision:
 def _moved(
     state: TableState,
     command: Fill | Credit,
-    context: Context,
+    context: DecisionContext,
     fact: type[ChipsFilled | ChipsCredited],
 ) -> Decision:
     """Record chips that moved by a slip, in either direction."""
@@ -125,7 +125,7 @@ def _moved(
     )
 
 
-def count_chips(state: TableState, command: CountChips, context: Context) -> Decision:
+def count_chips(state: TableState, command: CountChips, context: DecisionContext) -> Decision:
     """Record a count of the tray between opening and closing."""
     found = _open(state)
     if isinstance(found, Refusal):
@@ -145,7 +145,7 @@ def count_chips(state: TableState, command: CountChips, context: Context) -> Dec
     )
 
 
-def close_float(state: TableState, command: CloseFloat, context: Context) -> Decision:
+def close_float(state: TableState, command: CloseFloat, context: DecisionContext) -> Decision:
     """Close the float with a last count of the tray."""
     found = _open(state)
     if isinstance(found, Refusal):
@@ -164,14 +164,14 @@ def close_float(state: TableState, command: CloseFloat, context: Context) -> Dec
     )
 
 
-def count_drop(state: TableState, command: CountDrop, _: Context) -> Decision:
+def count_drop(state: TableState, command: CountDrop, _: DecisionContext) -> Decision:
     """Record the count room's count of a box: the first, or a later one with a reason."""
     found = _known(state, command.float_id)
     if isinstance(found, Refusal):
         return found
     amount, reason = amount_of(command.notes), command.reason.strip()
     was = next((each[1] for each in found.drops if each[0] == command.box), None)
-    refusal = first_of(
+    refusal = first_refusal(
         (not _is_key(command.box), "invalid_box", f"a box's number has 1 to {_LONGEST} characters"),
         (
             was is not None and not reason,
@@ -195,7 +195,7 @@ def count_drop(state: TableState, command: CountDrop, _: Context) -> Decision:
     )
 
 
-def correct_chips(state: TableState, command: CorrectChips, context: Context) -> Decision:
+def correct_chips(state: TableState, command: CorrectChips, context: DecisionContext) -> Decision:
     """Correct a count or a slip, or void a slip."""
     found = _known(state, command.float_id)
     if isinstance(found, Refusal):
@@ -205,7 +205,7 @@ def correct_chips(state: TableState, command: CorrectChips, context: Context) ->
         what = f"{command.move} {command.slip}".strip()
         return refuse("nothing_to_correct", f"float {found.id} has no {what}")
     counted = command.move in {"opening", "closing"}
-    refusal = first_of(
+    refusal = first_refusal(
         (not command.reason.strip(), "reason_required", "say why it is corrected"),
         (sorted(was, key=_by_size) == sorted(command.chips, key=_by_size), "changes_nothing",
          "that is what is recorded"),
@@ -258,7 +258,7 @@ def _busy(state: TableState) -> Refusal | None:
 
 
 def _faults(
-    command: ChipCommand, chips: Sequence[Pieces], context: Context, *, least: int
+    command: ChipCommand, chips: Sequence[Pieces], context: DecisionContext, *, least: int
 ) -> Refusal | None:
     return (
         _no_rows(chips)
@@ -289,11 +289,11 @@ def _row_faults(chips: Sequence[Pieces], *, unit: int, least: int) -> Refusal | 
 
 
 def _slip_faults(
-    state: TableState, found: TableFloat, command: Fill | Credit, context: Context
+    state: TableState, found: TableFloat, command: Fill | Credit, context: DecisionContext
 ) -> Refusal | None:
     move: ChipMove = "fill" if isinstance(command, Fill) else "credit"
     used = any(each.recorded(move, command.slip) is not None for each in state.floats)
-    refusal = first_of(
+    refusal = first_refusal(
         (
             not _is_key(command.slip) or len(command.reference) > _LONGEST,
             "invalid_slip",

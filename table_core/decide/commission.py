@@ -11,14 +11,16 @@ from events.types.commission import (
     CommissionUncollected,
     SeatAmount,
 )
-from table_core.decide.decision import ANY, Context, Handlers, Offers
+from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision
 from table_core.state.table import TableState
 
 __all__ = ["HANDLERS", "OFFERS", "collect_commission", "mark_uncollected", "recover_commission"]
 
 
-def collect_commission(state: TableState, command: CollectCommission, _: Context) -> Decision:
+def collect_commission(
+    state: TableState, command: CollectCommission, _: DecisionContext
+) -> Decision:
     """Collect what one seat or all seats owe, or a part of what one owes."""
     owed = state.commission.outstanding
     if command.seat is None:
@@ -33,7 +35,7 @@ def collect_commission(state: TableState, command: CollectCommission, _: Context
     return (CommissionCollected(method="paid", amounts=amounts),)
 
 
-def mark_uncollected(state: TableState, command: MarkUncollected, _: Context) -> Decision:
+def mark_uncollected(state: TableState, command: MarkUncollected, _: DecisionContext) -> Decision:
     """Give up all that a seat owes for now, with the reason."""
     if not command.reason.strip():
         return Refusal(code="reason_required", text="say why it cannot be collected")
@@ -43,7 +45,9 @@ def mark_uncollected(state: TableState, command: MarkUncollected, _: Context) ->
     return (CommissionUncollected(amounts=amounts, reason=command.reason),)
 
 
-def recover_commission(state: TableState, command: RecoverCommission, _: Context) -> Decision:
+def recover_commission(
+    state: TableState, command: RecoverCommission, _: DecisionContext
+) -> Decision:
     """Collect commission that had been given up, or a part of it."""
     given_up = state.commission.uncollected
     amounts = _of_seat(given_up, command.seat, command.amount, "uncollected")

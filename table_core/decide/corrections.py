@@ -16,15 +16,21 @@ from events.commands.coup import VoidCoup
 from events.types.corrections import HandsCorrected
 from events.types.table import CoupVoided
 from table_core.decide.coup_resolution import judge_cards
-from table_core.decide.decision import Context, Draft, Handlers, Hands, Offers
-from table_core.decide.settled_coups import Case, case_of, in_progress, issue, settle_again
-from table_core.fold.corrections import past_coup
-from table_core.refusals import Decision, first_of, refuse
+from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
+from table_core.decide.settled_coups import (
+    SettledCase,
+    find_case,
+    find_coup_in_progress,
+    issue_revision,
+    settle_again,
+)
+from table_core.fold.corrections import find_past_coup
+from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
-from table_core.state.corrected_coup import corrected, hands_error, known_faces, voided_again
+from table_core.state.corrected_coup import fold_correction, hands_error, known_faces, void_revision
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import completion
-from table_core.state.shoe import ShoeView, times_seen
+from table_core.state.shoe import ShoeState, times_seen
 from table_core.state.shoe_audit import audit_shoe
 from table_core.state.table import Coup, TableState
 
@@ -37,19 +43,21 @@ _IMPOSSIBLE: Final = {
 # ---- cards ----
 
 
-def correct_hands(state: TableState, command: CorrectHands, context: Context) -> Decision:
+def correct_hands(state: TableState, command: CorrectHands, context: DecisionContext) -> Decision:
     """Correct both hands, of the coup in progress or of a settled coup."""
     hands = (command.player, command.banker)
-    coup = in_progress(state, command.coup)
+    coup = find_coup_in_progress(state, command.coup)
     if coup is not None:
         return _hands_in_progress(state, coup, hands, command.reason, context)
-    case = case_of(state, command.coup, command.reason, context, void_too=True)
+    case = find_case(state, command.coup, command.reason, context, void_too=True)
     return case if isinstance(case, Refusal) else _hands(state, case, hands, command, context)
 
 
-def correct_past_card(state: TableState, command: CorrectCard, context: Context) -> Decision:
+def correct_past_card(
+    state: TableState, command: CorrectCard, context: DecisionContext
+) -> Decision:
     """Correct the face of one card of a settled coup; the other cards stay."""
-    case = case_of(state, command.coup or "", command.reason, context)
+    case = find_case(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
     place = (command.hand, command.number)
@@ -73,10 +81,10 @@ def _number(item: tuple[tuple[Hand, int], Card | None]) -> int:
 
 def _hands(
     state: TableState,
-    case: Case,
+    case: SettledCase,
     hands: Hands,
     command: CorrectHands | CorrectCard,
-    context: Context,
+    context: DecisionContext,
 ) -> Decision:
     """Correct the hands of a settled coup; a coup voided after its settlement counts again."""
     coup, was = case.coup, _faces(case.coup)
@@ -98,25 +106,25 @@ def _hands(
         counts_again=void,
         reason=command.reason,
     )
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(event)
-    coup = corrected(coup, event)
+    coup = fold_correction(coup, event)
     completed = completion(coup)
     if completed is not None:
         draft.emit(completed)
-        coup = corrected(coup, completed)
+        coup = fold_correction(coup, completed)
     settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
     _audit_again(draft, coup)
     return draft.done
 
 
 def _hands_in_progress(
-    state: TableState, coup: Coup, hands: Hands, reason: str, context: Context
+    state: TableState, coup: Coup, hands: Hands, reason: str, context: DecisionContext
 ) -> Decision:
     if not allows(state.phase, HandsCorrected.TYPE):
         return refuse("nothing_to_correct", f"not in phase {state.phase.value}")
     was, error = _faces(coup), hands_error(*hands)
-    refusal = first_of(
+    refusal = first_refusal(
         (not reason.strip(), "reason_required", "say why"),
         (
             any(dealt.card is None for dealt in coup.cards),
@@ -129,7 +137,7 @@ def _hands_in_progress(
     ) or _too_many(state.shoe, _counted(state.shoe), hands)
     if refusal:
         return refusal
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(
         HandsCorrected(
             coup=coup.id,
@@ -144,13 +152,13 @@ def _hands_in_progress(
     return draft.done
 
 
-def _counted(shoe: ShoeView | None) -> tuple[Card, ...]:
+def _counted(shoe: ShoeState | None) -> tuple[Card, ...]:
     """Return the faces of the round in progress that the shoe reported, at their places or not."""
     told = (*shoe.told, shoe.extra) if shoe else ()
     return tuple(each.face for each in told if each is not None and each.face is not None)
 
 
-def _too_many(shoe: ShoeView | None, before: Sequence[Card], now: Hands) -> Refusal | None:
+def _too_many(shoe: ShoeState | None, before: Sequence[Card], now: Hands) -> Refusal | None:
     """Refuse more copies of a face than the shoe holds; `before` are counted already."""
     if shoe is None:
         return None
@@ -171,28 +179,28 @@ def _faces(coup: Coup) -> Hands:
 # ---- a void ----
 
 
-def void_past_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:
+def void_past_coup(state: TableState, command: VoidCoup, context: DecisionContext) -> Decision:
     """Void a settled coup: stakes go back, less what was paid for them."""
-    case = case_of(state, command.coup or "", command.reason, context)
+    case = find_case(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
     coup, rulebook = case.coup, case.rulebook
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(CoupVoided(coup=coup.id, reason=command.reason, refunds=()))
     phases = [LAST_PHASE]
     if rulebook.procedure.void_after_phase_one == "reverse_all":
         phases.insert(0, INITIAL_PHASE)
     for phase in phases:
-        settlement = voided_again(context.table, coup, phase)
+        settlement = void_revision(context.table, coup, phase)
         if settlement is not None:
-            issue(draft, coup, settlement, (), was=rulebook, now=rulebook)
+            issue_revision(draft, coup, settlement, (), was=rulebook, now=rulebook)
     return draft.done
 
 
-def _audit_again(draft: Draft, coup: Coup) -> None:
+def _audit_again(draft: DecisionBuilder, coup: Coup) -> None:
     """Audit the shoe on the table again, if its audit counted other cards of this coup."""
     shoe = draft.state.shoe
-    if shoe is None or not shoe.ended or past_coup(draft.state, coup.id) is None:
+    if shoe is None or not shoe.ended or find_past_coup(draft.state, coup.id) is None:
         return
     earlier = [each for each in draft.state.orders if each[0] != shoe.id]
     draft.emit(audit_shoe(shoe, earlier))

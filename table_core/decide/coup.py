@@ -6,10 +6,10 @@ from events.commands.base import Refusal
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
 from events.types.table import CoupVoided, ResultConfirmed
 from table_core.decide.corrections import void_past_coup
-from table_core.decide.decision import ANY, Context, Draft, Handlers, Offers
-from table_core.decide.settled_coups import in_progress
-from table_core.decide.shoe import owes_before
-from table_core.refusals import Decision, another_coup, first_of, refuse
+from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
+from table_core.decide.settled_coups import find_coup_in_progress
+from table_core.decide.shoe import commission_owed_before
+from table_core.refusals import Decision, first_refusal, refuse, refuse_another_coup
 from table_core.rules.rulebook import LAST_PHASE, CommissionTiming
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.table import TableState
@@ -25,41 +25,41 @@ __all__ = [
 ]
 
 
-def open_betting(state: TableState, _: OpenBetting, context: Context) -> Decision:
+def open_betting(state: TableState, _: OpenBetting, context: DecisionContext) -> Decision:
     """A coup begins: wagers may be placed."""
     refusal = _play_refusal(state, context)
     if refusal:
         return refusal
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.open_coup(context)
     return draft.done
 
 
-def free_hand(state: TableState, _: FreeHand, context: Context) -> Decision:
+def free_hand(state: TableState, _: FreeHand, context: DecisionContext) -> Decision:
     """A coup begins without wagers."""
     refusal = _play_refusal(state, context, dummy=True)
     if refusal:
         return refusal
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.open_coup(context, wagerless=True)
     draft.close_betting(context, by="free_hand")
     return draft.done
 
 
-def close_betting(state: TableState, command: CloseBetting, context: Context) -> Decision:
+def close_betting(state: TableState, command: CloseBetting, context: DecisionContext) -> Decision:
     """No more wagers; holds already where the first card has closed betting."""
     if state.coup is None or state.phase in OVER:
         return refuse("betting_not_open", "no coup is in progress")
     if command.coup not in {None, state.coup.id}:
-        return another_coup(command.coup, state.coup.id)
+        return refuse_another_coup(command.coup, state.coup.id)
     if state.phase is not Phase.BETTING:
         return ()
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.close_betting(context, by="dealer")
     return draft.done
 
 
-def confirm_result(state: TableState, command: ConfirmResult, context: Context) -> Decision:
+def confirm_result(state: TableState, command: ConfirmResult, context: DecisionContext) -> Decision:
     """A person confirms the table's own result: the coup is settled by it."""
     if state.coup is None or not allows(state.phase, ResultConfirmed.TYPE):
         return refuse(
@@ -67,33 +67,35 @@ def confirm_result(state: TableState, command: ConfirmResult, context: Context) 
         )
     if not command.reason.strip():
         return refuse("reason_required", "say why the table's own result is confirmed")
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(ResultConfirmed(coup=state.coup.id, by="person", reason=command.reason))
     draft.settle(context, LAST_PHASE)
     return draft.done
 
 
-def void_coup(state: TableState, command: VoidCoup, context: Context) -> Decision:
+def void_coup(state: TableState, command: VoidCoup, context: DecisionContext) -> Decision:
     """The coup does not count, in progress or settled."""
-    if command.coup is not None and in_progress(state, command.coup) is None:
+    if command.coup is not None and find_coup_in_progress(state, command.coup) is None:
         return void_past_coup(state, command, context)
     if state.coup is None or not allows(state.phase, CoupVoided.TYPE):
         return refuse("nothing_to_void", f"no coup can be voided in phase {state.phase.value}")
     if not command.reason.strip():
         return refuse("reason_required", "say why the coup is void")
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.void(context, command.reason)
     return draft.done
 
 
-def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -> Refusal | None:
+def _play_refusal(
+    state: TableState, context: DecisionContext, *, dummy: bool = False
+) -> Refusal | None:
     """Why betting cannot open, the first reason in this order; None when it can."""
     link, shoe = state.link, state.shoe
     if not context.caught_up:
         return refuse("catching_up", "the table is still reading what the shoe has said")
     if state.in_progress:
         return refuse("coup_in_progress", f"coup in phase {state.phase.value}")
-    return first_of(
+    return first_refusal(
         (shoe is None, "no_shoe", "load a shoe first"),
         (shoe is not None and shoe.ended, "shoe_ended", "the shoe has ended; load the next one"),
         (
@@ -110,7 +112,7 @@ def _play_refusal(state: TableState, context: Context, *, dummy: bool = False) -
         (bool(link.errors), "shoe_error", f"the shoe reports {', '.join(sorted(link.errors))}"),
         (link.locked, "shoe_locked", "the shoe is locked"),
         (
-            owes_before(state, context, CommissionTiming.PER_COUP),
+            commission_owed_before(state, context, CommissionTiming.PER_COUP),
             "commission_outstanding",
             "collect the last coup's commission, or mark it uncollected",
         ),

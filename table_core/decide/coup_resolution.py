@@ -16,20 +16,20 @@ from events.types.table import (
     ResultConfirmed,
     ResultDisputed,
 )
-from table_core.decide.decision import Context, Draft
+from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import INITIAL_CARDS, completion, contradiction, due_places
 
 __all__ = [
     "EXCESS_MISMATCH",
-    "conclude",
     "hold_for_excess",
     "judge_cards",
     "misalign",
     "raise_alarm",
+    "raise_excess_alarm",
     "settle_first_phase",
-    "tell_of_excess",
+    "settle_or_hold",
 ]
 
 EXCESS_MISMATCH: Final = "excess_card_mismatch"
@@ -38,7 +38,7 @@ _TWO_CARDS: Final = 2
 _BANKER_SIX: Final = 6
 
 
-def judge_cards(draft: Draft, context: Context) -> None:
+def judge_cards(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Judge the coup after a card or a correction: check it, complete it, conclude it."""
     if draft.state.phase is not Phase.DEALING:
         return
@@ -55,10 +55,10 @@ def judge_cards(draft: Draft, context: Context) -> None:
     if draft.coup.excess_open:
         hold_for_excess(draft)
         return
-    conclude(draft, context)
+    settle_or_hold(draft, context)
 
 
-def conclude(draft: Draft, context: Context) -> None:
+def settle_or_hold(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Settle a complete deal where the result may be paid; hold it where the shoe disagrees."""
     coup = draft.coup
     if coup.phase is not Phase.COMPLETE or coup.completed is None:
@@ -85,13 +85,13 @@ def conclude(draft: Draft, context: Context) -> None:
     draft.settle(context, LAST_PHASE)
 
 
-def hold_for_excess(draft: Draft) -> None:
+def hold_for_excess(draft: DecisionBuilder) -> None:
     """Hold the coup for a card that was drawn when none was due, until a person has resolved it."""
     draft.emit(ExcessCardDrawn(coup=draft.coup.id))
-    tell_of_excess(draft)
+    raise_excess_alarm(draft)
 
 
-def tell_of_excess(draft: Draft) -> None:
+def raise_excess_alarm(draft: DecisionBuilder) -> None:
     """Raise the alarm of an excess card, with what is known of it now."""
     coup = draft.coup
     if coup.phase is Phase.HELD:
@@ -104,18 +104,18 @@ def tell_of_excess(draft: Draft) -> None:
     raise_alarm(draft, "excess_card", text, coup.id)
 
 
-def misalign(draft: Draft, reason: str, detail: str) -> None:
+def misalign(draft: DecisionBuilder, reason: str, detail: str) -> None:
     """Misalign the coup, where it is in a phase in which it can be."""
     if allows(draft.state.phase, CoupMisaligned.TYPE):
         draft.emit(CoupMisaligned(coup=draft.coup.id, reason=reason, detail=detail))
 
 
-def raise_alarm(draft: Draft, name: str, text: str, coup: str | None = None) -> None:
+def raise_alarm(draft: DecisionBuilder, name: str, text: str, coup: str | None = None) -> None:
     """Raise an alarm: something needs a person."""
     draft.emit(AlarmRaised(alarm=name, text=text, coup=coup))
 
 
-def _misalign_if_the_excess_was_due(draft: Draft) -> None:
+def _misalign_if_the_excess_was_due(draft: DecisionBuilder) -> None:
     """Misalign the coup where the card drawn outside the game was due to a hand."""
     coup = draft.coup
     if not coup.excess_open:
@@ -126,7 +126,7 @@ def _misalign_if_the_excess_was_due(draft: Draft) -> None:
         misalign(draft, "excess_card_was_due", detail)
 
 
-def settle_first_phase(draft: Draft, context: Context) -> None:
+def settle_first_phase(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Settle the pair wagers once the first four faces are known (seed 1, 11A.6)."""
     coup = draft.coup
     if len(coup.cards) < INITIAL_CARDS:

@@ -22,31 +22,31 @@ from events.types.table import (
     Wager,
 )
 from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
-from table_core.fold.dispatch import Folded, fold
+from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
-from table_core.rules.commission import laid_for, settlement_facts
-from table_core.rules.placement import unsupported
+from table_core.rules.commission import prepaid_commission, settlement_commission
+from table_core.rules.placement import unsupported_side_bets
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
-from table_core.rules.settlement import Capped, settle_with_caps
+from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.state.corrected_coup import (
     known_faces,
     next_settlement,
-    outcome_for,
+    phase_outcome,
     same_settlement,
-    voided_again,
+    void_revision,
 )
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from table_core.state.shoe_audit import audit_shoe
 from table_core.state.shoe_procedure import BURN_ALARM
 from table_core.state.table import Coup, TableState
 
-__all__ = ["ANY", "Context", "Draft", "Handlers", "Hands", "Offers"]
+__all__ = ["ANY", "DecisionBuilder", "DecisionContext", "Handlers", "Hands", "Offers"]
 
 Hands = tuple[tuple[Card, ...], tuple[Card, ...]]
 """The faces of Player and of Banker."""
 
 
-class Context(Struct, frozen=True, kw_only=True):
+class DecisionContext(Struct, frozen=True, kw_only=True):
     """The input of a decision besides the state.
 
     Args:
@@ -80,7 +80,7 @@ class Context(Struct, frozen=True, kw_only=True):
         raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, which is not at hand")
 
 
-Handlers = Mapping[type[Command], Callable[[TableState, Any, Context], Decision]]
+Handlers = Mapping[type[Command], Callable[[TableState, Any, DecisionContext], Decision]]
 """A subject's commands, each with the function that decides it."""
 
 ANY: Final = "?"
@@ -100,7 +100,7 @@ class Offers(Struct, frozen=True):
     details: frozenset[str] = frozenset()
 
 
-class Draft:
+class DecisionBuilder:
     """Collects the events of one decision and folds each of them at once.
 
     It is mutable, and never leaves the decision that made it.
@@ -117,9 +117,9 @@ class Draft:
         self.events.append(event)
 
     @property
-    def done(self) -> Folded:
+    def done(self) -> FoldedEvents:
         """All events of the decision, with the state after them."""
-        return Folded(self.events, self._before, self.state)
+        return FoldedEvents(self.events, self._before, self.state)
 
     @property
     def coup(self) -> Coup:
@@ -129,13 +129,13 @@ class Draft:
         return self.state.coup
 
     @property
-    def shoe(self) -> ShoeView:
+    def shoe(self) -> ShoeState:
         """The shoe after the events so far."""
         if self.state.shoe is None:
             raise OurBug("a shoe was asked for before the first shoe")
         return self.state.shoe
 
-    def open_coup(self, context: Context, *, wagerless: bool = False) -> None:
+    def open_coup(self, context: DecisionContext, *, wagerless: bool = False) -> None:
         """Begin the next coup of the shoe on the table."""
         shoe = self.shoe
         self.emit(
@@ -151,7 +151,7 @@ class Draft:
             if all(alarm.name != BURN_ALARM for alarm in self.state.alarms):
                 self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
 
-    def settle(self, context: Context, phase: int, *, hands: Hands | None = None) -> None:
+    def settle(self, context: DecisionContext, phase: int, *, hands: Hands | None = None) -> None:
         """Settle one phase of the coup by the rulebook it pinned, or settle it again.
 
         A settlement equal to the one in force is not emitted again.
@@ -163,7 +163,7 @@ class Draft:
         """
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
-        outcome = outcome_for(phase, player, banker)
+        outcome = phase_outcome(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
         settlement = next_settlement(context.table, coup, phase, outcome, lines)
         if same_settlement(coup.settlement(phase), settlement):
@@ -172,40 +172,40 @@ class Draft:
         self.emit_caps(settlement, cuts)
         self._end_shoe_after_its_last_coup()
 
-    def emit_caps(self, settlement: Settlement, cuts: Sequence[Capped]) -> None:
+    def emit_caps(self, settlement: Settlement, cuts: Sequence[CapApplied]) -> None:
         """Emit which aggregate maxima reduced which winnings of a settlement."""
         for cut in cuts:
             self.emit(_capped(settlement, cut))
 
-    def _issue(self, context: Context, settlement: Settlement) -> None:
+    def _issue(self, context: DecisionContext, settlement: Settlement) -> None:
         before = self.coup.settlement(settlement.phase)
         self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
         rulebook = context.rulebook_of(self.coup)
-        for fact in settlement_facts(rulebook, book, settlement, reversed_=before):
+        for fact in settlement_commission(rulebook, book, settlement, reversed_=before):
             self.emit(fact)
 
-    def _take_back_first_phase(self, context: Context) -> None:
+    def _take_back_first_phase(self, context: DecisionContext) -> None:
         """Reverse the first phase where the house's policy for a void is `reverse_all`."""
         if context.rulebook_of(self.coup).procedure.void_after_phase_one == "keep":
             return
-        settlement = voided_again(context.table, self.coup, INITIAL_PHASE)
+        settlement = void_revision(context.table, self.coup, INITIAL_PHASE)
         if settlement is not None:
             self._issue(context, settlement)
 
-    def close_betting(self, context: Context, *, by: str) -> None:
+    def close_betting(self, context: DecisionContext, *, by: str) -> None:
         """Close betting, and take in advance the commission that the rulebook prepays."""
         self._void_unsupported(context)
         coup = self.coup
         self.emit(BettingClosed(coup=coup.id, by=by))
-        laid = laid_for(context.rulebook, coup.wagers)
+        laid = prepaid_commission(context.rulebook, coup.wagers)
         if laid:
             self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
 
-    def _void_unsupported(self, context: Context) -> None:
+    def _void_unsupported(self, context: DecisionContext) -> None:
         """Return each side bet without the wager it needs; the set of wagers is complete now."""
         coup = self.coup
-        lacks = unsupported(context.rulebook, coup.wagers, coup.standing)
+        lacks = unsupported_side_bets(context.rulebook, coup.wagers, coup.standing)
         needs = zip(coup.wagers, lacks, strict=True)
         lacking = [(wager, refusal) for wager, refusal in needs if refusal is not None]
         if lacking:
@@ -213,7 +213,7 @@ class Draft:
             code = lacking[0][1].code
             self.emit(WagersVoided(coup=coup.id, code=code, refunds=refunds))
 
-    def void(self, context: Context, reason: str) -> None:
+    def void(self, context: DecisionContext, reason: str) -> None:
         """Void the coup: unsettled stakes and prepaid commission go back."""
         self._take_back_first_phase(context)
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
@@ -235,7 +235,7 @@ class Draft:
         if audited:
             self._audit(shoe)
 
-    def _audit(self, shoe: ShoeView) -> None:
+    def _audit(self, shoe: ShoeState) -> None:
         earlier = [each for each in self.state.orders if each[0] != shoe.id]
         self.emit(audit_shoe(shoe, earlier))
 
@@ -255,7 +255,7 @@ def _refund(wager: Wager) -> Refund:
     return Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
 
 
-def _capped(settlement: Settlement, cut: Capped) -> AggregateCapped:
+def _capped(settlement: Settlement, cut: CapApplied) -> AggregateCapped:
     return AggregateCapped(
         coup=settlement.coup,
         settlement_id=settlement.settlement_id,

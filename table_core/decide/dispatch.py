@@ -22,7 +22,7 @@ from table_core.decide import (
     wager_corrections,
     wagers,
 )
-from table_core.decide.decision import Context, Handlers
+from table_core.decide.decision import DecisionContext, Handlers
 from table_core.refusals import Decision, refuse
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
@@ -52,7 +52,7 @@ HANDLERS: Final[Handlers] = {
 _MAX_TRANSACTION: Final = 128
 
 
-def decide(state: TableState, command: Command, context: Context) -> Decision:
+def decide(state: TableState, command: Command, context: DecisionContext) -> Decision:
     """What `command` does to a table in `state`.
 
     Returns:

@@ -13,11 +13,11 @@ from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.wagers import PlaceWager
-from table_core.decide.settled_coups import in_progress
+from table_core.decide.settled_coups import find_coup_in_progress
 from table_core.refusals import refuse
 from table_core.state.table import TableState
 
-__all__ = ["refusal_in_doubt"]
+__all__ = ["lockdown_refusal"]
 
 _CODE: Final = "log_unsound"
 _NEW_BETS: Final = (OpenBetting, PlaceWager)
@@ -26,7 +26,7 @@ _NEW_CLAIMS: Final = (CorrectWager, CorrectRulebook)
 _OF_A_COUP: Final = (CorrectCard, CorrectHands, VoidCoup)
 
 
-def refusal_in_doubt(state: TableState, command: Command, fault: str | None) -> Refusal | None:
+def lockdown_refusal(state: TableState, command: Command, fault: str | None) -> Refusal | None:
     """Return why a command must wait until the log is trusted again; None where it need not.
 
     Args:
@@ -41,6 +41,6 @@ def refusal_in_doubt(state: TableState, command: Command, fault: str | None) -> 
     if isinstance(command, _NEW_CLAIMS):
         return refuse(_CODE, f"no wager and no rulebook is corrected: {fault}")
     named = command.coup if isinstance(command, _OF_A_COUP) else None
-    if named is not None and in_progress(state, named) is None:
+    if named is not None and find_coup_in_progress(state, named) is None:
         return refuse(_CODE, f"no coup that is over is corrected: {fault}")
     return None

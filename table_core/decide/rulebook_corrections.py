@@ -17,14 +17,25 @@ from events.types.commission import CommissionPrepaid, CommissionReturned
 from events.types.corrections import RulebookCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import Wager
-from table_core.decide.decision import Context, Draft, Handlers, Hands, Offers
-from table_core.decide.settled_coups import book, case_of, in_progress, issue, settle_again
-from table_core.refusals import Decision, first_of, refuse
-from table_core.rules.commission import laid_for, more_and_less
-from table_core.rules.placement import check
+from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
+from table_core.decide.settled_coups import (
+    find_case,
+    find_coup_in_progress,
+    find_rulebook,
+    issue_revision,
+    settle_again,
+)
+from table_core.refusals import Decision, first_refusal, refuse
+from table_core.rules.commission import amount_changes, prepaid_commission
+from table_core.rules.placement import check_wagers
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import settle_with_caps
-from table_core.state.corrected_coup import corrected, known_faces, next_settlement, outcome_for
+from table_core.state.corrected_coup import (
+    fold_correction,
+    known_faces,
+    next_settlement,
+    phase_outcome,
+)
 from table_core.state.corrected_coup import same_settlement as same
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
@@ -35,27 +46,29 @@ _TWO_CARDS: Final = 2
 _MOST_TOLD: Final = 20  # breaches that are listed one by one
 
 
-def correct_rulebook(state: TableState, command: CorrectRulebook, context: Context) -> Decision:
+def correct_rulebook(
+    state: TableState, command: CorrectRulebook, context: DecisionContext
+) -> Decision:
     """Judge a coup, in progress or settled, by another rulebook that this build has."""
-    coup = in_progress(state, command.coup)
+    coup = find_coup_in_progress(state, command.coup)
     if coup is not None:
         refusal = _phase_refusal(state, command)
         return refusal or _judged_by_another(state, coup, command, context)
-    case = case_of(state, command.coup, command.reason, context)
+    case = find_case(state, command.coup, command.reason, context)
     if isinstance(case, Refusal):
         return case
     now = _asked_for(case.coup, case.rulebook, command, context)
     if isinstance(now, Refusal):
         return now
-    event, draft = _event(case.coup, now, command.reason), Draft(state)
+    event, draft = _event(case.coup, now, command.reason), DecisionBuilder(state)
     draft.emit(event)
     _record_breaches(draft, case.coup, now)
-    settle_again(draft, context, corrected(case.coup, event), was=case.rulebook, now=now)
+    settle_again(draft, context, fold_correction(case.coup, event), was=case.rulebook, now=now)
     return draft.done
 
 
 def _phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | None:
-    return first_of(
+    return first_refusal(
         (not command.reason.strip(), "reason_required", "say why"),
         (
             state.phase is Phase.BETTING,
@@ -71,14 +84,14 @@ def _phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | Non
 
 
 def _asked_for(
-    coup: Coup, was: Rulebook, command: CorrectRulebook, context: Context
+    coup: Coup, was: Rulebook, command: CorrectRulebook, context: DecisionContext
 ) -> Rulebook | Refusal:
     """Return the rulebook that the command names, or why the coup cannot have been played by it."""
-    now = book(context, command.rulebook_hash)
+    now = find_rulebook(context, command.rulebook_hash)
     if now is None or now.id != command.rulebook:
         text = f"no rulebook {command.rulebook!r} of hash {command.rulebook_hash[:12]!r} is known"
         return refuse("unknown_rulebook", text)
-    refusal = first_of(
+    refusal = first_refusal(
         (now.hash == was.hash, "changes_nothing", f"coup {coup.id} is judged by that rulebook"),
         (
             now.currency != was.currency,
@@ -100,9 +113,9 @@ def _event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected:
     )
 
 
-def _record_breaches(draft: Draft, coup: Coup, now: Rulebook) -> None:
+def _record_breaches(draft: DecisionBuilder, coup: Coup, now: Rulebook) -> None:
     """Record in one event every wager that the right rulebook would have refused."""
-    refusals = zip(coup.wagers, check(now, (), coup.wagers), strict=True)
+    refusals = zip(coup.wagers, check_wagers(now, (), coup.wagers), strict=True)
     told = [_told(wager, no.text, now) for wager, no in refusals if no is not None]
     if told:
         more = len(told) - _MOST_TOLD
@@ -120,13 +133,13 @@ def _told(wager: Wager, text: str, now: Rulebook) -> str:
 
 
 def _judged_by_another(
-    state: TableState, coup: Coup, command: CorrectRulebook, context: Context
+    state: TableState, coup: Coup, command: CorrectRulebook, context: DecisionContext
 ) -> Decision:
     was = context.rulebook_of(coup)
     now = _asked_for(coup, was, command, context)
     if isinstance(now, Refusal):
         return now
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(_event(coup, now, command.reason))
     _record_breaches(draft, coup, now)
     _first_phase_again(draft, context, was, now)
@@ -134,7 +147,9 @@ def _judged_by_another(
     return draft.done
 
 
-def _first_phase_again(draft: Draft, context: Context, was: Rulebook, now: Rulebook) -> None:
+def _first_phase_again(
+    draft: DecisionBuilder, context: DecisionContext, was: Rulebook, now: Rulebook
+) -> None:
     """Reverse a first phase that was paid, and pay it by the right rulebook.
 
     A first phase that only the right rulebook has is paid if the first four faces are known.
@@ -143,11 +158,11 @@ def _first_phase_again(draft: Draft, context: Context, was: Rulebook, now: Ruleb
     paid, hands = coup.settlement(INITIAL_PHASE), _first_four(coup)
     if hands is None:
         return
-    outcome = outcome_for(INITIAL_PHASE, *hands)
+    outcome = phase_outcome(INITIAL_PHASE, *hands)
     lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
     settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
     if (paid or lines) and not same(paid, settlement):
-        issue(draft, coup, settlement, cuts, was=was, now=now)
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
 
 
 def _first_four(coup: Coup) -> Hands | None:
@@ -164,11 +179,11 @@ def _first_four(coup: Coup) -> Hands | None:
     return (player, banker) if len(player) == len(banker) == _TWO_CARDS else None
 
 
-def _lay_anew(draft: Draft, now: Rulebook) -> None:
+def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
     """Adjust the prepaid commission of unsettled wagers to the right rulebook."""
     coup = draft.coup
     open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
-    more, less = more_and_less(draft.state.commission.laid, laid_for(now, open_))
+    more, less = amount_changes(draft.state.commission.laid, prepaid_commission(now, open_))
     if more:
         draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
     if less:

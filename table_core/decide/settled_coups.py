@@ -4,21 +4,28 @@ from msgspec import Struct
 
 from events.commands.base import Refusal
 from events.types.table import CoupSettled, Settlement
-from table_core.decide.decision import Context, Draft
-from table_core.fold.corrections import past_coup
+from table_core.decide.decision import DecisionBuilder, DecisionContext
+from table_core.fold.corrections import find_past_coup
 from table_core.refusals import refuse
-from table_core.rules.commission import correction_facts
+from table_core.rules.commission import correction_commission
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
-from table_core.rules.settlement import Capped
-from table_core.state.corrected_coup import settled_again
+from table_core.rules.settlement import CapApplied
+from table_core.state.corrected_coup import revised_settlements
 from table_core.state.coup import OVER, Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from table_core.state.table import Coup, TableState
 
-__all__ = ["Case", "book", "case_of", "in_progress", "issue", "settle_again"]
+__all__ = [
+    "SettledCase",
+    "find_case",
+    "find_coup_in_progress",
+    "find_rulebook",
+    "issue_revision",
+    "settle_again",
+]
 
 
-class Case(Struct, frozen=True):
+class SettledCase(Struct, frozen=True):
     """A coup that is over, with the data needed to judge it again.
 
     Args:
@@ -28,48 +35,48 @@ class Case(Struct, frozen=True):
     """
 
     coup: Coup
-    shoe: ShoeView | None
+    shoe: ShoeState | None
     rulebook: Rulebook
 
 
-def in_progress(state: TableState, coup: str) -> Coup | None:
+def find_coup_in_progress(state: TableState, coup: str) -> Coup | None:
     """Return the coup in progress where it has this id; else None."""
     found = state.coup
     return found if found is not None and found.id == coup and state.in_progress else None
 
 
-def case_of(
-    state: TableState, name: str, reason: str, context: Context, *, void_too: bool = False
-) -> Case | Refusal:
+def find_case(
+    state: TableState, name: str, reason: str, context: DecisionContext, *, void_too: bool = False
+) -> SettledCase | Refusal:
     """Return a settled coup by its id; else why there is nothing to correct."""
     if not reason.strip():
         return refuse("reason_required", "say why")
-    coup, shoe = past_coup(state, name), state.shoe
+    coup, shoe = find_past_coup(state, name), state.shoe
     if coup is None and context.recalled is not None:
         then = context.recalled
-        coup, shoe = past_coup(then, name), then.shoe
+        coup, shoe = find_past_coup(then, name), then.shoe
         if coup is None and then.coup is not None and then.coup.id == name and then.phase in OVER:
             coup = then.coup
     if coup is None:
         return refuse("unknown_coup", f"no coup {name!r} was played to its end at this table")
     if coup.settlement(LAST_PHASE) is None or (coup.phase is Phase.VOIDED and not void_too):
         return refuse("coup_void", f"coup {coup.id} is void ({coup.reason})")
-    rulebook = book(context, coup.rulebook_hash)
+    rulebook = find_rulebook(context, coup.rulebook_hash)
     if rulebook is None:
         text = f"coup {coup.id} was settled by {coup.rulebook} ({coup.rulebook_hash[:12]})"
         return refuse("unknown_rulebook", f"{text}, which is not at hand")
     dealt_from = coup.id.rpartition("/")[0]
-    return Case(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
+    return SettledCase(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
 
 
-def book(context: Context, its_hash: str) -> Rulebook | None:
+def find_rulebook(context: DecisionContext, its_hash: str) -> Rulebook | None:
     """Return the rulebook of this hash; None where the table does not have it."""
     books = (context.rulebook, *context.library)
     return next((each for each in books if each.hash == its_hash), None)
 
 
 def settle_again(
-    draft: Draft, context: Context, coup: Coup, *, was: Rulebook, now: Rulebook
+    draft: DecisionBuilder, context: DecisionContext, coup: Coup, *, was: Rulebook, now: Rulebook
 ) -> None:
     """Reverse every settlement of a corrected coup that is now wrong, and settle again.
 
@@ -80,21 +87,21 @@ def settle_again(
         was: the rulebook it was settled by.
         now: the rulebook to settle it by.
     """
-    for settlement, cuts in settled_again(context.table, coup, now):
-        issue(draft, coup, settlement, cuts, was=was, now=now)
+    for settlement, cuts in revised_settlements(context.table, coup, now):
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
 
 
-def issue(
-    draft: Draft,
+def issue_revision(
+    draft: DecisionBuilder,
     coup: Coup,
     settlement: Settlement,
-    cuts: tuple[Capped, ...],
+    cuts: tuple[CapApplied, ...],
     *,
     was: Rulebook,
     now: Rulebook,
 ) -> None:
     """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
-    facts = correction_facts(
+    facts = correction_commission(
         was,
         now,
         draft.state.commission,

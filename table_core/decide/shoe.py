@@ -6,11 +6,11 @@ from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadSho
 from events.types.irregularities import ShoeErrorCleared
 from events.types.shoe_life import BurnRecorded
 from events.types.table import AlarmCleared, ShoeLoaded
-from table_core.decide.decision import ANY, Context, Draft, Handlers, Offers
-from table_core.refusals import Decision, first_of, refuse
+from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
+from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.composition import DECKS
 from table_core.rules.rulebook import CommissionTiming
-from table_core.state.shoe_procedure import BURN_ALARM, burn_expected, cut_card
+from table_core.state.shoe_procedure import BURN_ALARM, burn_expected, cut_card_event
 from table_core.state.table import STALLED, TableState
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "OFFERS",
     "burn",
     "clear_shoe_error",
+    "commission_owed_before",
     "end_shoe",
     "load_shoe",
-    "owes_before",
     "replace_shoe",
     "report_cut_card",
 ]
@@ -28,10 +28,10 @@ __all__ = [
 _MAX_BURN: Final = 52
 
 
-def load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decision:
+def load_shoe(state: TableState, command: LoadShoe, context: DecisionContext) -> Decision:
     """Load a shuffled shoe."""
     last = state.shoe
-    refusal = first_of(
+    refusal = first_refusal(
         (state.in_progress, "coup_in_progress", "finish or void the coup before loading a shoe"),
         (
             last is not None and not last.ended,
@@ -43,7 +43,7 @@ def load_shoe(state: TableState, command: LoadShoe, context: Context) -> Decisio
     return refusal or (ShoeLoaded(shoe=command.shoe, decks=command.decks),)
 
 
-def end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
+def end_shoe(state: TableState, command: EndShoe, _: DecisionContext) -> Decision:
     """End the shoe and audit it: no more coups come from it."""
     if state.shoe is None:
         return refuse("no_shoe", "there is no shoe to end; load one first")
@@ -51,22 +51,22 @@ def end_shoe(state: TableState, command: EndShoe, _: Context) -> Decision:
         return refuse("coup_in_progress", "finish or void the coup before ending the shoe")
     if state.shoe.ended:
         return ()
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.end_shoe(command.reason)
     return draft.done
 
 
-def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> Decision:
+def replace_shoe(state: TableState, command: ReplaceShoe, context: DecisionContext) -> Decision:
     """Replace the shoe by another; a coup in progress goes on or is void."""
     last = state.shoe
-    refusal = first_of(
+    refusal = first_refusal(
         (last is None, "no_shoe", "there is no shoe to replace; load one"),
         (not command.reason.strip(), "reason_required", "say why the shoe is replaced"),
         *_shoe_faults(state, command, context),
     )
     if refusal:
         return refusal
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     if state.in_progress and command.coup == "void":
         draft.void(context, command.reason)
     if not draft.shoe.ended:
@@ -76,7 +76,7 @@ def replace_shoe(state: TableState, command: ReplaceShoe, context: Context) -> D
     return draft.done
 
 
-def burn(state: TableState, command: Burn, context: Context) -> Decision:
+def burn(state: TableState, command: Burn, context: DecisionContext) -> Decision:
     """Record the burn as a person reports it."""
     if state.shoe is None or state.shoe.ended:
         return refuse("no_shoe", "there is no shoe whose burn could be recorded")
@@ -99,7 +99,7 @@ def burn(state: TableState, command: Burn, context: Context) -> Decision:
     return (recorded,)
 
 
-def report_cut_card(state: TableState, command: CutCard, context: Context) -> Decision:
+def report_cut_card(state: TableState, command: CutCard, context: DecisionContext) -> Decision:
     """Record the cut card as the dealer reports it."""
     if state.shoe is None or state.shoe.ended:
         return refuse("no_shoe", "there is no shoe whose cut card could come")
@@ -109,10 +109,10 @@ def report_cut_card(state: TableState, command: CutCard, context: Context) -> De
         text = "a coup is in progress" if state.in_progress else "no coup is in progress"
         return refuse("wrong_place", f"{command.place}: {text}")
     procedure = context.rulebook.procedure
-    return (cut_card(state.shoe, command.place, procedure, by="person"),)
+    return (cut_card_event(state.shoe, command.place, procedure, by="person"),)
 
 
-def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> Decision:
+def clear_shoe_error(state: TableState, command: ClearShoeError, _: DecisionContext) -> Decision:
     """Clear a device error that is over, or a stall without a reason.
 
     A device that is silent between coups reports nothing before the next one. So a stall that
@@ -128,14 +128,16 @@ def clear_shoe_error(state: TableState, command: ClearShoeError, _: Context) -> 
     return (ShoeErrorCleared(code=command.code, reason=command.reason),)
 
 
-def owes_before(state: TableState, context: Context, timing: CommissionTiming) -> bool:
+def commission_owed_before(
+    state: TableState, context: DecisionContext, timing: CommissionTiming
+) -> bool:
     """Return whether play must wait until commission with this timing has been collected."""
     terms = context.rulebook.commission
     return terms is not None and terms.timing is timing and bool(state.commission.outstanding)
 
 
 def _shoe_faults(
-    state: TableState, command: LoadShoe | ReplaceShoe, context: Context
+    state: TableState, command: LoadShoe | ReplaceShoe, context: DecisionContext
 ) -> tuple[tuple[bool, str, str], ...]:
     """Return the checks of a new shoe, loaded or replaced, as (fails, code, text)."""
     last = state.shoe
@@ -157,7 +159,7 @@ def _shoe_faults(
             f"{command.decks} decks; a shoe has 4, 6 or 8",
         ),
         (
-            owes_before(state, context, CommissionTiming.PER_SHOE),
+            commission_owed_before(state, context, CommissionTiming.PER_SHOE),
             "commission_outstanding",
             "collect the last shoe's commission, or mark it uncollected",
         ),

@@ -40,25 +40,25 @@ from events.types.table import (
 )
 from table_core.decide.coup_resolution import (
     EXCESS_MISMATCH,
-    conclude,
     hold_for_excess,
     judge_cards,
     misalign,
     raise_alarm,
-    tell_of_excess,
+    raise_excess_alarm,
+    settle_or_hold,
 )
-from table_core.decide.decision import Context, Draft
+from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.state.coup import OVER, Phase, allows
-from table_core.state.dealing import FIRST_PLACE, INITIAL_CARDS, Place, due_places
+from table_core.state.dealing import FIRST_PLACE, INITIAL_CARDS, CardPlace, due_places
 from table_core.state.shoe import times_seen
-from table_core.state.shoe_of_card import DRAWN_OUTSIDE, shoe_of_excess, shoe_told_of
-from table_core.state.shoe_procedure import burn_of_the_shoe, cut_card, place_of
+from table_core.state.shoe_of_card import DRAWN_OUTSIDE, shoe_of_excess, shoe_of_report
+from table_core.state.shoe_procedure import cut_card_event, cut_place_of, reported_burn
 from table_core.state.table import TableState
 
-__all__ = ["hear"]
+__all__ = ["decide_on_report"]
 
-_PLAYERS_THIRD: Final = Place(Hand.PLAYER, 3)
-_BANKERS_THIRD: Final = Place(Hand.BANKER, 3)
+_PLAYERS_THIRD: Final = CardPlace(Hand.PLAYER, 3)
+_BANKERS_THIRD: Final = CardPlace(Hand.BANKER, 3)
 _BEFORE_CARDS: Final = frozenset({*OVER, Phase.BETTING, Phase.CLOSED})
 _REVERSE_RUNS: Final[dict[str, Literal["exit", "midway"]]] = {
     "reversed_at_exit": "exit",
@@ -67,33 +67,35 @@ _REVERSE_RUNS: Final[dict[str, Literal["exit", "midway"]]] = {
 _SEALED_FIELDS: Final = frozenset({"face", "bodies", "raw"})
 
 
-def hear(state: TableState, event: ShoeEvent, context: Context) -> tuple[TableEvent, ...]:
+def decide_on_report(
+    state: TableState, event: ShoeEvent, context: DecisionContext
+) -> tuple[TableEvent, ...]:
     """Decide on one shoe event; the first of the returned events records it whole."""
-    draft = Draft(state)
+    draft = DecisionBuilder(state)
     draft.emit(ShoeReported(source=event))
     if state.link.carried and not draft.state.link.carried:
         _awaited_card_taken_out(draft)
     too_many = _too_many_copies(draft, event.report)
     if too_many:
         _hold_for_copies(draft, context, too_many)
-    _HEARERS.get(type(event.report), _nothing)(draft, event.report, context)
+    _REPORT_HANDLERS.get(type(event.report), _nothing)(draft, event.report, context)
     if too_many:
         misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
     return draft.done
 
 
-def _too_many_copies(draft: Draft, report: Report) -> str | None:
+def _too_many_copies(draft: DecisionBuilder, report: Report) -> str | None:
     """Return the complaint about a face that comes more often than the shoe holds it; else None."""
     face = getattr(report, "face", None)
     if draft.state.shoe is None or face is None:
         return None
-    shoe = shoe_told_of(draft.state, report)
+    shoe = shoe_of_report(draft.state, report)
     if times_seen(shoe, face) <= shoe.decks:
         return None
     return f"a face has come more often than {shoe.decks} decks hold it"
 
 
-def _hold_for_copies(draft: Draft, context: Context, text: str) -> None:
+def _hold_for_copies(draft: DecisionBuilder, context: DecisionContext, text: str) -> None:
     """Misalign the coup with an alarm, before the card can complete anything."""
     raise_alarm(draft, "too_many_copies", text)
     if draft.state.phase is Phase.BETTING:
@@ -101,39 +103,39 @@ def _hold_for_copies(draft: Draft, context: Context, text: str) -> None:
     misalign(draft, "too_many_copies", text)
 
 
-def _burn_card(draft: Draft, report: BurnCard, context: Context) -> None:
+def _burn_card(draft: DecisionBuilder, report: BurnCard, context: DecisionContext) -> None:
     """Record the burn when its countdown ends."""
     shoe = draft.state.shoe
     if shoe is None or report.left != 0 or shoe.burn_recorded:
         return
-    recorded = burn_of_the_shoe(shoe, context.rulebook.procedure)
+    recorded = reported_burn(shoe, context.rulebook.procedure)
     draft.emit(recorded)
     if recorded.expected not in {None, recorded.burned}:
         text = f"shoe {shoe.id}: {recorded.burned} burned where {recorded.expected} were due"
         raise_alarm(draft, "burn_mismatch", text)
 
 
-def _cut_card(draft: Draft, _: CutCard, context: Context) -> None:
+def _cut_card(draft: DecisionBuilder, _: CutCard, context: DecisionContext) -> None:
     shoe = draft.state.shoe
     if shoe is None or shoe.ended or shoe.last_coup is not None:
         return
-    place = place_of(draft.state.phase)
-    draft.emit(cut_card(shoe, place, context.rulebook.procedure, by="shoe"))
+    place = cut_place_of(draft.state.phase)
+    draft.emit(cut_card_event(shoe, place, context.rulebook.procedure, by="shoe"))
 
 
-def _nothing(_: Draft, __: Report, ___: Context) -> None:
+def _nothing(_: DecisionBuilder, __: Report, ___: DecisionContext) -> None:
     """Do nothing more: the report is recorded, and the coup goes on."""
 
 
-def _card_drawn(draft: Draft, report: CardDrawn, context: Context) -> None:
+def _card_drawn(draft: DecisionBuilder, report: CardDrawn, context: DecisionContext) -> None:
     if draft.state.phase is Phase.MISALIGNED:
         return
-    place = Place(report.hand, report.number) if report.hand and report.number else None
+    place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     if not _carried_card_missing(draft, context, f"card drawn to {place}"):
         _take_card(draft, place, report.face, context)
 
 
-def _carried_card_missing(draft: Draft, context: Context, what: str) -> bool:
+def _carried_card_missing(draft: DecisionBuilder, context: DecisionContext, what: str) -> bool:
     """Misalign the coup where the shoe dealt a card although the carried-over card is due."""
     if not draft.state.link.carried or draft.state.phase not in _BEFORE_CARDS:
         return False
@@ -143,7 +145,9 @@ def _carried_card_missing(draft: Draft, context: Context, what: str) -> bool:
     return True
 
 
-def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Context) -> None:
+def _take_card(
+    draft: DecisionBuilder, place: CardPlace | None, face: Card | None, context: DecisionContext
+) -> None:
     """Place a card on the table, or misalign the coup where the card belongs nowhere."""
     first = place is None or _same(place, FIRST_PLACE)
     hidden = face is None
@@ -169,7 +173,7 @@ def _take_card(draft: Draft, place: Place | None, face: Card | None, context: Co
     judge_cards(draft, context)
 
 
-def _fitting(draft: Draft, place: Place | None) -> Place | None:
+def _fitting(draft: DecisionBuilder, place: CardPlace | None) -> CardPlace | None:
     """Return the due place that a card belongs to; None where it belongs nowhere.
 
     A card that the shoe gives to Player's third place while Banker's is due is Banker's third.
@@ -192,7 +196,9 @@ def _fitting(draft: Draft, place: Place | None) -> Place | None:
     return None
 
 
-def _card_not_due(draft: Draft, place: Place | None, context: Context) -> None:
+def _card_not_due(
+    draft: DecisionBuilder, place: CardPlace | None, context: DecisionContext
+) -> None:
     if draft.state.phase is Phase.BETTING:
         draft.close_betting(context, by="break")
     phase = draft.state.phase
@@ -205,10 +211,10 @@ def _card_not_due(draft: Draft, place: Place | None, context: Context) -> None:
     misalign(draft, reason, f"the shoe drew {place or 'a card'} where {where} was due")
 
 
-def _card_revealed(draft: Draft, report: CardRevealed, context: Context) -> None:
+def _card_revealed(draft: DecisionBuilder, report: CardRevealed, context: DecisionContext) -> None:
     if draft.state.phase is Phase.MISALIGNED:
         return
-    place = Place(report.hand, report.number)
+    place = CardPlace(report.hand, report.number)
     if not _begin(draft, context, first=False, what=f"{place} disclosed"):
         return
     dealt = {(card.hand, card.number): card.card for card in draft.coup.cards}
@@ -228,20 +234,22 @@ def _card_revealed(draft: Draft, report: CardRevealed, context: Context) -> None
     judge_cards(draft, context)
 
 
-def _device_result(draft: Draft, report: DeviceResult, context: Context) -> None:
+def _device_result(draft: DecisionBuilder, report: DeviceResult, context: DecisionContext) -> None:
     """Compare the shoe's result, which the fold stored, with the cards; it may come too early."""
     if draft.state.phase in {Phase.CLOSED, Phase.DEALING} and not draft.coup.unread:
         detail = f"the shoe says {report.winner} before the deal is complete"
         misalign(draft, "result_too_early", detail)
     elif draft.state.phase is Phase.COMPLETE:
-        conclude(draft, context)
+        settle_or_hold(draft, context)
 
 
-def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> None:
+def _card_unreadable(
+    draft: DecisionBuilder, report: CardUnreadable, context: DecisionContext
+) -> None:
     """Place an unread card; the coup goes on by positions until a person enters the face."""
     if draft.state.phase is Phase.MISALIGNED:
         return
-    place = Place(report.hand, report.number) if report.hand and report.number else None
+    place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     first, what = place is None or _same(place, FIRST_PLACE), "a card that could not be read"
     if _carried_card_missing(draft, context, what):
         return
@@ -256,7 +264,9 @@ def _card_unreadable(draft: Draft, report: CardUnreadable, context: Context) -> 
     raise_alarm(draft, "unreadable_card", text, draft.coup.id)
 
 
-def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> None:
+def _card_out_of_game(
+    draft: DecisionBuilder, report: CardOutOfGame, context: DecisionContext
+) -> None:
     """Handle a card outside the game: the excess card, or the shoe's evidence of its end.
 
     Where a face is not known yet, nobody can tell whether the deal is complete. The fold keeps the
@@ -267,7 +277,7 @@ def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> 
     if report.reason != DRAWN_OUTSIDE:
         told = excess == "taken_out" and phase in {Phase.CLOSED, Phase.DEALING, Phase.HELD}
         if told:
-            tell_of_excess(draft)
+            raise_excess_alarm(draft)
         elif not (excess and phase in {Phase.COMPLETE, Phase.DISPUTED, Phase.HELD}):
             _break(draft, report, context)
     elif phase is Phase.COMPLETE and excess == "drawn":
@@ -275,12 +285,12 @@ def _card_out_of_game(draft: Draft, report: CardOutOfGame, context: Context) -> 
     elif excess == "drawn" and _deal_may_be_complete(draft):
         if phase is Phase.BETTING:
             draft.close_betting(context, by="break")
-        tell_of_excess(draft)
+        raise_excess_alarm(draft)
     else:
         _break(draft, report, context)
 
 
-def _deal_may_be_complete(draft: Draft) -> bool:
+def _deal_may_be_complete(draft: DecisionBuilder) -> bool:
     """Return whether the first four cards lie there and some face is unknown."""
     if draft.state.phase not in {Phase.BETTING, Phase.CLOSED, Phase.DEALING}:
         return False
@@ -288,7 +298,7 @@ def _deal_may_be_complete(draft: Draft) -> bool:
     return len(dealt) >= INITIAL_CARDS and any(card.card is None for card in dealt)
 
 
-def _awaited_card_taken_out(draft: Draft) -> None:
+def _awaited_card_taken_out(draft: DecisionBuilder) -> None:
     """Note that the shoe burned a card to be carried over: no coup waits for it any more."""
     shoe = shoe_of_excess(draft.state).id
     text = f"the shoe {shoe} took out of play the excess card that was to be carried over"
@@ -297,15 +307,17 @@ def _awaited_card_taken_out(draft: Draft) -> None:
     raise_alarm(draft, EXCESS_MISMATCH, text, coup)
 
 
-def _card_carried_over(draft: Draft, report: CardCarriedOver, context: Context) -> None:
+def _card_carried_over(
+    draft: DecisionBuilder, report: CardCarriedOver, context: DecisionContext
+) -> None:
     """Take the next coup's first card, if that was decided; else misalign the coup."""
     if draft.state.link.carried and draft.state.phase in _BEFORE_CARDS:
-        _take_card(draft, Place(report.hand, report.number), report.face, context)
+        _take_card(draft, CardPlace(report.hand, report.number), report.face, context)
     else:
         _break(draft, report, context)
 
 
-def _break(draft: Draft, report: Report, context: Context) -> None:
+def _break(draft: DecisionBuilder, report: Report, context: DecisionContext) -> None:
     """Handle a break in continuity: from the close of betting on, it may hide a card."""
     reason, detail = _BREAKS[type(report)]
     said = ", ".join(f"{key} {value}" for key, value in _fields(report))
@@ -319,13 +331,20 @@ def _break(draft: Draft, report: Report, context: Context) -> None:
         draft.emit(AlarmRaised(alarm=reason, text=text, coup=draft.coup.id))
 
 
-def _error_raised(draft: Draft, report: ErrorRaised, context: Context) -> None:
+def _error_raised(draft: DecisionBuilder, report: ErrorRaised, context: DecisionContext) -> None:
     """Handle a device error, which the fold stored: some devices report a reverse run so."""
     if report.code in _REVERSE_RUNS:
         _break(draft, CardReversed(place=_REVERSE_RUNS[report.code]), context)
 
 
-def _begin(draft: Draft, context: Context, *, first: bool, what: str, hidden: bool = False) -> bool:
+def _begin(
+    draft: DecisionBuilder,
+    context: DecisionContext,
+    *,
+    first: bool,
+    what: str,
+    hidden: bool = False,
+) -> bool:
     """Bring the table to a coup that can take this card; return False where it can have none.
 
     A first card closes open betting, or begins a wagerless coup. Any other card, without a coup
@@ -351,7 +370,7 @@ def _begin(draft: Draft, context: Context, *, first: bool, what: str, hidden: bo
     return draft.state.phase is not Phase.MISALIGNED
 
 
-def _same(one: Place, other: Place) -> bool:
+def _same(one: CardPlace, other: CardPlace) -> bool:
     return (one.hand, one.number) == (other.hand, other.number)
 
 
@@ -376,7 +395,9 @@ _BREAKS: Final[dict[type[Report], tuple[str, str]]] = {
     RoundForcedEnd: ("round_forced_end", "the round was ended at the shoe"),
 }
 
-_HEARERS: Final[dict[type[Report], Callable[[Draft, Any, Context], None]]] = {
+_REPORT_HANDLERS: Final[
+    dict[type[Report], Callable[[DecisionBuilder, Any, DecisionContext], None]]
+] = {
     CardDrawn: _card_drawn,
     CardRevealed: _card_revealed,
     DeviceResult: _device_result,

@@ -5,7 +5,7 @@ from typing import Final
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.types.irregularities import DealerAssigned
 from events.types.table import AlarmCleared
-from table_core.decide.decision import Context, Handlers, Offers
+from table_core.decide.decision import DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, refuse
 from table_core.state.shoe_procedure import BURN_ALARM
 from table_core.state.table import TableState
@@ -13,14 +13,14 @@ from table_core.state.table import TableState
 __all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer"]
 
 
-def assign_dealer(_: TableState, command: AssignDealer, __: Context) -> Decision:
+def assign_dealer(_: TableState, command: AssignDealer, __: DecisionContext) -> Decision:
     """Who answers for the coups from here on."""
     if not command.dealer.strip():
         return refuse("invalid_dealer", "name the dealer by the house's reference")
     return (DealerAssigned(dealer=command.dealer, supervisor=command.supervisor),)
 
 
-def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: Context) -> Decision:
+def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionContext) -> Decision:
     """A person has seen an alarm that nothing else clears."""
     alarm = next((each for each in state.alarms if each.name == command.alarm), None)
     if alarm is None:

@@ -11,16 +11,16 @@ from events.types.corrections import WagerCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import Wager
 from table_core.decide.coup_resolution import settle_first_phase
-from table_core.decide.decision import Context, Draft, Handlers, Offers
-from table_core.decide.settled_coups import case_of, in_progress, settle_again
-from table_core.refusals import Decision, first_of, refuse
+from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Offers
+from table_core.decide.settled_coups import find_case, find_coup_in_progress, settle_again
+from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.bounds import bounds_refusal
-from table_core.rules.commission import laid_anew
-from table_core.rules.limits import with_limits
-from table_core.rules.placement import MAX_SEAT, MIN_SEAT, check
+from table_core.rules.commission import prepaid_changes
+from table_core.rules.limits import apply_limits
+from table_core.rules.placement import MAX_SEAT, MIN_SEAT, check_wagers
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
-from table_core.rules.wager_totals import Standing, with_wagers
-from table_core.state.corrected_coup import corrected, with_wager
+from table_core.rules.wager_totals import WagerTotals, add_wagers
+from table_core.state.corrected_coup import fold_correction, with_wager
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
@@ -42,23 +42,23 @@ _BREACHES: Final = frozenset(
 )
 
 
-def correct_wager(state: TableState, command: CorrectWager, context: Context) -> Decision:
+def correct_wager(state: TableState, command: CorrectWager, context: DecisionContext) -> Decision:
     """Correct a wager once betting is closed."""
-    coup = in_progress(state, command.coup)
+    coup = find_coup_in_progress(state, command.coup)
     if coup is None:
-        case = case_of(state, command.coup, command.reason, context)
+        case = find_case(state, command.coup, command.reason, context)
         if isinstance(case, Refusal):
             return case
         event = _wager_event(case.coup, case.rulebook, command, context)
         if isinstance(event, Refusal):
             return event
-        draft = Draft(state)
+        draft = DecisionBuilder(state)
         draft.emit(event)
         _record_breach(draft, case.coup, case.rulebook, event)
-        coup = corrected(case.coup, event)
+        coup = fold_correction(case.coup, event)
         settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
         return draft.done
-    refusal = _wager_phase_refusal(state) or first_of(
+    refusal = _wager_phase_refusal(state) or first_refusal(
         (not command.reason.strip(), "reason_required", "say why")
     )
     made = refusal or _wager_event(coup, context.rulebook_of(coup), command, context)
@@ -68,7 +68,7 @@ def correct_wager(state: TableState, command: CorrectWager, context: Context) ->
 
 
 def _wager_phase_refusal(state: TableState) -> Refusal | None:
-    return first_of(
+    return first_refusal(
         (
             state.phase is Phase.BETTING,
             "betting_open",
@@ -83,13 +83,13 @@ def _wager_phase_refusal(state: TableState) -> Refusal | None:
 
 
 def _wager_in_progress(
-    state: TableState, coup: Coup, event: WagerCorrected, context: Context
+    state: TableState, coup: Coup, event: WagerCorrected, context: DecisionContext
 ) -> Decision:
     """Emit the correction; prepaid commission and a paid first phase are adjusted at once."""
-    rulebook, draft = context.rulebook_of(coup), Draft(state)
+    rulebook, draft = context.rulebook_of(coup), DecisionBuilder(state)
     draft.emit(event)
-    _record_breach(draft, coup, with_limits(rulebook, state.limits), event)
-    more, less = laid_anew(rulebook, coup.wagers, draft.coup.wagers)
+    _record_breach(draft, coup, apply_limits(rulebook, state.limits), event)
+    more, less = prepaid_changes(rulebook, coup.wagers, draft.coup.wagers)
     if more:
         draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
     paid = coup.settlement(INITIAL_PHASE)
@@ -103,7 +103,7 @@ def _wager_in_progress(
 
 
 def _wager_event(
-    coup: Coup, rulebook: Rulebook, command: CorrectWager, context: Context
+    coup: Coup, rulebook: Rulebook, command: CorrectWager, context: DecisionContext
 ) -> WagerCorrected | Refusal:
     """Return the correction, or why there can be none."""
     was = next((each for each in coup.wagers if each.id == command.wager), None)
@@ -141,21 +141,23 @@ def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) ->
         return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
     if any(each.id == wager.id for each in others):
         return refuse("duplicate_wager", f"wager {wager.id!r} stands already")
-    (refusal,) = check(rulebook, others, (wager,))
+    (refusal,) = check_wagers(rulebook, others, (wager,))
     if refusal is not None and refusal.code not in _BREACHES:
         return refusal
     if wager.stake % rulebook.unit:
         text = f"{wager.stake} is no multiple of the smallest chip, {rulebook.unit}"
         return refuse("not_a_step", text)
-    return bounds_refusal(with_wagers(Standing(), others), (wager,))
+    return bounds_refusal(add_wagers(WagerTotals(), others), (wager,))
 
 
-def _record_breach(draft: Draft, coup: Coup, rulebook: Rulebook, event: WagerCorrected) -> None:
+def _record_breach(
+    draft: DecisionBuilder, coup: Coup, rulebook: Rulebook, event: WagerCorrected
+) -> None:
     """Record a limit that the wager broke: it is paid or lost in full (house rule 19)."""
     if event.wager is None:
         return
     others = with_wager(coup, event.was, None).wagers if event.was else coup.wagers
-    (breach,) = check(rulebook, others, (event.wager,))
+    (breach,) = check_wagers(rulebook, others, (event.wager,))
     if breach is not None:
         text = f"wager {event.wager.id}: {breach.text}"
         draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))

@@ -7,19 +7,19 @@ from events.commands.base import Refusal
 from events.commands.wagers import PlaceWager, SetLimits, WithdrawWager
 from events.types.table import Wager, WagersPlaced, WagersWithdrawn
 from events.types.wagers import LimitsSet
-from table_core.decide.decision import ANY, Context, Handlers, Offers
-from table_core.refusals import Decision, another_coup, refuse
+from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
+from table_core.refusals import Decision, refuse, refuse_another_coup
 from table_core.rules.bounds import bounds_refusal
-from table_core.rules.limits import limit_faults, with_limits
+from table_core.rules.limits import apply_limits, limit_faults
 from table_core.rules.placement import (
     MAX_SEAT,
     MIN_SEAT,
-    check_more,
-    unsupported,
+    check_further_wagers,
+    unsupported_side_bets,
     withdrawal_refusal,
 )
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.wager_totals import Standing, without_wagers
+from table_core.rules.wager_totals import WagerTotals, remove_wagers
 from table_core.rules.wagers import patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import TableState
@@ -27,14 +27,14 @@ from table_core.state.table import TableState
 __all__ = ["HANDLERS", "OFFERS", "place_wager", "set_limits", "withdraw_wager"]
 
 
-def place_wager(state: TableState, command: PlaceWager, context: Context) -> Decision:
+def place_wager(state: TableState, command: PlaceWager, context: DecisionContext) -> Decision:
     """Place all wagers of the command, or none."""
     if not context.caught_up:
         return refuse("catching_up", "the table is still reading what the shoe has said")
     if state.coup is None or state.phase is not Phase.BETTING:
         return refuse("betting_closed", f"no wager in phase {state.phase.value}")
     if command.coup not in {None, state.coup.id}:
-        return another_coup(command.coup, state.coup.id)
+        return refuse_another_coup(command.coup, state.coup.id)
     if not command.wagers:
         return refuse("no_wagers", "the list of wagers is empty")
     asked = tuple(
@@ -48,24 +48,24 @@ def place_wager(state: TableState, command: PlaceWager, context: Context) -> Dec
         )
         for index, wager in enumerate(command.wagers)
     )
-    rulebook = with_limits(context.rulebook, state.limits)
+    rulebook = apply_limits(context.rulebook, state.limits)
     refusal = _wager_refusal(rulebook, state.coup.standing, asked)
     return refusal or (WagersPlaced(coup=state.coup.id, wagers=asked),)
 
 
 def _wager_refusal(
-    rulebook: Rulebook, standing: Standing, asked: Sequence[Wager]
+    rulebook: Rulebook, standing: WagerTotals, asked: Sequence[Wager]
 ) -> Refusal | None:
     """Return why wagers cannot be placed next to those already placed; else None."""
     for wager in asked:
         if not MIN_SEAT <= wager.seat <= MAX_SEAT:
             return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
     # A side bet may come before the wager it needs: the close of betting checks that.
-    refusals = [refusal for refusal in check_more(rulebook, standing, asked) if refusal]
+    refusals = [refusal for refusal in check_further_wagers(rulebook, standing, asked) if refusal]
     return refusals[0] if refusals else bounds_refusal(standing, asked)
 
 
-def set_limits(state: TableState, command: SetLimits, context: Context) -> Decision:
+def set_limits(state: TableState, command: SetLimits, context: DecisionContext) -> Decision:
     """Set the table's own limits, from the next coup on."""
     if state.in_progress:
         return refuse("coup_in_progress", "limits change between coups")
@@ -78,7 +78,7 @@ def set_limits(state: TableState, command: SetLimits, context: Context) -> Decis
     return () if limits == state.limits else (limits,)
 
 
-def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) -> Decision:
+def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionContext) -> Decision:
     """Withdraw the named wagers, all or none, and with a main wager the side bets that need it."""
     coup = state.coup
     if coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
@@ -89,9 +89,9 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) 
         return refuse(
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
-    rulebook = with_limits(context.rulebook, state.limits)
+    rulebook = apply_limits(context.rulebook, state.limits)
     withdrawn = [wager for wager in coup.wagers if wager.id in named]
-    left = without_wagers(standing, withdrawn)
+    left = remove_wagers(standing, withdrawn)
     refusal = withdrawal_refusal(rulebook, standing, left)
     if refusal:
         return refusal
@@ -108,9 +108,9 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: Context) 
     )
 
 
-def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: Standing) -> set[str]:
+def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals) -> set[str]:
     """Return the ids of those `wagers` that lack the wager they need."""
-    needs = zip(wagers, unsupported(rulebook, wagers, standing), strict=True)
+    needs = zip(wagers, unsupported_side_bets(rulebook, wagers, standing), strict=True)
     return {wager.id for wager, lacks in needs if lacks}
 
 

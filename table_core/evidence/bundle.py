@@ -23,7 +23,7 @@ from events.proof.merkle import leaf_hash, verify_inclusion
 from events.proof.note import VerifierKey, signed_by
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import CoupSettled, CoupVoided
-from table_core.evidence.judge import Fault, Recorded, Result, judge_again
+from table_core.evidence.judge import EvidenceEvent, EvidenceFault, JudgedCoup, judge_again
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
@@ -31,13 +31,13 @@ __all__ = [
     "FORM",
     "Evidence",
     "EvidenceVerdict",
-    "Proved",
+    "ProvedEvent",
+    "encode_evidence",
     "ends_coup",
     "expected_result",
-    "parsed_rulebooks",
-    "sealed",
+    "parse_rulebooks",
+    "seal_evidence",
     "verify_evidence",
-    "written",
 ]
 
 FORM: Final = "bac/evidence/1"
@@ -45,7 +45,7 @@ FORM: Final = "bac/evidence/1"
 _MARKS: Final = (b'"form": "bac/evidence/', b'"seal": "')
 
 
-class Proved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProvedEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A stored event with its position and proof.
 
     Args:
@@ -78,10 +78,10 @@ class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     build: str
     origin: str
     coup: str
-    expected: Result
+    expected: JudgedCoup
     checkpoint: str
     rulebooks: tuple[str, ...]
-    events: tuple[Proved, ...]
+    events: tuple[ProvedEvent, ...]
     seal: str = ""
 
 
@@ -108,18 +108,18 @@ class EvidenceVerdict(NamedTuple):
     size: int | None = None
     key: str | None = None
     events: int = 0
-    expected: Result | None = None
+    expected: JudgedCoup | None = None
 
 
-def written(evidence: Evidence) -> bytes:
+def encode_evidence(evidence: Evidence) -> bytes:
     """Return the bytes of the evidence's file."""
     return msgspec.json.format(msgspec.json.encode(evidence), indent=2) + b"\n"
 
 
-def sealed(evidence: Evidence) -> Evidence:
+def seal_evidence(evidence: Evidence) -> Evidence:
     """Return the evidence with its seal."""
     unsealed = msgspec.structs.replace(evidence, seal="")
-    seal = hashlib.sha256(written(unsealed)).hexdigest()
+    seal = hashlib.sha256(encode_evidence(unsealed)).hexdigest()
     return msgspec.structs.replace(evidence, seal=seal)
 
 
@@ -131,14 +131,14 @@ def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdi
     """
     try:
         evidence = _read(data)
-    except Fault as fault:
+    except EvidenceFault as fault:
         return EvidenceVerdict(ok=False, part=fault.part, reason=fault.reason)
     try:
         checkpoint, key = _checkpoint(evidence, keys)
         records = tuple(_proved(evidence, checkpoint))
         _complete(evidence.coup, records)
         _as_it_says(evidence, records)
-    except Fault as fault:
+    except EvidenceFault as fault:
         return EvidenceVerdict(ok=False, part=fault.part, reason=fault.reason, coup=evidence.coup)
     return EvidenceVerdict(
         ok=True,
@@ -152,35 +152,35 @@ def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdi
 
 
 def expected_result(
-    origin: str, coup: str, records: Sequence[Recorded], rulebooks: Sequence[str]
-) -> Result:
+    origin: str, coup: str, records: Sequence[EvidenceEvent], rulebooks: Sequence[str]
+) -> JudgedCoup:
     """Return the coup's result by its events.
 
     Raises:
-        Fault: the events contradict one another, the rules or the rulebooks.
+        EvidenceFault: the events contradict one another, the rules or the rulebooks.
     """
-    return judge_again(origin, coup, records, parsed_rulebooks(rulebooks))
+    return judge_again(origin, coup, records, parse_rulebooks(rulebooks))
 
 
-def parsed_rulebooks(texts: Sequence[str]) -> Mapping[str, Rulebook]:
+def parse_rulebooks(texts: Sequence[str]) -> Mapping[str, Rulebook]:
     """Return the rulebooks by the SHA-256 of their files.
 
     Raises:
-        Fault: a file is no rulebook, or is there twice.
+        EvidenceFault: a file is no rulebook, or is there twice.
     """
     found: dict[str, Rulebook] = {}
     for text in texts:
         digest = hashlib.sha256(text.encode()).hexdigest()
         if digest in found:
-            raise Fault("rulebook", "one rulebook is there twice")
+            raise EvidenceFault("rulebook", "one rulebook is there twice")
         try:
             found[digest] = parse_rulebook("rulebook", text.encode())
         except InputError as error:
-            raise Fault("rulebook", str(error)) from error
+            raise EvidenceFault("rulebook", str(error)) from error
     return found
 
 
-def ends_coup(record: Recorded, coup: str) -> bool:
+def ends_coup(record: EvidenceEvent, coup: str) -> bool:
     """Return whether this event ends the coup."""
     event = record.event
     if isinstance(event, CoupSettled):
@@ -194,16 +194,16 @@ def _read(data: bytes) -> Evidence:
         evidence = msgspec.json.decode(data, type=Evidence) if form == FORM else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         if any(mark in data for mark in _MARKS):
-            raise Fault("form", f"damaged: {_printable(str(error))}") from error
+            raise EvidenceFault("form", f"damaged: {_printable(str(error))}") from error
         raise InputError(
             "no evidence; `baccarat evidence LOG --coup ID -o FILE` makes it"
         ) from error
     if evidence is None:
         if any(mark in data for mark in _MARKS):
-            raise Fault("form", f"{form[:40]!r}; this build reads {FORM}")
+            raise EvidenceFault("form", f"{form[:40]!r}; this build reads {FORM}")
         raise InputError("no evidence; `baccarat evidence LOG --coup ID -o FILE` makes it")
-    if written(evidence) != data:
-        raise Fault("form", "not written in the one way that evidence is written")
+    if encode_evidence(evidence) != data:
+        raise EvidenceFault("form", "not written in the one way that evidence is written")
     return evidence
 
 
@@ -222,20 +222,24 @@ def _checkpoint(
     try:
         checkpoint, note = parse_checkpoint(evidence.checkpoint.encode())
     except InputError as error:
-        raise Fault("checkpoint", str(error)) from error
+        raise EvidenceFault("checkpoint", str(error)) from error
     signers = signed_by(note, keys)
     if not signers:
         names = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
         known = {(key.name, key.key_id) for key in keys}
         if any((each.name, each.key_id) in known for each in note.signatures):
-            raise Fault("checkpoint", f"badly signed: what it says is not what {names} signed")
-        raise Fault("checkpoint", f"signed by {names}, and that key was not given")
+            raise EvidenceFault(
+                "checkpoint", f"badly signed: what it says is not what {names} signed"
+            )
+        raise EvidenceFault("checkpoint", f"signed by {names}, and that key was not given")
     if checkpoint.origin != evidence.origin:
-        raise Fault("origin", f"{evidence.origin!r}, but the checkpoint is {checkpoint.origin!r}'s")
+        raise EvidenceFault(
+            "origin", f"{evidence.origin!r}, but the checkpoint is {checkpoint.origin!r}'s"
+        )
     return checkpoint, min(signers)
 
 
-def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[Recorded]:
+def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[EvidenceEvent]:
     """Yield each event once its bytes are proved to be in the log at its position."""
     for item in evidence.events:
         part = f"event at {item.position}"
@@ -245,23 +249,25 @@ def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[Recorded]:
         if None in proof or not verify_inclusion(
             leaf_hash(stored), index, checkpoint.size, [h for h in proof if h], checkpoint.root
         ):
-            raise Fault(part, "its bytes, position and proof do not lead to the checkpoint")
+            raise EvidenceFault(part, "its bytes, position and proof do not lead to the checkpoint")
         try:
             envelope = decode_envelope(stored)
             event = decode_data(envelope)
         except UnreadableEvent as error:
-            raise Fault(part, str(error)) from error
+            raise EvidenceFault(part, str(error)) from error
         if (envelope.stream, envelope.position) != (evidence.origin, item.position):
-            raise Fault(part, f"says that it is {envelope.stream} {envelope.position}")
-        yield Recorded(item.position, envelope, event)
+            raise EvidenceFault(part, f"says that it is {envelope.stream} {envelope.position}")
+        yield EvidenceEvent(item.position, envelope, event)
 
 
-def _as_it_says(evidence: Evidence, records: Sequence[Recorded]) -> None:
+def _as_it_says(evidence: Evidence, records: Sequence[EvidenceEvent]) -> None:
     expected = expected_result(evidence.origin, evidence.coup, records, evidence.rulebooks)
     if expected != evidence.expected:
-        raise Fault("expected", "the coup comes to another result")
-    if sealed(evidence) != evidence:
-        raise Fault("seal", "the file is not as it was sealed, though all that is signed is")
+        raise EvidenceFault("expected", "the coup comes to another result")
+    if seal_evidence(evidence) != evidence:
+        raise EvidenceFault(
+            "seal", "the file is not as it was sealed, though all that is signed is"
+        )
 
 
 def _hash(text: str) -> bytes | None:
@@ -273,19 +279,21 @@ def _hash(text: str) -> bytes | None:
     return found if found.hex() == text and len(found) == hashlib.sha256().digest_size else None
 
 
-def _complete(coup: str, records: Sequence[Recorded]) -> None:
+def _complete(coup: str, records: Sequence[EvidenceEvent]) -> None:
     """Check that no event of the coup is missing and no foreign event follows its end."""
     causes = {r.envelope.cause for r in records if r.envelope.correlation == coup}
     if not causes:
-        raise Fault("coup", f"no event of coup {coup!r} is here")
+        raise EvidenceFault("coup", f"no event of coup {coup!r} is here")
     over = False
     before = records[0].position - 1
     for record in records:
         if record.position <= before:
-            raise Fault(f"event at {record.position}", "out of order")
+            raise EvidenceFault(f"event at {record.position}", "out of order")
         if over and record.envelope.cause not in causes:
-            raise Fault(f"event at {record.position}", f"is none of coup {coup}")
+            raise EvidenceFault(f"event at {record.position}", f"is none of coup {coup}")
         if not over and record.position != before + 1:
-            raise Fault("events", f"position {before + 1} is missing from the coup's course")
+            raise EvidenceFault(
+                "events", f"position {before + 1} is missing from the coup's course"
+            )
         before = record.position
         over = over or ends_coup(record, coup)

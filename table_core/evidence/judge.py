@@ -31,14 +31,19 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import WagersVoided
-from table_core.rules.outcome import Outcome, judge
+from table_core.rules.outcome import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import settle_with_caps
-from table_core.state.corrected_coup import next_settlement, outcome_for, voided_again, with_wager
+from table_core.state.corrected_coup import (
+    next_settlement,
+    phase_outcome,
+    void_revision,
+    with_wager,
+)
 from table_core.state.coup import Phase
 from table_core.state.table import Coup
 
-__all__ = ["Fault", "Recorded", "Result", "judge_again"]
+__all__ = ["EvidenceEvent", "EvidenceFault", "JudgedCoup", "judge_again"]
 
 _INITIAL_CARDS: Final = 2
 _FROM_SHOE: Final = "shoe"
@@ -46,7 +51,7 @@ _FROM_SHOE: Final = "shoe"
 _DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
 
 
-class Fault(Exception):  # noqa: N818 - a finding about the record, not an error of ours
+class EvidenceFault(Exception):  # noqa: N818 - a finding about the record, not an error of ours
     """The record contradicts itself or the rules.
 
     Args:
@@ -60,7 +65,7 @@ class Fault(Exception):  # noqa: N818 - a finding about the record, not an error
         self.reason = reason
 
 
-class Recorded(NamedTuple):
+class EvidenceEvent(NamedTuple):
     """An event of the coup, with its position and its envelope."""
 
     position: int
@@ -68,7 +73,7 @@ class Recorded(NamedTuple):
     event: TableEvent
 
 
-class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JudgedCoup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The coup's result by its record, corrections included.
 
     Args:
@@ -101,8 +106,8 @@ class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def judge_again(
-    origin: str, coup: str, records: Sequence[Recorded], rulebooks: Mapping[str, Rulebook]
-) -> Result:
+    origin: str, coup: str, records: Sequence[EvidenceEvent], rulebooks: Mapping[str, Rulebook]
+) -> JudgedCoup:
     """Follow a coup through its record, and derive again whatever the record concludes.
 
     Args:
@@ -112,7 +117,7 @@ def judge_again(
         rulebooks: those that it was played and judged by, by the SHA-256 of their files.
 
     Raises:
-        Fault: an event does not follow from the events before it.
+        EvidenceFault: an event does not follow from the events before it.
     """
     replay = _Replay(origin.rpartition("/")[2], coup, records, rulebooks)
     for record in records:
@@ -126,7 +131,7 @@ class _Replay:
         self,
         table: str,
         coup: str,
-        records: Sequence[Recorded],
+        records: Sequence[EvidenceEvent],
         rulebooks: Mapping[str, Rulebook],
     ) -> None:
         self._table = table
@@ -141,23 +146,23 @@ class _Replay:
         self._void = False
         self._refunds: tuple[Refund, ...] = ()
 
-    def take(self, record: Recorded) -> None:
+    def take(self, record: EvidenceEvent) -> None:
         if self._coup is None and not isinstance(record.event, BettingOpened):
             raise self._fault(record, "comes before the coup began")
         step = _STEPS.get(type(record.event))
         if step is not None:
             step(self, record, record.event)
 
-    def result(self) -> Result:
+    def result(self) -> JudgedCoup:
         coup = self._coup
         if coup is None:
-            raise Fault("events", f"coup {self._id} does not begin here")
+            raise EvidenceFault("events", f"coup {self._id} does not begin here")
         settlements = sorted(coup.settlements, key=lambda each: each.phase)
         if not self._void and coup.settlement(LAST_PHASE) is None:
-            raise Fault("events", f"coup {self._id} is neither settled nor void here")
+            raise EvidenceFault("events", f"coup {self._id} is neither settled nor void here")
         outcome = self._outcome()
         ended = outcome is not None and outcome.complete
-        return Result(
+        return JudgedCoup(
             player=self._hand(Hand.PLAYER),
             banker=self._hand(Hand.BANKER),
             player_total=outcome.player_total if outcome and ended else None,
@@ -172,7 +177,7 @@ class _Replay:
             commission=sum(each.commission for each in settlements),
         )
 
-    def began(self, record: Recorded, event: BettingOpened) -> None:
+    def began(self, record: EvidenceEvent, event: BettingOpened) -> None:
         if self._coup is not None:
             raise self._fault(record, "the coup began before")
         self._coup = Coup(
@@ -183,10 +188,10 @@ class _Replay:
         )
         self._rulebook(record)
 
-    def placed(self, _: Recorded, event: WagersPlaced) -> None:
+    def placed(self, _: EvidenceEvent, event: WagersPlaced) -> None:
         self._replace(wagers=self._wagers + event.wagers)
 
-    def withdrawn(self, record: Recorded, event: WagersWithdrawn | WagersVoided) -> None:
+    def withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn | WagersVoided) -> None:
         gone = (
             set(event.wagers)
             if isinstance(event, WagersWithdrawn)
@@ -196,33 +201,33 @@ class _Replay:
             raise self._fault(record, "takes back a wager that does not stand")
         self._replace(wagers=tuple(wager for wager in self._wagers if wager.id not in gone))
 
-    def wager_corrected(self, record: Recorded, event: WagerCorrected) -> None:
+    def wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
         if event.was is not None and event.was not in self._wagers:
             raise self._fault(record, "corrects a wager that does not stand so")
         self._coup = with_wager(self._known, event.was, event.wager)
 
-    def rulebook_corrected(self, record: Recorded, event: RulebookCorrected) -> None:
+    def rulebook_corrected(self, record: EvidenceEvent, event: RulebookCorrected) -> None:
         self._replace(rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
         self._rulebook(record)
 
-    def dealt(self, record: Recorded, event: CardDealt) -> None:
+    def dealt(self, record: EvidenceEvent, event: CardDealt) -> None:
         if (event.hand, event.number) in self._cards:
             raise self._fault(record, "deals a card to a place where one lies")
         if event.source == _FROM_SHOE:
             self._as_the_shoe_said(record, event.card, (event.hand, event.number))
         self._cards[event.hand, event.number] = event.card
 
-    def unread(self, _: Recorded, event: CardUnread | CardMarkedUnreadable) -> None:
+    def unread(self, _: EvidenceEvent, event: CardUnread | CardMarkedUnreadable) -> None:
         self._cards[event.hand, event.number] = None
 
-    def disclosed(self, record: Recorded, event: CardDisclosed) -> None:
+    def disclosed(self, record: EvidenceEvent, event: CardDisclosed) -> None:
         self._as_the_shoe_said(record, event.card, (event.hand, event.number))
         self._cards[event.hand, event.number] = event.card
 
-    def by_hand(self, _: Recorded, event: CardEntered | CardCorrected) -> None:
+    def by_hand(self, _: EvidenceEvent, event: CardEntered | CardCorrected) -> None:
         self._cards[event.hand, event.number] = event.card
 
-    def hands_corrected(self, _: Recorded, event: HandsCorrected) -> None:
+    def hands_corrected(self, _: EvidenceEvent, event: HandsCorrected) -> None:
         self._cards = {
             (hand, number): card
             for hand, cards in ((Hand.PLAYER, event.player), (Hand.BANKER, event.banker))
@@ -230,7 +235,7 @@ class _Replay:
         }
         self._void = self._void and not event.counts_again
 
-    def completed(self, record: Recorded, event: DealCompleted) -> None:
+    def completed(self, record: EvidenceEvent, event: DealCompleted) -> None:
         outcome = self._outcome()
         ours = outcome and (
             outcome.complete,
@@ -253,17 +258,17 @@ class _Replay:
         if ours != said:
             raise self._fault(record, "the cards do not come to that")
 
-    def settled(self, record: Recorded, event: CoupSettled) -> None:
+    def settled(self, record: EvidenceEvent, event: CoupSettled) -> None:
         coup, said = self._known, event.settlement
         expected = self._settlement(record, said)
         if said != expected:
-            again = voided_again(self._table, coup, said.phase)
+            again = void_revision(self._table, coup, said.phase)
             if record.envelope.cause not in self._voids or said != again:
-                raise Fault("settlement", self._differs(record, expected, said))
+                raise EvidenceFault("settlement", self._differs(record, expected, said))
         others = (each for each in coup.settlements if each.phase != said.phase)
         self._replace(settlements=(*others, said))
 
-    def voided(self, record: Recorded, event: CoupVoided) -> None:
+    def voided(self, record: EvidenceEvent, event: CoupVoided) -> None:
         rulebook = self._rulebook(record)
         settled = self._known.settled
         due = {
@@ -297,17 +302,17 @@ class _Replay:
         player, banker = self._hand(Hand.PLAYER), self._hand(Hand.BANKER)
         if min(len(player), len(banker)) < _INITIAL_CARDS:
             return None
-        return judge(player, banker)
+        return judge_hands(player, banker)
 
-    def _rulebook(self, record: Recorded) -> Rulebook:
+    def _rulebook(self, record: EvidenceEvent) -> Rulebook:
         rulebook = self._rulebooks.get(self._known.rulebook_hash)
         if rulebook is None or rulebook.id != self._known.rulebook:
             told = f"{self._known.rulebook}, SHA-256 {self._known.rulebook_hash}, is not there"
-            raise Fault("rulebook", f"the event at {record.position} is by {told}")
+            raise EvidenceFault("rulebook", f"the event at {record.position} is by {told}")
         return rulebook
 
     def _as_the_shoe_said(
-        self, record: Recorded, card: Card | None, place: tuple[Hand, int]
+        self, record: EvidenceEvent, card: Card | None, place: tuple[Hand, int]
     ) -> None:
         source = self._said.get(record.envelope.cause)
         if source is None or f"{source.journal}/{source.seq}" != record.envelope.cause:
@@ -318,7 +323,7 @@ class _Replay:
         if None not in said and said != place and (said, place) != _DRAWN_IN_ERROR:
             raise self._fault(record, "the shoe reported it to another place")
 
-    def _settlement(self, record: Recorded, said: Settlement) -> Settlement:
+    def _settlement(self, record: EvidenceEvent, said: Settlement) -> Settlement:
         """Return the settlement that the record must hold."""
         coup, rulebook = self._known, self._rulebook(record)
         player, banker = self._hand(Hand.PLAYER), self._hand(Hand.BANKER)
@@ -330,24 +335,24 @@ class _Replay:
             raise self._fault(record, f"there is no phase {said.phase}")
         if min(len(player), len(banker)) < _INITIAL_CARDS:
             raise self._fault(record, "settles a coup whose cards are not known")
-        outcome = outcome_for(said.phase, player, banker)
+        outcome = phase_outcome(said.phase, player, banker)
         if said.phase == LAST_PHASE and not outcome.complete:
             raise self._fault(record, "settles a deal that is not complete")
         lines, _ = settle_with_caps(rulebook, outcome, coup.wagers, phase=said.phase)
         return next_settlement(self._table, coup, said.phase, outcome, lines)
 
-    def _differs(self, record: Recorded, ours: Settlement, said: Settlement) -> str:
+    def _differs(self, record: EvidenceEvent, ours: Settlement, said: Settlement) -> str:
         names = [
             name for name in ours.__struct_fields__ if getattr(ours, name) != getattr(said, name)
         ]
         return f"the event at {record.position} has other {', '.join(names)} than its coup comes to"
 
     @staticmethod
-    def _fault(record: Recorded, reason: str) -> Fault:
-        return Fault(f"event at {record.position}", f"{record.envelope.type}: {reason}")
+    def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:
+        return EvidenceFault(f"event at {record.position}", f"{record.envelope.type}: {reason}")
 
 
-_STEPS: Final[dict[type[TableEvent], Callable[[_Replay, Recorded, Any], None]]] = {
+_STEPS: Final[dict[type[TableEvent], Callable[[_Replay, EvidenceEvent, Any], None]]] = {
     BettingOpened: _Replay.began,
     WagersPlaced: _Replay.placed,
     WagersWithdrawn: _Replay.withdrawn,

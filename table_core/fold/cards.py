@@ -17,7 +17,7 @@ from events.types.table import CardDealt, CardDisclosed, DealCompleted
 from table_core.fold.parts import current_coup, current_shoe, with_coup
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
-from table_core.state.shoe import place_last, set_face
+from table_core.state.shoe import move_last_card, set_face
 from table_core.state.shoe_of_card import add_card, shoe_of_excess, shoe_of_place, with_shoe
 from table_core.state.table import DealtCard, TableState
 
@@ -39,7 +39,7 @@ def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableSta
     shoe, link, coup = current_shoe(state), state.link, current_coup(state)
     return replace(
         state,
-        shoe=place_last(shoe, event.hand, event.number),
+        shoe=move_last_card(shoe, event.hand, event.number),
         link=replace(link, carried=False) if link.carried else link,
         coup=replace(coup, phase=phase, cards=(*coup.cards, card)),
     )
@@ -48,7 +48,7 @@ def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableSta
 def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableState:
     """Place a card with an unknown face."""
     card = DealtCard(event.hand, event.number, None, None, "unread")
-    state = replace(state, shoe=place_last(current_shoe(state), event.hand, event.number))
+    state = replace(state, shoe=move_last_card(current_shoe(state), event.hand, event.number))
     return with_coup(state, phase, cards=(*current_coup(state).cards, card))
 
 

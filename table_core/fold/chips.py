@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from events.errors import OurBug
 from events.types.chips import (
-    ChipFact,
+    ChipEvent,
     ChipMove,
     ChipsCorrected,
     ChipsCounted,
@@ -71,14 +71,14 @@ def on_chips_corrected(state: TableState, event: ChipsCorrected) -> TableState:
     return _with(state, event, slips=slips)
 
 
-def _of(state: TableState, event: ChipFact) -> TableFloat:
+def _of(state: TableState, event: ChipEvent) -> TableFloat:
     for each in state.floats:
         if each.id == event.float_id:
             return each
     raise OurBug(f"{event.TYPE} of float {event.float_id}, which is not known")
 
 
-def _with(state: TableState, event: ChipFact, **changes: Any) -> TableState:
+def _with(state: TableState, event: ChipEvent, **changes: Any) -> TableState:
     changed = replace(_of(state, event), **changes)
     floats = (changed if each.id == changed.id else each for each in state.floats)
     return replace(state, floats=tuple(floats))

@@ -15,28 +15,33 @@ from events.errors import OurBug
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.table import CoupSettled, CoupVoided, DealCompleted, TableEvent
 from table_core.fold.parts import current_coup, current_shoe, with_coup
-from table_core.persistent_list import Trail
-from table_core.roads.columns import Roads, bead
+from table_core.persistent_list import PersistentList
+from table_core.roads.columns import Roads, bead_of
 from table_core.rules.rulebook import LAST_PHASE
-from table_core.rules.wager_totals import Standing, summed_on
-from table_core.state.corrected_coup import corrected, in_dealing_order, with_hands, with_wager
+from table_core.rules.wager_totals import WagerTotals, advance_totals
+from table_core.state.corrected_coup import (
+    fold_correction,
+    in_dealing_order,
+    with_hands,
+    with_wager,
+)
 from table_core.state.coup import OVER, Phase
 from table_core.state.shoe_of_card import lay_cards
 from table_core.state.table import Coup, TableState
 
 __all__ = [
-    "OF_THE_PAST",
-    "fold_past",
-    "is_of_the_past",
+    "PAST_COUP_EVENTS",
+    "find_past_coup",
+    "fold_past_coup",
+    "is_about_past_coup",
     "on_hands_corrected",
     "on_rulebook_corrected",
     "on_wager_corrected",
-    "past_coup",
-    "past_with",
+    "past_with_ended_coup",
 ]
 
 _FACE: Final = 2  # letters of a face in a shoe's order
-_NOTHING: Final = Standing()
+_NOTHING: Final = WagerTotals()
 
 
 # ---- the coup in progress ----
@@ -54,7 +59,7 @@ def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -
     """Set a wager as corrected."""
     coup = current_coup(state)
     wagers = with_wager(coup, event.was, event.wager).wagers
-    return with_coup(state, phase, wagers=wagers, summed=summed_on(Standing(), wagers))
+    return with_coup(state, phase, wagers=wagers, summed=advance_totals(WagerTotals(), wagers))
 
 
 def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Phase) -> TableState:
@@ -66,7 +71,7 @@ def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Ph
 # ---- coups that are over ----
 
 
-def past_with(state: TableState) -> Trail[Coup]:
+def past_with_ended_coup(state: TableState) -> PersistentList[Coup]:
     """Return the past coups with the one that has just ended, which belongs to its id's shoe."""
     coup = current_coup(state)
     if coup.id.rpartition("/")[0] != current_shoe(state).id:
@@ -74,30 +79,30 @@ def past_with(state: TableState) -> Trail[Coup]:
     return state.past.append(_lean(coup))
 
 
-def past_coup(state: TableState, coup: str) -> Coup | None:
+def find_past_coup(state: TableState, coup: str) -> Coup | None:
     """Return a coup of the shoe on the table that is over, with its corrections; else None."""
     return next((each for each in state.past if each.id == coup), None)
 
 
-def is_of_the_past(state: TableState, event: TableEvent) -> bool:
-    """Return whether an event of `OF_THE_PAST` is about a coup that is over."""
+def is_about_past_coup(state: TableState, event: TableEvent) -> bool:
+    """Return whether an event of `PAST_COUP_EVENTS` is about a coup that is over."""
     coup = state.coup
     return coup is not None and (coup.phase in OVER or coup.id != event.coup)  # type: ignore[attr-defined]  # each type of _PAST has a coup
 
 
-def fold_past(state: TableState, event: TableEvent, position: int) -> TableState:
+def fold_past_coup(state: TableState, event: TableEvent, position: int) -> TableState:
     """Return the state after an event about a coup that is over; `position` is the event's.
 
     Raises:
         OurBug: the event could not have been decided.
     """
-    coup = past_coup(state, event.coup)  # type: ignore[attr-defined]  # as above
+    coup = find_past_coup(state, event.coup)  # type: ignore[attr-defined]  # as above
     if not _lawful(state, coup, event):
         raise OurBug(f"position {position}: {event.TYPE} of a coup that is over")
     state = _PAST[type(event)](state, event)
     if coup is not None:
-        after = corrected(coup, event)
-        past: Trail[Coup] = Trail()
+        after = fold_correction(coup, event)
+        past: PersistentList[Coup] = PersistentList()
         for each in state.past:
             past = past.append(after if each.id == coup.id else each)
         state = replace(state, past=past)
@@ -105,7 +110,7 @@ def fold_past(state: TableState, event: TableEvent, position: int) -> TableState
             state = replace(state, shoe=replace(current_shoe(state), roads=_roads(past)))
     last = state.coup
     if last is not None and last.id == event.coup:  # type: ignore[attr-defined]  # as above
-        state = replace(state, coup=_lean(corrected(last, event)))
+        state = replace(state, coup=_lean(fold_correction(last, event)))
     return state
 
 
@@ -128,7 +133,7 @@ def _hands(state: TableState, event: HandsCorrected) -> TableState:
     was = in_dealing_order(event.was_player, event.was_banker)
     now = in_dealing_order(event.player, event.banker)
     shoe, orders = state.shoe, state.orders
-    mine = past_coup(state, event.coup) is not None
+    mine = find_past_coup(state, event.coup) is not None
     if shoe is not None and mine:
         cards = shoe.cards + len(now) - len(was)
         shoe = replace(shoe, cards=cards, order=_in_order(shoe.order, was, now))
@@ -163,17 +168,17 @@ def _settled(state: TableState, event: CoupSettled) -> TableState:
 def _voided(state: TableState, event: CoupVoided) -> TableState:
     totals = replace(state.totals, coups=state.totals.coups - 1, voids=state.totals.voids + 1)
     shoe = state.shoe
-    if shoe is not None and past_coup(state, event.coup) is not None:
+    if shoe is not None and find_past_coup(state, event.coup) is not None:
         shoe = replace(shoe, voids=shoe.voids + 1)
     return replace(state, totals=totals, shoe=shoe)
 
 
-def _roads(past: Trail[Coup]) -> Roads:
+def _roads(past: PersistentList[Coup]) -> Roads:
     """Return the roads from the shoe's first coup on: a changed winner moves all later marks."""
     roads = Roads()
     for coup in past:
         if coup.phase is Phase.SETTLED and coup.completed is not None:
-            roads = roads.add(bead(coup.completed))
+            roads = roads.add(bead_of(coup.completed))
     return roads
 
 
@@ -220,5 +225,5 @@ _PAST: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = 
     CoupVoided: _voided,
 }
 
-OF_THE_PAST: Final = frozenset(_PAST)
+PAST_COUP_EVENTS: Final = frozenset(_PAST)
 """The types of events that can be about a coup that is over."""

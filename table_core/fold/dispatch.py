@@ -84,13 +84,13 @@ from table_core.fold.chips import (
     on_float_opened,
 )
 from table_core.fold.corrections import (
-    OF_THE_PAST,
-    fold_past,
-    is_of_the_past,
+    PAST_COUP_EVENTS,
+    fold_past_coup,
+    is_about_past_coup,
     on_hands_corrected,
     on_rulebook_corrected,
     on_wager_corrected,
-    past_with,
+    past_with_ended_coup,
 )
 from table_core.fold.parts import current_coup, current_shoe, with_coup
 from table_core.fold.shoe import (
@@ -102,21 +102,21 @@ from table_core.fold.shoe import (
     on_shoe_loaded,
     on_shoe_reported,
 )
-from table_core.roads.columns import bead
+from table_core.roads.columns import bead_of
 from table_core.rules.commission import fold_commission
-from table_core.rules.wager_totals import Standing, summed_on
+from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
-from table_core.state.shoe import new_round, put_aside
+from table_core.state.shoe import new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
 from table_core.state.table import Alarm, Coup, TableState
 
-__all__ = ["FOLD_VERSION", "Folded", "fold", "fold_all"]
+__all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all"]
 
 # Increase it whenever the same log would fold to another state; snapshots are keyed by it.
 FOLD_VERSION: Final = 3
 
 
-class Folded(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
+class FoldedEvents(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
     """Events together with their fold: a decision folds its events as it makes them.
 
     Args:
@@ -150,7 +150,7 @@ def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
 
     Events that were decided in this very state are not folded again: they hold the result.
     """
-    if isinstance(events, Folded) and events.before is state:
+    if isinstance(events, FoldedEvents) and events.before is state:
         return events.after
     begin = position = state.position
     for position, event in enumerate(events, start=begin + 1):
@@ -161,8 +161,8 @@ def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
 def _step(state: TableState, event: TableEvent, position: int) -> TableState:
     """Return the state after the event at `position`, except for the position itself."""
     kind, coup = type(event), state.coup
-    if kind in OF_THE_PAST and is_of_the_past(state, event):
-        return fold_past(state, event, position)
+    if kind in PAST_COUP_EVENTS and is_about_past_coup(state, event):
+        return fold_past_coup(state, event, position)
     on_coup = _COUP_FOLDS.get(kind)
     if on_coup is None:
         return _FOLDS[kind](state, event)
@@ -197,7 +197,7 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
 def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
     coup, wagers = current_coup(state), event.wagers
     wagers = coup.wagers + wagers
-    summed = summed_on(coup.summed, wagers)
+    summed = advance_totals(coup.summed, wagers)
     return replace(state, coup=replace(coup, phase=phase, wagers=wagers, summed=summed))
 
 
@@ -212,7 +212,7 @@ def _on_wagers_voided(state: TableState, event: WagersVoided, phase: Phase) -> T
 def _wagers_gone(state: TableState, gone: set[str], phase: Phase) -> TableState:
     coup = current_coup(state)
     left = tuple(wager for wager in coup.wagers if wager.id not in gone)
-    return with_coup(state, phase, wagers=left, summed=summed_on(Standing(), left))
+    return with_coup(state, phase, wagers=left, summed=advance_totals(WagerTotals(), left))
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
@@ -222,7 +222,9 @@ def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
 def _on_excess_card_drawn(state: TableState, _: ExcessCardDrawn, phase: Phase) -> TableState:
     if current_coup(state).excess_open:
         return with_coup(state, phase)  # drawn outside the game earlier, and judged now
-    return with_coup(replace(state, shoe=put_aside(current_shoe(state))), phase, excess="drawn")
+    return with_coup(
+        replace(state, shoe=set_aside_last_card(current_shoe(state))), phase, excess="drawn"
+    )
 
 
 def _on_nothing(state: TableState, _: TableEvent) -> TableState:
@@ -263,7 +265,7 @@ def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> Tab
         return state
     if state.shoe and completed:
         shoe = shoe_of_coup(state)
-        state = with_shoe(state, replace(shoe, roads=shoe.roads.add(bead(completed))))
+        state = with_shoe(state, replace(shoe, roads=shoe.roads.add(bead_of(completed))))
     return _over(state)
 
 
@@ -300,7 +302,7 @@ def _on_commission(state: TableState, event: TableEvent) -> TableState:
 def _over(state: TableState) -> TableState:
     """Add a coup that has just ended to the past, and clear its own alarms."""
     alarms = tuple([alarm for alarm in state.alarms if alarm.coup is None])
-    return replace(state, past=past_with(state), alarms=alarms)
+    return replace(state, past=past_with_ended_coup(state), alarms=alarms)
 
 
 # Folds of events that move the coup in progress to the given phase.

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from events.errors import OurBug
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from table_core.state.table import Coup, TableState
 
 __all__ = ["current_coup", "current_shoe", "with_coup"]
@@ -19,7 +19,7 @@ def current_coup(state: TableState) -> Coup:
     return state.coup
 
 
-def current_shoe(state: TableState) -> ShoeView:
+def current_shoe(state: TableState) -> ShoeState:
     """The shoe on the table."""
     if state.shoe is None:
         raise OurBug("a shoe's event before the first shoe")

@@ -23,12 +23,17 @@ from events.types.shoe_reports import (
 )
 from events.types.table import ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.fold.parts import current_shoe
-from table_core.persistent_list import Trail
+from table_core.persistent_list import PersistentList
 from table_core.state.coup import OVER, Phase
-from table_core.state.shoe import OF_CARDS, ORDERS_KEPT, ShoeView
-from table_core.state.shoe_of_card import DRAWN_OUTSIDE, hear_shoes, shoe_of_excess, with_shoe
+from table_core.state.shoe import CARD_REPORTS, ORDERS_KEPT, ShoeState
+from table_core.state.shoe_of_card import (
+    DRAWN_OUTSIDE,
+    fold_report_into_shoes,
+    shoe_of_excess,
+    with_shoe,
+)
 from table_core.state.shoe_procedure import BURN_ALARM
-from table_core.state.table import STALLED, Coup, LinkView, TableState
+from table_core.state.table import STALLED, Coup, ShoeLink, TableState
 
 __all__ = [
     "on_burn_recorded",
@@ -47,8 +52,8 @@ def on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
     kept = tuple(shoe for shoe in before if state.in_progress or shoe.told or shoe.extra)
     # An overdrawn card of the earlier shoe does not belong to this one.
     link = replace(state.link, carried=False, dummy=False)
-    shoe = ShoeView(id=event.shoe, decks=event.decks)
-    return replace(state, shoe=shoe, replaced=kept, link=link, past=Trail())
+    shoe = ShoeState(id=event.shoe, decks=event.decks)
+    return replace(state, shoe=shoe, replaced=kept, link=link, past=PersistentList())
 
 
 def on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
@@ -90,10 +95,10 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     if coup is not None and kind in _COUP_FOLDS:
         coup = _COUP_FOLDS[kind](coup, report)
     state = replace(state, link=link, coup=coup)
-    if state.shoe is None or kind not in OF_CARDS:
+    if state.shoe is None or kind not in CARD_REPORTS:
         return state
     between = not link.residue and not state.in_progress
-    state = hear_shoes(state, report, between=between)
+    state = fold_report_into_shoes(state, report, between=between)
     if before.carried and not link.carried:
         shoe = shoe_of_excess(state)
         state = with_shoe(state, replace(shoe, discarded=shoe.discarded + 1))
@@ -134,14 +139,14 @@ def _excess(coup: Coup, report: CardOutOfGame) -> Coup:
 _TAKEN_OUT: Final = {"drawn": "taken_out", "carried": "burned", "dummy": "burned"}
 
 
-def _out_of_game(link: LinkView, report: CardOutOfGame) -> LinkView:
+def _out_of_game(link: ShoeLink, report: CardOutOfGame) -> ShoeLink:
     """Stop awaiting a card as the next coup's first, once the shoe has taken it out of play."""
     if report.reason == DRAWN_OUTSIDE:
         return link
     return replace(link, carried=False, dummy=False)
 
 
-def _no_residue(link: LinkView, _: object) -> LinkView:
+def _no_residue(link: ShoeLink, _: object) -> ShoeLink:
     """Note that the round is over: it sends no more cards."""
     return replace(link, residue=False) if link.residue else link
 
@@ -151,7 +156,7 @@ def _forget_burn(state: TableState) -> TableState:
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
 
 
-_LINK_FOLDS: Final[dict[type, Callable[[LinkView, Any], LinkView]]] = {
+_LINK_FOLDS: Final[dict[type, Callable[[ShoeLink, Any], ShoeLink]]] = {
     LinkOpen: lambda link, _: replace(link, state="open"),
     LinkUp: lambda link, _: replace(link, state="up"),
     LinkDown: lambda link, _: replace(link, state="down"),

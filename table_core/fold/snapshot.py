@@ -21,10 +21,17 @@ from msgspec import Struct
 from events.errors import UnreadableEvent
 from events.types.snapshot_anchor import BooksClosed
 from table_core.fold.dispatch import FOLD_VERSION
-from table_core.persistent_list import Trail
+from table_core.persistent_list import PersistentList
 from table_core.state.table import TableState
 
-__all__ = ["books_at", "comparable", "decode_state", "encode_state", "shape_of_state", "state_hash"]
+__all__ = [
+    "decode_state",
+    "encode_state",
+    "is_comparable",
+    "snapshot_anchor",
+    "state_hash",
+    "state_shape",
+]
 
 _SHAPE_DIGITS: Final = 16
 # The first builds digested the names of modules, too: the same types, by today's digest and theirs.
@@ -55,7 +62,7 @@ def state_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def books_at(
+def snapshot_anchor(
     state: TableState, encoded: bytes, *, shoe: str, chain: bytes, peaks: Sequence[bytes]
 ) -> BooksClosed:
     """Return the `books_closed` event that anchors a snapshot of `state`.
@@ -73,19 +80,19 @@ def books_at(
         chain=chain.hex(),
         peaks=tuple(peak.hex() for peak in peaks),
         fold=FOLD_VERSION,
-        shape=shape_of_state(),
+        shape=state_shape(),
         state=state_hash(encoded),
     )
 
 
-def comparable(books: BooksClosed) -> bool:
+def is_comparable(books: BooksClosed) -> bool:
     """Return whether this build's fold must come to the very state that this event names."""
-    ours = shape_of_state()
+    ours = state_shape()
     return books.fold == FOLD_VERSION and books.shape in {ours, _SHAPES_OF_010.get(ours)}
 
 
 @cache
-def shape_of_state() -> str:
+def state_shape() -> str:
     """Return a digest of every type in a state: its fields, their types and their order.
 
     A state with a new field has another fold, even where its author forgot to raise `FOLD_VERSION`.
@@ -113,13 +120,13 @@ def _describe(kind: Any, shapes: dict[str, str]) -> None:
         shapes[name] = repr([(field, str(hints[field])) for field in fields])
         for field in fields:
             _describe(hints[field], shapes)
-    elif kind is Trail:
+    elif kind is PersistentList:
         shapes[name] = "list"
 
 
 def _plain(value: object) -> object:
     """Encode a value that msgspec cannot encode by itself."""
-    if isinstance(value, Trail):
+    if isinstance(value, PersistentList):
         return list(value)
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
@@ -127,9 +134,9 @@ def _plain(value: object) -> object:
 
 
 def _restored(kind: Any, value: Any) -> object:
-    if get_origin(kind) is Trail:
+    if get_origin(kind) is PersistentList:
         (item,) = get_args(kind)
-        trail: Trail[Any] = Trail()
+        trail: PersistentList[Any] = PersistentList()
         for each in msgspec.convert(value, GenericAlias(list, item), dec_hook=_restored):
             trail = trail.append(each)
         return trail

@@ -31,16 +31,16 @@ from events.types.table import (
     WagersPlaced,
 )
 from table_core.fold.dispatch import fold
-from table_core.persistent_list import Trail
-from table_core.replay.coup_events import Moment, Row, fact_of
+from table_core.persistent_list import PersistentList
+from table_core.replay.coup_events import LogRow, Moment, decode_row
 from table_core.replay.coup_list import CoupLine, CoupList
 from table_core.state.table import TableState
 
-__all__ = ["BLOCK", "Mark", "PastIndex", "Read", "root_above"]
+__all__ = ["BLOCK", "HistoryIndex", "ReadRows", "StateMark", "root_above"]
 
 """Position, stored bytes, and the chain's hash up to and including them."""
 
-Read = Callable[[int, bytes], Iterator[Row]]
+ReadRows = Callable[[int, bytes], Iterator[LogRow]]
 """Returns the rows after a position; the caller passes the chain's hash there as well."""
 
 # Leaves of one perfect subtree. A proof hashes two or three blocks again, and the index of a
@@ -49,7 +49,7 @@ BLOCK: Final = 1024
 _FACED: Final = (CardDealt, CardDisclosed, CardEntered, CardCorrected)
 
 
-class Mark(NamedTuple):
+class StateMark(NamedTuple):
     """The state just after a position, and the chain's hash there."""
 
     position: int
@@ -57,7 +57,7 @@ class Mark(NamedTuple):
     state: TableState
 
 
-class PastIndex:
+class HistoryIndex:
     """An index that grows with its log.
 
     Args:
@@ -70,7 +70,7 @@ class PastIndex:
     """
 
     def __init__(self, origin: str) -> None:
-        self.newest = Mark(0, origin_hash(origin), TableState())
+        self.newest = StateMark(0, origin_hash(origin), TableState())
         self.keys: list[str] = []
         self.blocks: list[bytes] = []
         self.heads = [self.newest.head]
@@ -83,22 +83,22 @@ class PastIndex:
         self._marks = [self.newest]
         self._leaves: list[bytes] = []
 
-    def take(self, row: Row) -> None:
+    def take(self, row: LogRow) -> None:
         """Add the next event.
 
         Raises:
             LogRefused: this build cannot read the event; names its position.
         """
-        fact = fact_of(row)
+        fact = decode_row(row)
         before, event = self.newest, fact.event
         if isinstance(event, ShoeLoaded):
             # Without the coups of the earlier shoe, which the new one's loading drops anyway:
             # they are most of the state.
-            self._marks.append(before._replace(state=replace(before.state, past=Trail())))
+            self._marks.append(before._replace(state=replace(before.state, past=PersistentList())))
         moment = Moment(before.state, fact, fold(before.state, event))
         self._coups.take(moment)
         self._note(moment)
-        self.newest = Mark(fact.position, row[2], moment.after)
+        self.newest = StateMark(fact.position, row[2], moment.after)
         self._grow(row)
 
     def _note(self, moment: Moment) -> None:
@@ -121,7 +121,7 @@ class PastIndex:
         if not of_now and not isinstance(event, BettingOpened):
             self._late[coup] = (*self._late.get(coup, ()), fact.position)
 
-    def _grow(self, row: Row) -> None:
+    def _grow(self, row: LogRow) -> None:
         self._leaves.append(leaf_hash(row[1]))
         if len(self._leaves) == BLOCK:
             self.blocks.append(root_above(self._leaves))
@@ -150,7 +150,7 @@ class PastIndex:
         """Return the faces that were ever on record in a coup."""
         return self._faces.get(coup, frozenset())
 
-    def course(self, coup: str, read: Read) -> Iterator[tuple[Row, Moment]]:
+    def course(self, coup: str, read: ReadRows) -> Iterator[tuple[LogRow, Moment]]:
         """Yield all rows that may belong to a coup, in order, with their moments; some do not.
 
         Args:
@@ -159,19 +159,19 @@ class PastIndex:
         """
         now = self._marks[0]
         for begin, end in self._stretches(coup):
-            mark = self.mark_before(begin)
+            mark = self.state_mark_before(begin)
             now = mark if now.position < mark.position else now
             cause = ""
             for row in read(now.position, now.head):
-                fact = fact_of(row)
+                fact = decode_row(row)
                 if fact.position > end and fact.cause != cause:
                     break
                 cause = fact.cause
                 after = fold(now.state, fact.event)
                 yield row, Moment(now.state, fact, after)
-                now = Mark(fact.position, row[2], after)
+                now = StateMark(fact.position, row[2], after)
 
-    def shoe_rows(self, shoe: str, read: Read) -> Iterator[Row]:
+    def rows_of_shoe(self, shoe: str, read: ReadRows) -> Iterator[LogRow]:
         """Yield a shoe's rows, from its loading until another shoe's coup begins, and later ones.
 
         Args:
@@ -181,18 +181,18 @@ class PastIndex:
         own = [name for name in self._order if name.rpartition("/")[0] == shoe]
         first, after = self.place(own[0]), self.place(own[-1]) + 1
         end = self._begun[after] - 1 if after < len(self._begun) else self.newest.position
-        mark = self.mark_before(self._begun[first])
+        mark = self.state_mark_before(self._begun[first])
         yield from islice(read(mark.position, mark.head), end - mark.position)
         for late in sorted(each for name in own for each in self._late.get(name, ())):
             if late > end:
-                mark = self.mark_before(late)
+                mark = self.state_mark_before(late)
                 yield from islice(
                     read(mark.position, mark.head),
                     late - mark.position - 1,
                     late - mark.position,
                 )
 
-    def mark_before(self, position: int) -> Mark:
+    def state_mark_before(self, position: int) -> StateMark:
         """Return the newest kept state before a position."""
         return next(each for each in reversed(self._marks) if each.position < position)
 

@@ -17,14 +17,14 @@ from events.commands.queries import FindCoups, ShowTable, TellCoup, WhatIfCard
 from events.errors import InputError
 from events.types.corrections import HandsCorrected
 from events.types.table import DrawRule, Wager
-from table_core.fold.corrections import past_coup
+from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold
-from table_core.history.index import PastIndex, Read
+from table_core.history.index import HistoryIndex, ReadRows
 from table_core.history.what_if import WhatIf, what_if
-from table_core.narrative.coup import Story, tell_coup
-from table_core.projections.table import CardView, DueView, StateView, view, view_coup
+from table_core.narrative.coup import CoupNarrative, narrate_coup
+from table_core.projections.table import CardView, DueView, StateView, project_coup, project_table
 from table_core.refusals import refuse
-from table_core.replay.coup_events import CoupCollector, CoupRecord, Moment, entry_of
+from table_core.replay.coup_events import CoupCollector, CoupRecord, Moment, stored_entry
 from table_core.replay.coup_list import CoupLine
 from table_core.rules.rulebook import Rulebook
 from table_core.state.corrected_coup import with_hands
@@ -33,14 +33,14 @@ from table_core.state.table import Coup, TableState
 __all__ = [
     "FOUND_MOST",
     "CoupFound",
-    "CoupTold",
+    "CoupStep",
+    "CoupTimeline",
     "CoupsFound",
-    "Step",
-    "find",
+    "find_coups",
     "show_table",
-    "tell",
-    "think",
-    "withheld",
+    "show_timeline",
+    "show_what_if",
+    "withheld_refusal",
 ]
 
 FOUND_MOST: Final = 50
@@ -93,7 +93,7 @@ class CoupsFound(Struct, frozen=True, kw_only=True):
     position: int
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class CoupStep(Struct, frozen=True, kw_only=True):
     """The coup after one of its events.
 
     Args:
@@ -121,8 +121,8 @@ class Step(Struct, frozen=True, kw_only=True):
     staked: int
 
 
-class CoupTold(Struct, frozen=True, kw_only=True):
-    """The narrative that `tell_coup` shows.
+class CoupTimeline(Struct, frozen=True, kw_only=True):
+    """The narrative that `narrate_coup` shows.
 
     Args:
         story: as `baccarat replay --coup ID --json` prints it.
@@ -130,12 +130,12 @@ class CoupTold(Struct, frozen=True, kw_only=True):
         wagers: those placed, as they are on record now.
     """
 
-    story: Story
-    steps: tuple[Step, ...]
+    story: CoupNarrative
+    steps: tuple[CoupStep, ...]
     wagers: tuple[Wager, ...]
 
 
-def find(index: PastIndex, asked: FindCoups) -> CoupsFound | Refusal:
+def find_coups(index: HistoryIndex, asked: FindCoups) -> CoupsFound | Refusal:
     """Return a page of the coups that match."""
     if not 1 <= asked.limit <= FOUND_MOST:
         return refuse("invalid_limit", f"limit: 1 to {FOUND_MOST} coups at once")
@@ -162,7 +162,7 @@ def find(index: PastIndex, asked: FindCoups) -> CoupsFound | Refusal:
     )
 
 
-def withheld(index: PastIndex, coup: str) -> Refusal | None:
+def withheld_refusal(index: HistoryIndex, coup: str) -> Refusal | None:
     """Return why a coup is withheld: unknown, not over, or with a card still to be played.
 
     Its record holds the shoe's raw reports. They contain every face, including a face that nobody
@@ -193,26 +193,26 @@ def _card_to_come_of(state: TableState) -> str | None:
     return last.id if waits or (last.excess and state.in_progress) else None
 
 
-def tell(
-    index: PastIndex, read: Read, origin: str, books: Mapping[str, Rulebook], asked: TellCoup
-) -> CoupTold | Refusal:
+def show_timeline(
+    index: HistoryIndex, read: ReadRows, origin: str, books: Mapping[str, Rulebook], asked: TellCoup
+) -> CoupTimeline | Refusal:
     """Return the narrative of a coup, step by step."""
-    refusal = withheld(index, asked.coup)
+    refusal = withheld_refusal(index, asked.coup)
     if refusal is not None:
         return refusal
     record = _record(index, read, asked.coup)
-    return CoupTold(
-        story=tell_coup(record, origin=origin, rulebooks=books),
+    return CoupTimeline(
+        story=narrate_coup(record, origin=origin, rulebooks=books),
         steps=tuple(_steps(record)),
         wagers=record.wagers,
     )
 
 
-def think(
-    index: PastIndex, read: Read, books: Mapping[str, Rulebook], asked: WhatIfCard
+def show_what_if(
+    index: HistoryIndex, read: ReadRows, books: Mapping[str, Rulebook], asked: WhatIfCard
 ) -> WhatIf | Refusal:
     """Return a coup with other cards, next to what happened."""
-    refusal = withheld(index, asked.coup)
+    refusal = withheld_refusal(index, asked.coup)
     if refusal is not None:
         return refusal
     changes = {change.position: change.face for change in asked.changes}
@@ -230,7 +230,11 @@ def think(
 
 
 def show_table(
-    index: PastIndex, read: Read, origin: str, books: Mapping[str, Rulebook], asked: ShowTable
+    index: HistoryIndex,
+    read: ReadRows,
+    origin: str,
+    books: Mapping[str, Rulebook],
+    asked: ShowTable,
 ) -> StateView | Refusal:
     """Return the `state` document that was published at a position."""
     if not 1 <= asked.position <= index.newest.position:
@@ -240,14 +244,14 @@ def show_table(
     book = books.get(state.rulebook_hash)
     if book is None:
         return refuse("unknown_rulebook", f"rulebook {state.rulebook} is not at hand")
-    return view(state, table=origin.partition("/")[2], rulebook=book, catching_up=False)
+    return project_table(state, table=origin.partition("/")[2], rulebook=book, catching_up=False)
 
 
-def _state_at(index: PastIndex, read: Read, position: int) -> TableState:
-    mark = index.mark_before(position)
+def _state_at(index: HistoryIndex, read: ReadRows, position: int) -> TableState:
+    mark = index.state_mark_before(position)
     state = mark.state
     for at, stored, _ in islice(read(mark.position, mark.head), position - mark.position):
-        state = fold(state, entry_of(at, stored).data)
+        state = fold(state, stored_entry(at, stored).data)
     return state
 
 
@@ -263,7 +267,7 @@ def _nanoseconds(text: str | None) -> str | None:
     return f"{match[1]}.{(match[2] or '').ljust(_NANOSECONDS, '0')}Z" if match else None
 
 
-def _fits(index: PastIndex, line: CoupLine, asked: FindCoups) -> bool:
+def _fits(index: HistoryIndex, line: CoupLine, asked: FindCoups) -> bool:
     shoe, _, number = line.coup.rpartition("/")
     return (
         asked.shoe in {None, shoe}
@@ -296,7 +300,7 @@ def _found(line: CoupLine) -> CoupFound:
     )
 
 
-def _record(index: PastIndex, read: Read, coup: str) -> CoupRecord:
+def _record(index: HistoryIndex, read: ReadRows, coup: str) -> CoupRecord:
     collector = CoupCollector(coup)
     for _, moment in index.course(coup, read):
         collector.take(moment)
@@ -305,7 +309,7 @@ def _record(index: PastIndex, read: Read, coup: str) -> CoupRecord:
     return record
 
 
-def _steps(record: CoupRecord) -> Iterator[Step]:
+def _steps(record: CoupRecord) -> Iterator[CoupStep]:
     coup: Coup | None = None
     for moment in record.moments:
         coup = _as_it_lay(record.id, moment, coup)
@@ -317,15 +321,15 @@ def _as_it_lay(name: str, moment: Moment, before: Coup | None) -> Coup | None:
     state, event = moment.after, moment.fact.event
     if state.coup is not None and state.coup.id == name:
         return state.coup
-    found = past_coup(state, name)
+    found = find_past_coup(state, name)
     if found is None and before is not None and isinstance(event, HandsCorrected):
         return with_hands(before, event.player, event.banker)
     return found or before
 
 
-def _step(position: int, coup: Coup | None) -> Step:
-    seen = view_coup(coup) if coup is not None else None
-    return Step(
+def _step(position: int, coup: Coup | None) -> CoupStep:
+    seen = project_coup(coup) if coup is not None else None
+    return CoupStep(
         position=position,
         phase=seen.phase.value if seen else "none",
         cards=seen.cards if seen else (),

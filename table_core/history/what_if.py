@@ -23,29 +23,29 @@ from events.types.table import (
     Wager,
 )
 from table_core.narrative.draw import explain
-from table_core.narrative.wager_outcome import WagerStory, tell_wager
+from table_core.narrative.wager_outcome import WagerNarrative, narrate_wager
 from table_core.narrative.words import face, faces, place_name
 from table_core.replay.coup_events import CoupRecord
-from table_core.rules.draw import due
-from table_core.rules.outcome import Outcome, judge
+from table_core.rules.draw import hand_due
+from table_core.rules.outcome import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import settle
 from table_core.state.shoe import times_seen
 from table_core.state.table import DealtCard
 
-__all__ = ["Side", "WhatIf", "WhatIfWager", "parse_change", "what_if"]
+__all__ = ["WhatIf", "WhatIfSide", "WhatIfWager", "parse_change", "what_if"]
 
 _TWO: Final = 2
 _CARD_REPORTS: Final = (CardDrawn, CardRevealed, CardCarriedOver)
 _FACED: Final = (CardDealt, CardDisclosed, CardEntered, CardCorrected)
 
-_Place = tuple[Hand, int]
+_CardPlace = tuple[Hand, int]
 
 # The dealing order, whichever of the two hands draws a third card.
 _ORDER: Final = tuple((hand, number) for number in (1, 2, 3) for hand in Hand)
 
 
-class Side(Struct, frozen=True, kw_only=True):
+class WhatIfSide(Struct, frozen=True, kw_only=True):
     """One of the two compared coups.
 
     Args:
@@ -75,8 +75,8 @@ class WhatIfWager(Struct, frozen=True, kw_only=True):
     seat: int
     name: str
     stake: int
-    happened: WagerStory | None
-    instead: WagerStory | None
+    happened: WagerNarrative | None
+    instead: WagerNarrative | None
     difference: int | None
 
 
@@ -94,8 +94,8 @@ class WhatIf(Struct, frozen=True, kw_only=True):
 
     coup: str
     changes: tuple[str, ...]
-    happened: Side
-    instead: Side
+    happened: WhatIfSide
+    instead: WhatIfSide
     sequence: tuple[str, ...]
     wagers: tuple[WhatIfWager, ...]
 
@@ -119,7 +119,7 @@ def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook)
         InputError: a position belongs to no card of this coup, or the card cannot have come there.
     """
     cards = record.cards
-    replaced: dict[_Place, Card] = {}
+    replaced: dict[_CardPlace, Card] = {}
     said = []
     for position, card in sorted(changes.items()):
         place = _place_at(record, position)
@@ -149,7 +149,7 @@ def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook)
 # ---- the card at a position ----
 
 
-def _place_at(record: CoupRecord, position: int) -> _Place:
+def _place_at(record: CoupRecord, position: int) -> _CardPlace:
     """Return the place whose face became known, or would have, at this position."""
     moment = next((m for m in record.moments if m.fact.position == position), None)
     faced = [(m.fact.position, place) for m in record.moments if (place := _faced(m.fact.event))]
@@ -181,14 +181,14 @@ def _last_of_cause(record: CoupRecord, position: int) -> int:
     return max(at for at, cause in causes.items() if cause == causes[position])
 
 
-def _faced(event: TableEvent) -> _Place | None:
+def _faced(event: TableEvent) -> _CardPlace | None:
     if isinstance(event, _FACED) and event.card is not None:
         return event.hand, event.number
     return None
 
 
 def _refuse_nonsense(
-    record: CoupRecord, position: int, place: _Place, dealt: DealtCard | None, card: Card
+    record: CoupRecord, position: int, place: _CardPlace, dealt: DealtCard | None, card: Card
 ) -> None:
     if dealt is None:
         raise InputError(f"position {position}: {place_name(*place)} is no longer in the coup")
@@ -212,7 +212,7 @@ def _deal(row: Sequence[Card]) -> tuple[dict[Hand, list[Card]], list[Card]]:
     """Deal the cards to the hands they are due to; return the hands and the cards left over."""
     hands: dict[Hand, list[Card]] = {hand: [] for hand in Hand}
     for index, card in enumerate(row):
-        hand, _ = due(hands[Hand.PLAYER], hands[Hand.BANKER])
+        hand, _ = hand_due(hands[Hand.PLAYER], hands[Hand.BANKER])
         if hand is None:
             return hands, list(row[index:])
         hands[hand].append(card)
@@ -222,13 +222,13 @@ def _deal(row: Sequence[Card]) -> tuple[dict[Hand, list[Card]], list[Card]]:
 def _outcome(hands: Mapping[Hand, Sequence[Card]]) -> Outcome | None:
     if any(len(cards) < _TWO for cards in hands.values()):
         return None
-    return judge(hands[Hand.PLAYER], hands[Hand.BANKER])
+    return judge_hands(hands[Hand.PLAYER], hands[Hand.BANKER])
 
 
-def _side(hands: Mapping[Hand, Sequence[Card]]) -> Side:
+def _side(hands: Mapping[Hand, Sequence[Card]]) -> WhatIfSide:
     outcome = _outcome(hands)
-    _, rules = due(hands[Hand.PLAYER], hands[Hand.BANKER])
-    return Side(
+    _, rules = hand_due(hands[Hand.PLAYER], hands[Hand.BANKER])
+    return WhatIfSide(
         player=tuple(hands[Hand.PLAYER]),
         banker=tuple(hands[Hand.BANKER]),
         player_total=outcome.player_total if outcome else None,
@@ -258,7 +258,7 @@ def _sequence(
                 f"The card drawn as {place_name(card.hand, card.number)} "
                 f"would have been {place_name(hand, number)}."
             )
-    missing, _ = due(hands[Hand.PLAYER], hands[Hand.BANKER])
+    missing, _ = hand_due(hands[Hand.PLAYER], hands[Hand.BANKER])
     if missing is not None:
         why = "its face is not known" if unknown else "no card was drawn for it"
         said.append(
@@ -268,7 +268,7 @@ def _sequence(
     return said
 
 
-def _places(hands: Mapping[Hand, Sequence[Card]]) -> list[_Place]:
+def _places(hands: Mapping[Hand, Sequence[Card]]) -> list[_CardPlace]:
     """Return the places of the hands' cards in dealing order."""
     return [(hand, number) for hand, number in _ORDER if number <= len(hands[hand])]
 
@@ -276,24 +276,26 @@ def _places(hands: Mapping[Hand, Sequence[Card]]) -> list[_Place]:
 # ---- the wagers ----
 
 
-def _wagers(record: CoupRecord, after: Side, rulebook: Rulebook) -> tuple[WhatIfWager, ...]:
+def _wagers(record: CoupRecord, after: WhatIfSide, rulebook: Rulebook) -> tuple[WhatIfWager, ...]:
     wagers = record.wagers
     happened = _stories((line for each in record.in_force for line in each.lines), rulebook)
     outcome = _outcome({Hand.PLAYER: after.player, Hand.BANKER: after.banker})
-    instead: dict[str, WagerStory] = {}
+    instead: dict[str, WagerNarrative] = {}
     if outcome is not None:
         phase = None if outcome.complete else INITIAL_PHASE
         instead = _stories(settle(rulebook, outcome, wagers, phase=phase), rulebook)
     return tuple(_beside(wager, happened.get(wager.id), instead.get(wager.id)) for wager in wagers)
 
 
-def _stories(lines: Iterable[SettlementLine], rulebook: Rulebook) -> dict[str, WagerStory]:
+def _stories(lines: Iterable[SettlementLine], rulebook: Rulebook) -> dict[str, WagerNarrative]:
     return {
-        line.wager: tell_wager(line, rulebook, rulebook.currency, rulebook.id) for line in lines
+        line.wager: narrate_wager(line, rulebook, rulebook.currency, rulebook.id) for line in lines
     }
 
 
-def _beside(wager: Wager, happened: WagerStory | None, instead: WagerStory | None) -> WhatIfWager:
+def _beside(
+    wager: Wager, happened: WagerNarrative | None, instead: WagerNarrative | None
+) -> WhatIfWager:
     told = happened or instead
     return WhatIfWager(
         wager=wager.id,

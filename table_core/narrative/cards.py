@@ -23,7 +23,7 @@ from events.types.table import (
     TableEvent,
 )
 from table_core.narrative.draw import DRAW_WORDS, explain
-from table_core.narrative.sentence import Told, Words, plain
+from table_core.narrative.sentence import EventWords, WordsOf, plain_words
 from table_core.narrative.shoe_reports import TROUBLE, report_words
 from table_core.narrative.words import face, faces, hand_name, place_name
 from table_core.replay.coup_events import Moment
@@ -37,27 +37,27 @@ _TWO: Final = 2
 # ---- the shoe ----
 
 
-def _reported(event: ShoeReported, _: Moment, __: str) -> Told:
+def _reported(event: ShoeReported, _: Moment, __: str) -> EventWords:
     report = event.source.report
-    return Told(report_words(report), tone="trouble" if type(report) in TROUBLE else "plain")
+    return EventWords(report_words(report), tone="trouble" if type(report) in TROUBLE else "plain")
 
 
-def _burn(event: BurnRecorded, _: Moment, __: str) -> Told:
+def _burn(event: BurnRecorded, _: Moment, __: str) -> EventWords:
     expected = "" if event.expected is None else f", {event.expected} were due"
     why = (f"reason: {event.reason}",) if event.reason else ()
-    return Told(f"The burn is done: {event.burned} cards{expected}.", why)
+    return EventWords(f"The burn is done: {event.burned} cards{expected}.", why)
 
 
-def _cut_card(event: CutCardCame, _: Moment, __: str) -> Told:
-    return Told(f"The cut card is out; coup {event.last_coup} is the last of this shoe.")
+def _cut_card(event: CutCardCame, _: Moment, __: str) -> EventWords:
+    return EventWords(f"The cut card is out; coup {event.last_coup} is the last of this shoe.")
 
 
-def _ended(event: ShoeEnded, _: Moment, __: str) -> Told:
-    return Told(f"Shoe {event.shoe} is over.", (f"reason: {event.reason}",))
+def _ended(event: ShoeEnded, _: Moment, __: str) -> EventWords:
+    return EventWords(f"Shoe {event.shoe} is over.", (f"reason: {event.reason}",))
 
 
-def _audited(event: ShoeAudited, _: Moment, __: str) -> Told:
-    return Told(
+def _audited(event: ShoeAudited, _: Moment, __: str) -> EventWords:
+    return EventWords(
         f"Of shoe {event.shoe} {event.seen} cards left it, {event.known} with a known face, "
         f"{event.burned} of them burned, in {event.coups} coups."
     )
@@ -66,9 +66,9 @@ def _audited(event: ShoeAudited, _: Moment, __: str) -> Told:
 # ---- cards ----
 
 
-def _dealt(event: CardDealt, moment: Moment, _: str) -> Told:
+def _dealt(event: CardDealt, moment: Moment, _: str) -> EventWords:
     lies = f"{face(event.card)} lies as {place_name(event.hand, event.number)}."
-    return Told(lies, (_due(event, moment.before),) if event.rule else (), "card")
+    return EventWords(lies, (_due(event, moment.before),) if event.rule else (), "card")
 
 
 def _due(event: CardDealt, before: TableState) -> str:
@@ -86,47 +86,49 @@ def _due(event: CardDealt, before: TableState) -> str:
     return f"due by: {rule} ({', '.join(figures)})"
 
 
-def _disclosed(event: CardDisclosed, _: Moment, __: str) -> Told:
-    return Told(f"{place_name(event.hand, event.number)} is {face(event.card)}.", tone="card")
+def _disclosed(event: CardDisclosed, _: Moment, __: str) -> EventWords:
+    return EventWords(f"{place_name(event.hand, event.number)} is {face(event.card)}.", tone="card")
 
 
-def _unread(event: CardUnread, _: Moment, __: str) -> Told:
+def _unread(event: CardUnread, _: Moment, __: str) -> EventWords:
     where = place_name(event.hand, event.number)
-    return Told(f"A card lies as {where}, its face unknown: a person must enter it.", (), "trouble")
+    return EventWords(
+        f"A card lies as {where}, its face unknown: a person must enter it.", (), "trouble"
+    )
 
 
-def _marked(event: CardMarkedUnreadable, _: Moment, __: str) -> Told:
+def _marked(event: CardMarkedUnreadable, _: Moment, __: str) -> EventWords:
     where = place_name(event.hand, event.number)
     says = f"{where} was read as {face(event.was)} and is not trusted: it counts as unknown."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _entered(event: CardEntered, _: Moment, __: str) -> Told:
+def _entered(event: CardEntered, _: Moment, __: str) -> EventWords:
     says = f"{face(event.card)} was entered by hand as {place_name(event.hand, event.number)}."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _corrected(event: CardCorrected, _: Moment, __: str) -> Told:
+def _corrected(event: CardCorrected, _: Moment, __: str) -> EventWords:
     where = place_name(event.hand, event.number)
     says = f"{where} was corrected by hand: {face(event.card)}, not {face(event.was)}."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _hands_corrected(event: HandsCorrected, _: Moment, __: str) -> Told:
+def _hands_corrected(event: HandsCorrected, _: Moment, __: str) -> EventWords:
     details = (
         f"now Player {faces(event.player)}, Banker {faces(event.banker)}",
         f"before Player {faces(event.was_player)}, Banker {faces(event.was_banker)}",
         f"reason: {event.reason}",
     )
     again = "; the coup, which was void, counts again" if event.counts_again else ""
-    return Told(f"The cards of the coup were corrected by hand{again}.", details, "decision")
+    return EventWords(f"The cards of the coup were corrected by hand{again}.", details, "decision")
 
 
-def _completed(event: DealCompleted, _: Moment, __: str) -> Told:
+def _completed(event: DealCompleted, _: Moment, __: str) -> EventWords:
     rules = explain(event.rules, event.player, event.banker)
     ending = "natural, " if event.natural else ""
     winner = "a tie" if event.winner.value == "tie" else f"{event.winner.value.capitalize()} wins"
-    return Told(
+    return EventWords(
         f"The deal is complete: {ending}{winner}.",
         (
             f"Player {faces(event.player)} = {event.player_total}",
@@ -137,7 +139,7 @@ def _completed(event: DealCompleted, _: Moment, __: str) -> Told:
     )
 
 
-def _excess_resolved(event: ExcessCardResolved, _: Moment, __: str) -> Told:
+def _excess_resolved(event: ExcessCardResolved, _: Moment, __: str) -> EventWords:
     seen = "had" if event.seen else "had not"
     became = {
         "carried": "it is carried over as the next coup's first card",
@@ -145,11 +147,11 @@ def _excess_resolved(event: ExcessCardResolved, _: Moment, __: str) -> Told:
         "burned": "it is burned",
     }[event.outcome]
     says = f"The table {seen} seen the card that was drawn in excess: {became}."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-CARD_WORDS: Final[dict[type[TableEvent], Words]] = {
-    ShoeLoaded: plain(lambda e: f"Shoe {e.shoe} of {e.decks} decks is in place."),
+CARD_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
+    ShoeLoaded: plain_words(lambda e: f"Shoe {e.shoe} of {e.decks} decks is in place."),
     ShoeEnded: _ended,
     ShoeAudited: _audited,
     ShoeReported: _reported,
@@ -163,7 +165,7 @@ CARD_WORDS: Final[dict[type[TableEvent], Words]] = {
     CardCorrected: _corrected,
     HandsCorrected: _hands_corrected,
     DealCompleted: _completed,
-    ExcessCardDrawn: plain(
+    ExcessCardDrawn: plain_words(
         lambda _: "A card was drawn when none was due: the coup is held.", "trouble"
     ),
     ExcessCardResolved: _excess_resolved,

@@ -10,25 +10,37 @@ from msgspec import Struct
 from events.cards import Card, Hand, total
 from events.types.table import CoupSettled, CoupVoided, Settlement
 from table_core.narrative.draw import explain
-from table_core.narrative.timeline import StoryLine, tell
-from table_core.narrative.wager_outcome import SeatDifference, WagerStory, differences, tell_wager
+from table_core.narrative.timeline import TimelineLine, narrate_event
+from table_core.narrative.wager_outcome import (
+    SeatChange,
+    WagerNarrative,
+    differences,
+    narrate_wager,
+)
 from table_core.narrative.words import faces, who
 from table_core.replay.coup_events import CoupRecord, Moment
-from table_core.rules.draw import due
+from table_core.rules.draw import hand_due
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.state.coup import Phase
 
-__all__ = ["Change", "HandStory", "SeatMoney", "SettlementStory", "Story", "tell_coup"]
+__all__ = [
+    "CoupNarrative",
+    "HandNarrative",
+    "SeatMoney",
+    "SettlementChange",
+    "SettlementNarrative",
+    "narrate_coup",
+]
 
 
-class HandStory(Struct, frozen=True, kw_only=True):
+class HandNarrative(Struct, frozen=True, kw_only=True):
     """A hand: its cards, None where a face is not known, and its points."""
 
     cards: tuple[Card | None, ...]
     total: int | None
 
 
-class SettlementStory(Struct, frozen=True, kw_only=True):
+class SettlementNarrative(Struct, frozen=True, kw_only=True):
     """A settlement in the narrative; amounts in minor units.
 
     Args:
@@ -58,13 +70,13 @@ class SettlementStory(Struct, frozen=True, kw_only=True):
     player: str
     banker: str
     winner: str | None
-    wagers: tuple[WagerStory, ...]
+    wagers: tuple[WagerNarrative, ...]
     staked: int
     paid: int
     commission: int
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class SettlementChange(Struct, frozen=True, kw_only=True):
     """A revision: the payment before, the payment after, and the reason.
 
     Args:
@@ -90,7 +102,7 @@ class Change(Struct, frozen=True, kw_only=True):
     reason: str
     was: str
     now: str
-    seats: tuple[SeatDifference, ...]
+    seats: tuple[SeatChange, ...]
     difference: int
 
 
@@ -103,7 +115,7 @@ class SeatMoney(Struct, frozen=True, kw_only=True):
     net: int
 
 
-class Story(Struct, frozen=True, kw_only=True):
+class CoupNarrative(Struct, frozen=True, kw_only=True):
     """The narrative of one coup.
 
     Args:
@@ -150,25 +162,27 @@ class Story(Struct, frozen=True, kw_only=True):
     phase: str
     result: str | None
     reason: str
-    player: HandStory
-    banker: HandStory
+    player: HandNarrative
+    banker: HandNarrative
     rules: tuple[str, ...]
     first: int
     last: int
     first_hash: str
     last_hash: str
-    lines: tuple[StoryLine, ...]
-    settlements: tuple[SettlementStory, ...]
-    changes: tuple[Change, ...]
+    lines: tuple[TimelineLine, ...]
+    settlements: tuple[SettlementNarrative, ...]
+    changes: tuple[SettlementChange, ...]
     seats: tuple[SeatMoney, ...]
 
     @property
-    def troubles(self) -> tuple[StoryLine, ...]:
+    def troubles(self) -> tuple[TimelineLine, ...]:
         """The lines about what went wrong, and what people decided about it, in order."""
         return tuple(line for line in self.lines if line.tone in {"trouble", "decision"})
 
 
-def tell_coup(record: CoupRecord, *, origin: str, rulebooks: Mapping[str, Rulebook]) -> Story:
+def narrate_coup(
+    record: CoupRecord, *, origin: str, rulebooks: Mapping[str, Rulebook]
+) -> CoupNarrative:
     """Return the narrative of a coup.
 
     Args:
@@ -188,7 +202,7 @@ def tell_coup(record: CoupRecord, *, origin: str, rulebooks: Mapping[str, Rulebo
     hands = {hand: tuple(d.card for d in record.cards if d.hand is hand) for hand in Hand}
     phase = Phase.VOIDED if record.void else Phase.SETTLED if final else coup.phase
     completed = coup.completed.winner.value if coup.completed else None
-    return Story(
+    return CoupNarrative(
         site=site,
         table=table,
         coup=record.id,
@@ -218,10 +232,10 @@ def tell_coup(record: CoupRecord, *, origin: str, rulebooks: Mapping[str, Rulebo
     )
 
 
-def _lines(record: CoupRecord, currency: str) -> Iterator[StoryLine]:
+def _lines(record: CoupRecord, currency: str) -> Iterator[TimelineLine]:
     cause = ""
     for moment in record.moments:
-        yield tell(moment, currency, follows=moment.fact.cause == cause)
+        yield narrate_event(moment, currency, follows=moment.fact.cause == cause)
         cause = moment.fact.cause
 
 
@@ -245,10 +259,10 @@ def _why(record: CoupRecord) -> str:
 
 def _settlement(
     moment: Moment, settlement: Settlement, record: CoupRecord, rulebooks: Mapping[str, Rulebook]
-) -> SettlementStory:
+) -> SettlementNarrative:
     s, rulebook = settlement, rulebooks.get(settlement.rulebook_hash)
     currency = rulebook.currency if rulebook else ""
-    return SettlementStory(
+    return SettlementNarrative(
         id=s.settlement_id,
         phase=s.phase,
         revision=s.revision,
@@ -259,21 +273,21 @@ def _settlement(
         player=f"{faces(s.player)} = {s.player_total}",
         banker=f"{faces(s.banker)} = {s.banker_total}",
         winner=s.winner.value if s.winner else None,
-        wagers=tuple(tell_wager(line, rulebook, currency, s.rulebook) for line in s.lines),
+        wagers=tuple(narrate_wager(line, rulebook, currency, s.rulebook) for line in s.lines),
         staked=s.staked,
         paid=s.paid,
         commission=s.commission,
     )
 
 
-def _changes(moments: Sequence[Moment], issued: _Issued) -> Iterator[Change]:
+def _changes(moments: Sequence[Moment], issued: _Issued) -> Iterator[SettlementChange]:
     by_id = {s.settlement_id: s for _, s in issued}
     for moment, after in issued:
         before = by_id.get(after.reverses or "")
         if before is None:
             continue
         seats = differences(before, after)
-        yield Change(
+        yield SettlementChange(
             before=before.settlement_id,
             after=after.settlement_id,
             phase=after.phase,
@@ -329,11 +343,11 @@ def _rules(hands: Mapping[Hand, tuple[Card | None, ...]]) -> tuple[str, ...]:
     )
     if (len(player), len(banker)) != (len(hands[Hand.PLAYER]), len(hands[Hand.BANKER])):
         return ()
-    return explain(due(player, banker)[1], player, banker)
+    return explain(hand_due(player, banker)[1], player, banker)
 
 
-def _hand(cards: tuple[Card | None, ...]) -> HandStory:
+def _hand(cards: tuple[Card | None, ...]) -> HandNarrative:
     known = [card for card in cards if card is not None]
-    return HandStory(
+    return HandNarrative(
         cards=cards, total=total(known) if known and len(known) == len(cards) else None
     )

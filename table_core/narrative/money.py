@@ -28,7 +28,7 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import AggregateCapped, WagersVoided
-from table_core.narrative.sentence import Told, Words
+from table_core.narrative.sentence import EventWords, WordsOf
 from table_core.narrative.wagers import bet_words
 from table_core.narrative.words import amount
 from table_core.replay.coup_events import Moment
@@ -40,33 +40,35 @@ __all__ = ["MONEY_WORDS"]
 # ---- wagers and money ----
 
 
-def _opened(event: BettingOpened, _: Moment, __: str) -> Told:
+def _opened(event: BettingOpened, _: Moment, __: str) -> EventWords:
     rules = (f"rulebook {event.rulebook}, file {event.rulebook_hash}",)
     if event.wagerless:
-        return Told("The coup began with a card; nobody had opened betting.", rules, "trouble")
-    return Told("Betting was opened.", rules)
+        return EventWords(
+            "The coup began with a card; nobody had opened betting.", rules, "trouble"
+        )
+    return EventWords("Betting was opened.", rules)
 
 
-def _placed(event: WagersPlaced, _: Moment, currency: str) -> Told:
+def _placed(event: WagersPlaced, _: Moment, currency: str) -> EventWords:
     lines = tuple(_wager(wager, currency) for wager in event.wagers)
     if len(lines) == 1:
-        return Told(f"A wager was placed, {lines[0]}.", (), "money")
-    return Told(f"{len(lines)} wagers were placed.", lines, "money")
+        return EventWords(f"A wager was placed, {lines[0]}.", (), "money")
+    return EventWords(f"{len(lines)} wagers were placed.", lines, "money")
 
 
-def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: str) -> Told:
+def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: str) -> EventWords:
     coup = moment.before.coup
     gone = [w for w in (coup.wagers if coup else ()) if w.id in event.wagers]
     lines = tuple(
         f"seat {w.seat}: {bet_words(w.bet).name} {amount(w.stake, currency)}" for w in gone
     )
-    return Told("Wagers were taken back before betting closed.", lines, "money")
+    return EventWords("Wagers were taken back before betting closed.", lines, "money")
 
 
-def _wagers_voided(event: WagersVoided, _: Moment, currency: str) -> Told:
+def _wagers_voided(event: WagersVoided, _: Moment, currency: str) -> EventWords:
     lines = tuple(f"seat {r.seat}: {amount(r.stake, currency)} goes back" for r in event.refunds)
     why = event.code.replace("_", " ")
-    return Told(f"Wagers could not stand when betting closed ({why}).", lines, "money")
+    return EventWords(f"Wagers could not stand when betting closed ({why}).", lines, "money")
 
 
 _HASH: Final = 12  # letters of a file's hash that a person compares; the page shows all of them
@@ -77,38 +79,40 @@ _CLOSED_BY: Final = {
 }
 
 
-def _closed(event: BettingClosed, _: Moment, __: str) -> Told:
-    return Told(f"Betting was closed {_CLOSED_BY.get(event.by, f'by the {event.by}')}.")
+def _closed(event: BettingClosed, _: Moment, __: str) -> EventWords:
+    return EventWords(f"Betting was closed {_CLOSED_BY.get(event.by, f'by the {event.by}')}.")
 
 
-def _confirmed(event: ResultConfirmed, _: Moment, __: str) -> Told:
+def _confirmed(event: ResultConfirmed, _: Moment, __: str) -> EventWords:
     if event.by == "device":
-        return Told("The shoe's own result agrees: the coup may be paid.")
+        return EventWords("The shoe's own result agrees: the coup may be paid.")
     if event.by == "last_card":
-        return Told("The deal is complete, and this shoe gives no result: the coup may be paid.")
-    return Told(
+        return EventWords(
+            "The deal is complete, and this shoe gives no result: the coup may be paid."
+        )
+    return EventWords(
         "The result was confirmed by hand: the coup may be paid.",
         (f"reason: {event.reason}",),
         "decision",
     )
 
 
-def _disputed(event: ResultDisputed, _: Moment, __: str) -> Told:
+def _disputed(event: ResultDisputed, _: Moment, __: str) -> EventWords:
     says = "The shoe's own result is not that of the cards: nothing is paid until a person decides."
-    return Told(says, (event.detail,), "trouble")
+    return EventWords(says, (event.detail,), "trouble")
 
 
-def _misaligned(event: CoupMisaligned, _: Moment, __: str) -> Told:
+def _misaligned(event: CoupMisaligned, _: Moment, __: str) -> EventWords:
     says = "The cards cannot be vouched for: nothing is paid until a person decides."
-    return Told(says, (f"{event.reason.replace('_', ' ')}: {event.detail}",), "trouble")
+    return EventWords(says, (f"{event.reason.replace('_', ' ')}: {event.detail}",), "trouble")
 
 
-def _realigned(event: CoupRealigned, _: Moment, __: str) -> Told:
+def _realigned(event: CoupRealigned, _: Moment, __: str) -> EventWords:
     says = "A person vouches for the cards as they stand here; the coup goes on."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _settled(event: CoupSettled, _: Moment, currency: str) -> Told:
+def _settled(event: CoupSettled, _: Moment, currency: str) -> EventWords:
     s = event.settlement
     what = "The wagers on the first four cards" if s.phase == INITIAL_PHASE else "The coup"
     if s.revision == 1:
@@ -119,18 +123,18 @@ def _settled(event: CoupSettled, _: Moment, currency: str) -> Told:
         f"staked {amount(s.staked, currency)}, paid {amount(s.paid, currency)}, "
         f"commission {amount(s.commission, currency)}"
     )
-    return Told(says, (f"settlement {s.settlement_id}", totals), "money")
+    return EventWords(says, (f"settlement {s.settlement_id}", totals), "money")
 
 
-def _voided(event: CoupVoided, _: Moment, currency: str) -> Told:
+def _voided(event: CoupVoided, _: Moment, currency: str) -> EventWords:
     lines = tuple(f"seat {r.seat}: {amount(r.stake, currency)} goes back" for r in event.refunds)
-    return Told("The coup does not count.", (f"reason: {event.reason}", *lines), "decision")
+    return EventWords("The coup does not count.", (f"reason: {event.reason}", *lines), "decision")
 
 
-def _wager_corrected(event: WagerCorrected, _: Moment, currency: str) -> Told:
+def _wager_corrected(event: WagerCorrected, _: Moment, currency: str) -> EventWords:
     was, now = (_wager(w, currency) if w else "no wager" for w in (event.was, event.wager))
     says = f"A wager was corrected by hand: {now}, not {was}."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
 def _wager(wager: Wager, currency: str) -> str:
@@ -140,37 +144,37 @@ def _wager(wager: Wager, currency: str) -> str:
     return f"seat {wager.seat}: {name} {stake}{patron}{kind}"
 
 
-def _rulebook_corrected(event: RulebookCorrected, _: Moment, __: str) -> Told:
+def _rulebook_corrected(event: RulebookCorrected, _: Moment, __: str) -> EventWords:
     says = f"The coup is judged by rulebook {event.rulebook}, not {event.was}."
     now, was = event.rulebook_hash[:_HASH], event.was_hash[:_HASH]
     hashes = f"by its file, whose SHA-256 begins with {now}; the other's with {was}"
-    return Told(says, (f"reason: {event.reason}", hashes), "decision")
+    return EventWords(says, (f"reason: {event.reason}", hashes), "decision")
 
 
-def _capped(event: AggregateCapped, _: Moment, currency: str) -> Told:
+def _capped(event: AggregateCapped, _: Moment, currency: str) -> EventWords:
     lines = tuple(
         f"wager {w.wager}: {amount(w.winnings, currency)} becomes {amount(w.paid, currency)}"
         for w in event.wagers
     )
     scope = "the table" if event.scope == "table" else "a patron"
     says = f"The most that {scope} may win in a coup is {amount(event.maximum, currency)}."
-    return Told(says, lines, "money")
+    return EventWords(says, lines, "money")
 
 
 def _seats(amounts: tuple[SeatAmount, ...], currency: str) -> tuple[str, ...]:
     return tuple(f"seat {each.seat}: {amount(each.amount, currency)}" for each in amounts)
 
 
-def _commission(says: str) -> Words:
-    return lambda event, _, currency: Told(says, _seats(event.amounts, currency), "money")
+def _commission(says: str) -> WordsOf:
+    return lambda event, _, currency: EventWords(says, _seats(event.amounts, currency), "money")
 
 
-def _given_up(event: CommissionUncollected, _: Moment, currency: str) -> Told:
+def _given_up(event: CommissionUncollected, _: Moment, currency: str) -> EventWords:
     seats = _seats(event.amounts, currency)
-    return Told("Commission was given up.", (f"reason: {event.reason}", *seats), "decision")
+    return EventWords("Commission was given up.", (f"reason: {event.reason}", *seats), "decision")
 
 
-MONEY_WORDS: Final[dict[type[TableEvent], Words]] = {
+MONEY_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     WagerCorrected: _wager_corrected,
     RulebookCorrected: _rulebook_corrected,
     BettingOpened: _opened,

@@ -9,13 +9,13 @@ from msgspec import Struct
 from events.types.table import TableEvent
 from table_core.replay.coup_events import Moment
 
-__all__ = ["Told", "Tone", "Words", "fields_of", "plain"]
+__all__ = ["EventWords", "Tone", "WordsOf", "list_fields", "plain_words"]
 
 Tone = Literal["plain", "card", "money", "trouble", "decision"]
 """The subject of a line: in `trouble` something went wrong, in a `decision` a person decided."""
 
 
-class Told(Struct, frozen=True):
+class EventWords(Struct, frozen=True):
     """An event in words.
 
     Args:
@@ -29,19 +29,19 @@ class Told(Struct, frozen=True):
     tone: Tone = "plain"
 
 
-Words = Callable[[Any, Moment, str], Told]
+WordsOf = Callable[[Any, Moment, str], EventWords]
 """Makes the words of one type of event from the event, the moment around it, and the currency."""
 
 
-def plain(says: Callable[[Any], str], tone: Tone = "plain") -> Words:
+def plain_words(says: Callable[[Any], str], tone: Tone = "plain") -> WordsOf:
     """Return a function for an event that one sentence describes completely."""
-    return lambda event, _, __: Told(says(event), (), tone)
+    return lambda event, _, __: EventWords(says(event), (), tone)
 
 
-def fields_of(event: TableEvent, _: Moment, __: str) -> Told:
+def list_fields(event: TableEvent, _: Moment, __: str) -> EventWords:
     """Return the words of an event that has no function of its own: its name and all its fields."""
     details = tuple(
         f"{name.replace('_', ' ')}: {msgspec.to_builtins(getattr(event, name))}"
         for name in event.__struct_fields__
     )
-    return Told(f"{event.TYPE.replace('_', ' ').capitalize()}.", details)
+    return EventWords(f"{event.TYPE.replace('_', ' ').capitalize()}.", details)

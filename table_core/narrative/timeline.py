@@ -14,11 +14,11 @@ from events.types.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeR
 from table_core.narrative.cards import CARD_WORDS
 from table_core.narrative.chips import CHIP_WORDS
 from table_core.narrative.money import MONEY_WORDS
-from table_core.narrative.sentence import Told, Tone, Words, fields_of, plain
+from table_core.narrative.sentence import EventWords, Tone, WordsOf, list_fields, plain_words
 from table_core.narrative.words import who
 from table_core.replay.coup_events import Moment
 
-__all__ = ["RawBytes", "StoryLine", "tell"]
+__all__ = ["RawBytes", "TimelineLine", "narrate_event"]
 
 
 _TABLE: Final = who("core")
@@ -33,7 +33,7 @@ class RawBytes(Struct, frozen=True, kw_only=True):
     hex: str
 
 
-class StoryLine(Struct, frozen=True, kw_only=True):
+class TimelineLine(Struct, frozen=True, kw_only=True):
     """One event as a line of the timeline.
 
     Args:
@@ -59,7 +59,7 @@ class StoryLine(Struct, frozen=True, kw_only=True):
     raw: RawBytes | None = None
 
 
-def tell(moment: Moment, currency: str, *, follows: bool = False) -> StoryLine:
+def narrate_event(moment: Moment, currency: str, *, follows: bool = False) -> TimelineLine:
     """Return the line of one event.
 
     Args:
@@ -68,9 +68,9 @@ def tell(moment: Moment, currency: str, *, follows: bool = False) -> StoryLine:
         follows: whether another event of the same cause precedes it, so that the table made it.
     """
     fact = moment.fact
-    words = _WORDS.get(type(fact.event), fields_of)
+    words = _WORDS.get(type(fact.event), list_fields)
     told = words(fact.event, moment, currency)
-    return StoryLine(
+    return TimelineLine(
         position=fact.position,
         at=fact.at,
         who=_TABLE if follows and told.tone != "decision" else who(fact.actor),
@@ -93,34 +93,36 @@ def _raw(event: TableEvent) -> RawBytes | None:
 # ---- people and alarms ----
 
 
-def _alarm(event: AlarmRaised, _: Moment, __: str) -> Told:
-    return Told(f"Alarm: {event.text}.", (f"alarm {event.alarm}",), "trouble")
+def _alarm(event: AlarmRaised, _: Moment, __: str) -> EventWords:
+    return EventWords(f"Alarm: {event.text}.", (f"alarm {event.alarm}",), "trouble")
 
 
-def _recorded(event: IrregularityRecorded, _: Moment, __: str) -> Told:
+def _recorded(event: IrregularityRecorded, _: Moment, __: str) -> EventWords:
     says = f"An irregularity is on record: {event.kind.replace('_', ' ')}."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _error_cleared(event: ShoeErrorCleared, _: Moment, __: str) -> Told:
+def _error_cleared(event: ShoeErrorCleared, _: Moment, __: str) -> EventWords:
     says = f"The shoe's error is over, a person says: {event.code.replace('_', ' ')}."
-    return Told(says, (f"reason: {event.reason}",), "decision")
+    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _assigned(event: DealerAssigned, _: Moment, __: str) -> Told:
+def _assigned(event: DealerAssigned, _: Moment, __: str) -> EventWords:
     under = f", under supervisor {event.supervisor}" if event.supervisor else ""
-    return Told(f"From here on {event.dealer} deals{under}.")
+    return EventWords(f"From here on {event.dealer} deals{under}.")
 
 
-_WORDS: Final[dict[type[TableEvent], Words]] = {
+_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     **CARD_WORDS,
     **MONEY_WORDS,
     **CHIP_WORDS,
-    RulebookAdopted: plain(lambda e: f"From here on coups are played by {e.rulebook}."),
-    BooksClosed: plain(lambda e: f"The books of shoe {e.shoe} are closed at position {e.size}."),
-    CheckpointKeyChanged: plain(lambda e: f"From here on checkpoints are signed by {e.key}."),
+    RulebookAdopted: plain_words(lambda e: f"From here on coups are played by {e.rulebook}."),
+    BooksClosed: plain_words(
+        lambda e: f"The books of shoe {e.shoe} are closed at position {e.size}."
+    ),
+    CheckpointKeyChanged: plain_words(lambda e: f"From here on checkpoints are signed by {e.key}."),
     AlarmRaised: _alarm,
-    AlarmCleared: plain(lambda e: f"The alarm {e.alarm} is over."),
+    AlarmCleared: plain_words(lambda e: f"The alarm {e.alarm} is over."),
     IrregularityRecorded: _recorded,
     DealerAssigned: _assigned,
     ShoeErrorCleared: _error_cleared,

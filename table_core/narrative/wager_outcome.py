@@ -14,10 +14,10 @@ from table_core.narrative.wagers import bet_words, category_words
 from table_core.narrative.words import amount, exact_amount
 from table_core.rules.rulebook import Rulebook
 
-__all__ = ["SeatDifference", "WagerStory", "differences", "tell_wager"]
+__all__ = ["SeatChange", "WagerNarrative", "differences", "narrate_wager"]
 
 
-class WagerStory(Struct, frozen=True, kw_only=True):
+class WagerNarrative(Struct, frozen=True, kw_only=True):
     """One wager in the narrative.
 
     Args:
@@ -49,7 +49,7 @@ class WagerStory(Struct, frozen=True, kw_only=True):
     paid: int
 
 
-class SeatDifference(Struct, frozen=True, kw_only=True):
+class SeatChange(Struct, frozen=True, kw_only=True):
     """The change of one seat by a revision, minor units; positive: the house owes the seat."""
 
     seat: int
@@ -58,9 +58,9 @@ class SeatDifference(Struct, frozen=True, kw_only=True):
     difference: int
 
 
-def tell_wager(
+def narrate_wager(
     line: SettlementLine, rulebook: Rulebook | None, currency: str, rules: str
-) -> WagerStory:
+) -> WagerNarrative:
     """Return the narrative of a wager.
 
     Args:
@@ -70,7 +70,7 @@ def tell_wager(
         rules: the rulebook's id.
     """
     words = bet_words(line.bet)
-    return WagerStory(
+    return WagerNarrative(
         wager=line.wager,
         seat=line.seat,
         bet=line.bet,
@@ -86,11 +86,11 @@ def tell_wager(
     )
 
 
-def differences(before: Settlement, after: Settlement) -> tuple[SeatDifference, ...]:
+def differences(before: Settlement, after: Settlement) -> tuple[SeatChange, ...]:
     """Return, by seat, how much more or less a revision pays than the settlement it reverses."""
     seats = sorted({line.seat for line in (*before.lines, *after.lines)})
     return tuple(
-        SeatDifference(seat=seat, before=was, after=now, difference=now - was)
+        SeatChange(seat=seat, before=was, after=now, difference=now - was)
         for seat in seats
         for was, now in [(_paid(before.lines, seat), _paid(after.lines, seat))]
     )

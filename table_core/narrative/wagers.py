@@ -7,7 +7,7 @@ bets and categories without a row.
 from typing import Final
 
 from table_core.rules.rulebook import PUSH
-from table_core.rules.wagers import HOUSE, KINDS, Kind
+from table_core.rules.wagers import BET_KINDS, HOUSE, BetKind
 
 __all__ = ["DOCUMENTS", "bet_words", "category_words"]
 
@@ -21,10 +21,10 @@ DOCUMENTS: Final = {
 _TIE_PUSHES: Final = "a tie: the stake goes back"
 
 
-def bet_words(bet: str) -> Kind:
+def bet_words(bet: str) -> BetKind:
     """Return the row of a bet; of one that this build does not know, a row with its id as name."""
-    unknown = Kind(name=bet, wins="its rulebook says so", source=HOUSE, categories={}, judges={})
-    return KINDS.get(bet, unknown)
+    unknown = BetKind(name=bet, wins="its rulebook says so", source=HOUSE, categories={}, judges={})
+    return BET_KINDS.get(bet, unknown)
 
 
 def category_words(bet: str, category: str) -> str:

@@ -18,16 +18,16 @@ from math import perm
 from typing import Final, NamedTuple
 
 from events.cards import POINTS, SUITS, Card, Hand
-from table_core.rules.draw import due
+from table_core.rules.draw import hand_due
 from table_core.rules.outcome import Outcome
 
 __all__ = [
-    "DEAL",
+    "MAX_DEAL_CARDS",
+    "CompletedDeals",
     "DealClass",
     "FirstFour",
-    "Grown",
+    "HandTotals",
     "Points",
-    "Worth",
     "any_card",
     "by_points",
     "merged_by_totals",
@@ -35,14 +35,14 @@ __all__ = [
     "ways_of",
 ]
 
-DEAL: Final = 6
+MAX_DEAL_CARDS: Final = 6
 """The maximum number of cards in a coup."""
 
 Points = tuple[int, ...]
 """The points of a hand's cards; the first two in ascending order."""
-Worth = tuple[int, int, int, int]
+HandTotals = tuple[int, int, int, int]
 """Player's number of cards and total, then Banker's."""
-Grown = tuple[Worth, Points, Points, int]
+CompletedDeals = tuple[HandTotals, Points, Points, int]
 """A worth, each hand's third card if it has one, and the number of such deals."""
 
 _MOST_DRAWN: Final = 2  # after the first four
@@ -68,12 +68,12 @@ class FirstFour(NamedTuple):
 
     player: Points
     banker: Points
-    grown: list[Grown]
+    grown: list[CompletedDeals]
 
 
 def merged_by_totals(classes: Iterable[DealClass]) -> list[DealClass]:
     """Merge classes for judges that use only totals and numbers of cards."""
-    found: dict[Worth, DealClass] = {}
+    found: dict[HandTotals, DealClass] = {}
     for outcome, deals in classes:
         player, banker = len(outcome.player), len(outcome.banker)
         worth = (player, outcome.player_total, banker, outcome.banker_total)
@@ -86,7 +86,7 @@ def by_points(shoe: Mapping[Card, int]) -> Iterator[FirstFour]:
     """Yield all deals, grouped by their first four cards.
 
     Args:
-        shoe: how many copies of each face are left; at least `DEAL` cards in all.
+        shoe: how many copies of each face are left; at least `MAX_DEAL_CARDS` cards in all.
     """
     counts = points_left(shoe)
     for player, banker in product(_PAIRS, _PAIRS):
@@ -96,10 +96,10 @@ def by_points(shoe: Mapping[Card, int]) -> Iterator[FirstFour]:
             for points in player + banker:
                 left[points] -= 1
             totals = sum(player) % 10, sum(banker) % 10
-            yield FirstFour(player, banker, _grown(*totals, deals, left))
+            yield FirstFour(player, banker, _completed_deals(*totals, deals, left))
 
 
-def _grown(player: int, banker: int, deals: int, left: list[int]) -> list[Grown]:
+def _completed_deals(player: int, banker: int, deals: int, left: list[int]) -> list[CompletedDeals]:
     """Return the complete deals of four cards with these totals; `left` are the undealt, by points.
 
     Banker's third card is the last that can be due, whether Player drew or not.
@@ -110,7 +110,7 @@ def _grown(player: int, banker: int, deals: int, left: list[int]) -> list[Grown]
         return [((2, player, 2, banker), (), (), deals * perm(size, _MOST_DRAWN))]
     if hand is Hand.BANKER:
         return _with_bankers_third((2, player), (), banker, left, deals * (size - 1))
-    grown: list[Grown] = []
+    grown: list[CompletedDeals] = []
     for points, copies in enumerate(left):
         if not copies:
             continue
@@ -126,7 +126,7 @@ def _grown(player: int, banker: int, deals: int, left: list[int]) -> list[Grown]
 
 def _with_bankers_third(
     player: tuple[int, int], third: Points, banker: int, left: list[int], deals: int
-) -> list[Grown]:
+) -> list[CompletedDeals]:
     """Return the deals with one more card for Banker."""
     return [
         (worth, third, own, deals * copies)
@@ -136,7 +136,7 @@ def _with_bankers_third(
 
 
 @cache
-def _worths(player_cards: int, player: int, banker: int) -> list[Worth]:
+def _worths(player_cards: int, player: int, banker: int) -> list[HandTotals]:
     """Return the worths by the points of Banker's third card."""
     return [(player_cards, player, 3, (banker + points) % 10) for points in range(10)]
 
@@ -148,7 +148,7 @@ def _due(player: int, banker: int, *thirds: Points) -> Hand | None:
         [any_card(0), any_card(total), *map(any_card, third)]
         for total, third in zip((player, banker), thirds, strict=True)
     ]
-    return due(*hands)[0]
+    return hand_due(*hands)[0]
 
 
 def points_left(shoe: Mapping[Card, int]) -> list[int]:

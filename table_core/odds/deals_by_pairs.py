@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from events.cards import Card
-from table_core.odds.deals import DealClass, Grown, Points, Worth, any_card, by_points
-from table_core.rules.outcome import judge
+from table_core.odds.deals import CompletedDeals, DealClass, HandTotals, Points, any_card, by_points
+from table_core.rules.outcome import judge_hands
 
 __all__ = ["classes_by_pairs"]
 
@@ -50,11 +50,11 @@ def classes_by_pairs(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
 
     Args:
         shoe: the number of copies of each face left; in all at least
-            `table_core.odds.deals.DEAL`.
+            `table_core.odds.deals.MAX_DEAL_CARDS`.
     """
     # The shares of cards of one value, which are few; all other shares combine these.
     of_one_value = cache(lambda points: _shares_of_one_value(shoe, points))
-    found: dict[object, dict[Worth, _Counted]] = {}
+    found: dict[object, dict[HandTotals, _Counted]] = {}
     for player, banker, grown in by_points(shoe):
         shares = _shares(of_one_value, player, banker)
         ways = sum(share.ways for share in shares)
@@ -73,12 +73,12 @@ def classes_by_pairs(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
 
 def _as_class(counted: _Counted) -> DealClass:
     first, thirds = counted.faces, [tuple(map(any_card, third)) for third in counted.thirds]
-    return DealClass(judge(first[:2] + thirds[0], first[2:] + thirds[1]), counted.deals)
+    return DealClass(judge_hands(first[:2] + thirds[0], first[2:] + thirds[1]), counted.deals)
 
 
-def _alike(grown: Iterable[Grown]) -> dict[Worth, tuple[tuple[Points, Points], int]]:
+def _alike(grown: Iterable[CompletedDeals]) -> dict[HandTotals, tuple[tuple[Points, Points], int]]:
     """Group by worth: the third cards of the first deal, and the number of all deals."""
-    found: dict[Worth, tuple[tuple[Points, Points], int]] = {}
+    found: dict[HandTotals, tuple[tuple[Points, Points], int]] = {}
     for worth, player, banker, deals in grown:
         known = found.get(worth)
         found[worth] = (known[0], known[1] + deals) if known else ((player, banker), deals)

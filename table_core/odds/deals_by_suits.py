@@ -13,14 +13,14 @@ from msgspec import Struct
 from events.cards import SUITS, Card
 from table_core.odds.deals import (
     DealClass,
+    HandTotals,
     Points,
-    Worth,
     any_card,
     by_points,
     points_left,
     ways_of,
 )
-from table_core.rules.outcome import judge
+from table_core.rules.outcome import judge_hands
 
 __all__ = ["classes_by_suits"]
 
@@ -50,10 +50,10 @@ def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
 
     Args:
         shoe: the number of copies of each face left; in all at least
-            `table_core.odds.deals.DEAL`.
+            `table_core.odds.deals.MAX_DEAL_CARDS`.
     """
     count = _counter(shoe)
-    found: dict[Worth, _Counted] = {}
+    found: dict[HandTotals, _Counted] = {}
     for (worth, players, bankers), (player, banker, deals) in _alike(shoe).items():
         counted = found.get(worth)
         if counted is None:
@@ -65,10 +65,10 @@ def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
 
 def _alike(
     shoe: Mapping[Card, int],
-) -> dict[tuple[Worth, Points, Points], tuple[Points, Points, int]]:
+) -> dict[tuple[HandTotals, Points, Points], tuple[Points, Points, int]]:
     """Group by worth and three-card hands, in any order: the first deal's hands, and all deals."""
     of_three = cache(lambda hand: tuple(sorted(hand)) if len(hand) == _THREE else ())
-    found: dict[tuple[Worth, Points, Points], tuple[Points, Points, int]] = {}
+    found: dict[tuple[HandTotals, Points, Points], tuple[Points, Points, int]] = {}
     for first_player, first_banker, grown in by_points(shoe):
         for worth, players_third, bankers_third, deals in grown:
             player, banker = first_player + players_third, first_banker + bankers_third
@@ -118,4 +118,4 @@ def _classes(counted: _Counted) -> Iterator[DealClass]:
         if deals:
             player = tuple(map(any_card, counted.player, suits[0]))
             banker = tuple(map(any_card, counted.banker, suits[1]))
-            yield DealClass(judge(player, banker), deals)
+            yield DealClass(judge_hands(player, banker), deals)

@@ -16,12 +16,12 @@ from msgspec import Struct
 from events.cards import Card
 from events.errors import InputError, OurBug
 from events.types.table import Wager
-from table_core.odds.deals import DEAL, DealClass, merged_by_totals
+from table_core.odds.deals import MAX_DEAL_CARDS, DealClass, merged_by_totals
 from table_core.odds.deals_by_pairs import classes_by_pairs
 from table_core.odds.deals_by_suits import classes_by_suits
 from table_core.rules.rulebook import Bet, Rulebook
 from table_core.rules.settlement import settle
-from table_core.rules.wagers import KINDS, Looks
+from table_core.rules.wagers import BET_KINDS, JudgeScope
 
 __all__ = ["BetOdds", "CategoryOdds", "exact_odds"]
 
@@ -63,21 +63,21 @@ def exact_odds(rulebook: Rulebook, shoe: Mapping[Card, int]) -> dict[str, BetOdd
         InputError: the shoe has fewer cards than a coup can need.
     """
     cards = sum(shoe.values())
-    if cards < DEAL:
-        raise InputError(f"cards left: {cards}; a coup can need {DEAL}")
-    bets: dict[Looks, list[str]] = {"totals": [], "pairs": [], "suits": []}
+    if cards < MAX_DEAL_CARDS:
+        raise InputError(f"cards left: {cards}; a coup can need {MAX_DEAL_CARDS}")
+    bets: dict[JudgeScope, list[str]] = {"totals": [], "pairs": [], "suits": []}
     for bet in rulebook.bets:
-        bets[KINDS[bet].looks].append(bet)
+        bets[BET_KINDS[bet].looks].append(bet)
     pairs = list(classes_by_pairs(shoe))
     deals = _count(rulebook, bets["totals"], merged_by_totals(pairs))
     if bets["pairs"]:
         deals |= _count(rulebook, bets["pairs"], pairs)
     if bets["suits"]:
         deals |= _count(rulebook, bets["suits"], classes_by_suits(shoe))
-    if any(counter.total() != perm(cards, DEAL) for counter in deals.values()):
+    if any(counter.total() != perm(cards, MAX_DEAL_CARDS) for counter in deals.values()):
         raise OurBug("the classes of deals do not add up to all deals")
     return {
-        name: _bet_odds(rulebook, bet, deals[name], perm(cards, DEAL))
+        name: _bet_odds(rulebook, bet, deals[name], perm(cards, MAX_DEAL_CARDS))
         for name, bet in rulebook.bets.items()
     }
 

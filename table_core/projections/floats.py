@@ -5,7 +5,7 @@ from msgspec import Struct
 from events.types.chips import ChipMove, amount_of
 from table_core.state.floats import TableFloat
 
-__all__ = ["FloatView", "SlipView", "view_float"]
+__all__ = ["FloatView", "SlipView", "project_float"]
 
 
 class SlipView(Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class FloatView(Struct, frozen=True, kw_only=True):
     drop: int | None
 
 
-def view_float(each: TableFloat) -> FloatView:
+def project_float(each: TableFloat) -> FloatView:
     """Return the sums of a float."""
     return FloatView(
         float_id=each.id,

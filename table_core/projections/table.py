@@ -14,12 +14,12 @@ from events.cards import Card, Hand, Winner, total
 from events.commands.base import Refusal
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
-from table_core.decide.available_commands import refusals_now
-from table_core.decide.decision import Context
+from table_core.decide.available_commands import current_refusals
+from table_core.decide.decision import DecisionContext
 from table_core.narrative.draw import DRAW_WORDS
-from table_core.projections.floats import FloatView, view_float
-from table_core.roads.document import RoadsView, view_roads
-from table_core.rules.limits import with_limits
+from table_core.projections.floats import FloatView, project_float
+from table_core.roads.document import RoadsView, project_roads
+from table_core.rules.limits import apply_limits
 from table_core.rules.rulebook import Rulebook, Sign
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
@@ -39,9 +39,9 @@ __all__ = [
     "StateView",
     "TotalsView",
     "active_alarms",
-    "encode_view",
-    "view",
-    "view_coup",
+    "encode_state_view",
+    "project_coup",
+    "project_table",
 ]
 
 _DEALT: Final = frozenset({Phase.CLOSED, Phase.DEALING, Phase.MISALIGNED})
@@ -194,7 +194,7 @@ class StateView(Struct, frozen=True, kw_only=True):
     library: tuple[RulebookName, ...] = ()
 
 
-def view(
+def project_table(
     state: TableState,
     *,
     table: str,
@@ -217,13 +217,13 @@ def view(
     """
     shoe, link, totals = state.shoe, state.link, state.totals
     owed = state.commission
-    context = Context(
+    context = DecisionContext(
         table=table, rulebook=rulebook, caught_up=not catching_up, library=tuple(library)
     )
     return StateView(
         position=state.position,
         table=table,
-        rulebook=_rulebook_view(with_limits(rulebook, state.limits)),
+        rulebook=_rulebook_view(apply_limits(rulebook, state.limits)),
         shoe=ShoeStatus(
             id=shoe.id,
             decks=shoe.decks,
@@ -231,11 +231,11 @@ def view(
             cards=shoe.cards,
             ended=shoe.ended,
             last_coup=shoe.last_coup,
-            roads=view_roads(shoe.roads),
+            roads=project_roads(shoe.roads),
         )
         if shoe
         else None,
-        coup=view_coup(state.coup) if state.coup else None,
+        coup=project_coup(state.coup) if state.coup else None,
         link=LinkStatusView(
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
         ),
@@ -252,8 +252,8 @@ def view(
         commission=CommissionView(
             outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
         ),
-        floats=tuple(map(view_float, state.floats)),
-        refusals=refusals_now(state, context),
+        floats=tuple(map(project_float, state.floats)),
+        refusals=current_refusals(state, context),
         consumers=consumers,
         library=tuple(map(_name, library)),
     )
@@ -278,7 +278,7 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
     return tuple(alarms)
 
 
-def encode_view(document: StateView) -> bytes:
+def encode_state_view(document: StateView) -> bytes:
     """Return the document as JSON."""
     return msgspec.json.encode(document)
 
@@ -322,7 +322,7 @@ def _commission(rulebook: Rulebook) -> str | None:
     return rulebook.commission.timing.value if rulebook.commission else None
 
 
-def view_coup(coup: Coup) -> CoupView:
+def project_coup(coup: Coup) -> CoupView:
     """Return the document of a coup, in progress or over."""
     completed = coup.completed
     return CoupView(

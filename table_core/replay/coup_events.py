@@ -16,13 +16,22 @@ from events.types.table import BettingOpened, CoupSettled, CoupVoided, Settlemen
 from table_core.fold.dispatch import fold
 from table_core.state.table import Coup, DealtCard, TableState
 
-__all__ = ["CoupCollector", "CoupRecord", "Fact", "Moment", "Row", "entry_of", "fact_of", "moments"]
+__all__ = [
+    "CoupCollector",
+    "CoupRecord",
+    "LogRow",
+    "LoggedEvent",
+    "Moment",
+    "decode_row",
+    "moments",
+    "stored_entry",
+]
 
 # Position, stored bytes and the chain's hash of an event.
-Row = tuple[int, bytes, bytes]
+LogRow = tuple[int, bytes, bytes]
 
 
-class Fact(Struct, frozen=True, gc=False, kw_only=True):
+class LoggedEvent(Struct, frozen=True, gc=False, kw_only=True):
     """An event of the log with the data of its envelope.
 
     Args:
@@ -48,7 +57,7 @@ class Moment(Struct, frozen=True, gc=False):
     """A fact, and the state before and after it."""
 
     before: TableState
-    fact: Fact
+    fact: LoggedEvent
     after: TableState
 
 
@@ -141,7 +150,7 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
         return void
 
 
-def entry_of(position: int, stored: bytes) -> Entry:
+def stored_entry(position: int, stored: bytes) -> Entry:
     """Decode stored bytes to what a fold needs, at half the cost of a fact.
 
     Raises:
@@ -153,15 +162,15 @@ def entry_of(position: int, stored: bytes) -> Entry:
         raise LogRefused(f"position {position}: {error}", position) from error
 
 
-def fact_of(row: Row) -> Fact:
+def decode_row(row: LogRow) -> LoggedEvent:
     """Decode a row.
 
     Raises:
         LogRefused: this build cannot read the row; names its position.
     """
     position, stored, digest = row
-    entry = entry_of(position, stored)
-    return Fact(
+    entry = stored_entry(position, stored)
+    return LoggedEvent(
         position=position,
         at=entry.at,
         actor=entry.actor,
@@ -172,7 +181,7 @@ def fact_of(row: Row) -> Fact:
     )
 
 
-def moments(facts: Iterable[Fact], state: TableState | None = None) -> Iterator[Moment]:
+def moments(facts: Iterable[LoggedEvent], state: TableState | None = None) -> Iterator[Moment]:
     """Yield each fact with the state before and after it; only one moment is held at a time."""
     state = state or TableState()
     for fact in facts:

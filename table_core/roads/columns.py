@@ -24,10 +24,10 @@ from msgspec.structs import replace
 
 from events.cards import Winner
 from events.types.table import DealCompleted
-from table_core.persistent_list import Trail
+from table_core.persistent_list import PersistentList
 from table_core.rules.outcome import Outcome
 
-__all__ = ["LOOKBACK", "Bead", "Column", "Derived", "Roads", "bead"]
+__all__ = ["LOOKBACK", "Bead", "Column", "Derived", "Roads", "bead_of"]
 
 LOOKBACK: Final = (1, 2, 3)
 """The number of columns that big eye boy, small road and cockroach pig look back."""
@@ -59,7 +59,7 @@ class Column(Struct, frozen=True, gc=False):
     """
 
     winner: Winner
-    ties: Trail[int]
+    ties: PersistentList[int]
 
     @property
     def height(self) -> int:
@@ -85,10 +85,10 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
         marks: of the derived roads, in the order of `LOOKBACK`.
     """
 
-    beads: Trail[Bead] = Trail()
-    columns: Trail[Column] = Trail()
+    beads: PersistentList[Bead] = PersistentList()
+    columns: PersistentList[Column] = PersistentList()
     pending_ties: int = 0
-    marks: tuple[Trail[str], ...] = (Trail(),) * len(LOOKBACK)
+    marks: tuple[PersistentList[str], ...] = (PersistentList(),) * len(LOOKBACK)
 
     def add(self, coup: Bead) -> "Roads":
         """Return the roads with one more coup; the cost does not grow with the shoe."""
@@ -123,7 +123,7 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
         return Derived(*("".join(trail) for trail in self.marks))
 
 
-def bead(coup: Outcome | DealCompleted) -> Bead:
+def bead_of(coup: Outcome | DealCompleted) -> Bead:
     """Return a complete deal's bead; a pair is of one rank, never of one point value."""
     return Bead(
         winner=coup.winner,
@@ -133,23 +133,25 @@ def bead(coup: Outcome | DealCompleted) -> Bead:
     )
 
 
-def _continues(columns: Trail[Column], winner: Winner) -> bool:
+def _continues(columns: PersistentList[Column], winner: Winner) -> bool:
     return bool(columns) and columns.back(1).winner is winner
 
 
-def _with_win(columns: Trail[Column], winner: Winner, pending_ties: int) -> Trail[Column]:
+def _with_win(
+    columns: PersistentList[Column], winner: Winner, pending_ties: int
+) -> PersistentList[Column]:
     if _continues(columns, winner):
         return columns.replace_last(Column(winner, columns.back(1).ties.append(0)))
-    return columns.append(Column(winner, Trail[int]().append(pending_ties)))
+    return columns.append(Column(winner, PersistentList[int]().append(pending_ties)))
 
 
-def _with_tie(columns: Trail[Column]) -> Trail[Column]:
+def _with_tie(columns: PersistentList[Column]) -> PersistentList[Column]:
     column = columns.back(1)
     ties = column.ties.replace_last(column.ties.back(1) + 1)
     return columns.replace_last(Column(column.winner, ties))
 
 
-def _marks(columns: Trail[Column], winner: Winner) -> tuple[str, ...]:
+def _marks(columns: PersistentList[Column], winner: Winner) -> tuple[str, ...]:
     """Return the marks that a win would add to the derived roads; empty where it adds none."""
     # A win that opens a column and a win that continues one compare the same two heights. Equal
     # heights are red for a cell that opens a column. For a cell further down they mean that the

@@ -9,7 +9,7 @@ from events.cards import Winner
 from events.errors import InputError
 from table_core.roads.columns import Bead, Derived, Roads
 
-__all__ = ["Cell", "Next", "RoadsView", "read_results", "view_roads"]
+__all__ = ["Cell", "Next", "RoadsView", "project_roads", "read_results"]
 
 _LETTERS: Final = {Winner.PLAYER: "P", Winner.BANKER: "B", Winner.TIE: "T"}
 _WINNERS: Final = {letter: winner for winner, letter in _LETTERS.items()}
@@ -57,7 +57,7 @@ class RoadsView(Struct, frozen=True, kw_only=True):
     next_marks: Next = field(name="next")
 
 
-def view_roads(roads: Roads) -> RoadsView:
+def project_roads(roads: Roads) -> RoadsView:
     """Return the document of these roads."""
     derived = roads.derived
     return RoadsView(

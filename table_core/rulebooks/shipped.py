@@ -10,12 +10,12 @@ from events.log.editions import shipped_editions
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
-__all__ = ["load_rulebook", "shipped", "shipped_source", "shipped_sources"]
+__all__ = ["load_rulebook", "shipped_ids", "shipped_source", "shipped_sources"]
 
 _SUFFIX: Final = ".toml"
 
 
-def shipped() -> tuple[str, ...]:
+def shipped_ids() -> tuple[str, ...]:
     """Return the ids of the shipped rulebooks, sorted."""
     return tuple(_editions())
 

@@ -12,21 +12,21 @@ from events.money import MAX_STAKE
 from events.types.envelope import MAX_EVENT_BYTES
 from events.types.table import Wager
 from table_core.refusals import refuse
-from table_core.rules.wager_totals import Standing, Tally
+from table_core.rules.wager_totals import WagerTotals, WagerTotalsBuilder
 
-__all__ = ["MAX_PATRON", "MOST_STAKED", "bounds_refusal"]
+__all__ = ["MAX_PATRON", "MAX_STAKED", "bounds_refusal"]
 
 MAX_PATRON: Final = 64
 """Characters of a patron's reference: it is a key, not a text."""
 
-MOST_STAKED: Final = MAX_STAKE
+MAX_STAKED: Final = MAX_STAKE
 """Stakes of one coup, minor units: no sum exceeds the integers that JSON readers keep."""
 
 # Bytes of a settlement without its lines.
 _ROOM_BESIDE_LINES: Final = 64 * 1024
 
 
-def bounds_refusal(standing: Standing, asked: Sequence[Wager]) -> Refusal | None:
+def bounds_refusal(standing: WagerTotals, asked: Sequence[Wager]) -> Refusal | None:
     """Return the refusal of wagers that exceed the bounds of one coup; else None.
 
     Args:
@@ -38,11 +38,11 @@ def bounds_refusal(standing: Standing, asked: Sequence[Wager]) -> Refusal | None
             return refuse(
                 "invalid_patron", f"a patron's reference has 1 to {MAX_PATRON} characters"
             )
-    after = Tally(standing)
+    after = WagerTotalsBuilder(standing)
     for wager in asked:
         after.add(wager)
-    if after.staked > MOST_STAKED:
-        return refuse("table_maximum", f"one coup takes {MOST_STAKED} minor units at the most")
+    if after.staked > MAX_STAKED:
+        return refuse("table_maximum", f"one coup takes {MAX_STAKED} minor units at the most")
     if after.line_bytes > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
         return refuse(
             "too_many_wagers", f"the coup holds {len(standing.ids)}; no more would settle"

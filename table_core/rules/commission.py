@@ -22,18 +22,18 @@ from table_core.rules.rulebook import CommissionTiming, Rulebook
 from table_core.rules.settlement import commission_on
 
 __all__ = [
+    "AmountBySeat",
     "CommissionBook",
-    "Seats",
-    "amounts_of",
-    "correction_facts",
+    "amount_changes",
+    "correction_commission",
     "fold_commission",
-    "laid_anew",
-    "laid_for",
-    "more_and_less",
-    "settlement_facts",
+    "prepaid_changes",
+    "prepaid_commission",
+    "seat_amounts",
+    "settlement_commission",
 ]
 
-Seats = Mapping[int, int]
+AmountBySeat = Mapping[int, int]
 
 _AT_ONCE: Final = {CommissionTiming.DEDUCT: "deducted", CommissionTiming.PREPAID: "prepaid"}
 _AT_ONCE_WORDS: Final = frozenset(timing.value for timing in _AT_ONCE)
@@ -80,12 +80,12 @@ class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
         )
 
 
-def amounts_of(seats: Seats) -> tuple[SeatAmount, ...]:
+def seat_amounts(seats: AmountBySeat) -> tuple[SeatAmount, ...]:
     """Return the amounts by seat, in seat order, without the seats that have none."""
     return tuple(SeatAmount(seat=seat, amount=seats[seat]) for seat in sorted(seats) if seats[seat])
 
 
-def laid_for(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, ...]:
+def prepaid_commission(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, ...]:
     """Return the prepaid commission by seat: for each wager, what it would owe if it won.
 
     Empty where the rulebook does not take commission in advance (seed 3).
@@ -96,10 +96,10 @@ def laid_for(rulebook: Rulebook, wagers: Iterable[Wager]) -> tuple[SeatAmount, .
     seats: dict[int, int] = {}
     for wager in wagers:
         seats[wager.seat] = seats.get(wager.seat, 0) + commission_on(rulebook, wager)
-    return amounts_of(seats)
+    return seat_amounts(seats)
 
 
-def settlement_facts(
+def settlement_commission(
     rulebook: Rulebook,
     book: CommissionBook,
     settlement: Settlement,
@@ -110,9 +110,9 @@ def settlement_facts(
     terms = rulebook.commission
     if terms is None:
         return ()
-    owed = amounts_of(_by_seat(settlement.lines))
+    owed = seat_amounts(_by_seat(settlement.lines))
     facts: list[TableEvent] = []
-    if reversed_ is not None and (taken_back := amounts_of(_by_seat(reversed_.lines))):
+    if reversed_ is not None and (taken_back := seat_amounts(_by_seat(reversed_.lines))):
         facts.append(
             CommissionReversed(
                 coup=settlement.coup,
@@ -144,7 +144,7 @@ def settlement_facts(
     return tuple(facts)
 
 
-def correction_facts(
+def correction_commission(
     was: Rulebook,
     now: Rulebook,
     book: CommissionBook,
@@ -169,8 +169,8 @@ def correction_facts(
     coup = settlement.coup
     timing = now.commission.timing if now.commission else None
     before = _by_seat(reversed_.lines) if reversed_ and was.commission else {}
-    owed = amounts_of(_by_seat(settlement.lines)) if timing else ()
-    if reversed_ and was.commission and (taken_back := amounts_of(before)):
+    owed = seat_amounts(_by_seat(settlement.lines)) if timing else ()
+    if reversed_ and was.commission and (taken_back := seat_amounts(before)):
         facts.append(
             CommissionReversed(
                 coup=coup,
@@ -194,12 +194,12 @@ def correction_facts(
     if timing in _AT_ONCE:
         facts.append(CommissionCollected(coup=coup, method=_AT_ONCE[timing], amounts=owed))
     elif was.commission and was.commission.timing not in _AT_ONCE:
-        facts += _kept(book, coup, before, owed)
+        facts += _carried_over(book, coup, before, owed)
     return tuple(facts)
 
 
-def _kept(
-    book: CommissionBook, coup: str, before: Seats, owed: Sequence[SeatAmount]
+def _carried_over(
+    book: CommissionBook, coup: str, before: AmountBySeat, owed: Sequence[SeatAmount]
 ) -> list[TableEvent]:
     """Carry over marked commission that was paid or given up before the correction."""
     paid: dict[int, int] = {}
@@ -211,22 +211,22 @@ def _kept(
         paid[each.seat] = min(each.amount, taken - lost)
         given_up[each.seat] = min(each.amount - paid[each.seat], lost)
     facts: list[TableEvent] = []
-    if kept := amounts_of(paid):
+    if kept := seat_amounts(paid):
         facts.append(CommissionCollected(coup=coup, method="paid", amounts=kept))
-    if lost_again := amounts_of(given_up):
+    if lost_again := seat_amounts(given_up):
         reason = f"given up before the correction of coup {coup}"
         facts.append(CommissionUncollected(amounts=lost_again, reason=reason))
     return facts
 
 
-def laid_anew(
+def prepaid_changes(
     rulebook: Rulebook, before: Iterable[Wager], after: Iterable[Wager]
 ) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
     """Return, by seat, the prepaid commission to add and to return after wagers were corrected."""
-    return more_and_less(laid_for(rulebook, before), laid_for(rulebook, after))
+    return amount_changes(prepaid_commission(rulebook, before), prepaid_commission(rulebook, after))
 
 
-def more_and_less(
+def amount_changes(
     was: Sequence[SeatAmount], now: Sequence[SeatAmount]
 ) -> tuple[tuple[SeatAmount, ...], tuple[SeatAmount, ...]]:
     """Return, by seat, the amounts to add and to return to get from `was` to `now`."""
@@ -304,7 +304,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[CommissionBook, Any], CommissionB
 }
 
 
-def _by_seat(lines: Iterable[SettlementLine]) -> Seats:
+def _by_seat(lines: Iterable[SettlementLine]) -> AmountBySeat:
     seats: dict[int, int] = {}
     for line in lines:
         seats[line.seat] = seats.get(line.seat, 0) + line.commission
@@ -323,12 +323,12 @@ def _plus(amounts: Sequence[SeatAmount], more: Sequence[SeatAmount]) -> tuple[Se
     seats = {each.seat: each.amount for each in amounts}
     for each in more:
         seats[each.seat] = seats.get(each.seat, 0) + each.amount
-    return amounts_of(seats)
+    return seat_amounts(seats)
 
 
 def _minus(amounts: Sequence[SeatAmount], less: Sequence[SeatAmount]) -> tuple[SeatAmount, ...]:
     """Subtract seat by seat; no seat falls below zero."""
     taken = {each.seat: each.amount for each in less}
-    return amounts_of(
+    return seat_amounts(
         {each.seat: max(0, each.amount - taken.get(each.seat, 0)) for each in amounts}
     )

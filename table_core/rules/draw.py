@@ -15,7 +15,7 @@ from events.cards import Card, Hand
 from events.errors import OurBug
 from events.types.table import DrawRule
 
-__all__ = ["DRAW_TABLE", "INITIAL", "NATURAL", "DrawRow", "due"]
+__all__ = ["DRAW_TABLE", "INITIAL", "NATURAL", "DrawRow", "hand_due"]
 
 _ANY: Final = frozenset(range(10))
 NATURAL: Final = frozenset({8, 9})
@@ -87,11 +87,13 @@ _ROWS: Final = {hand: tuple(r for r in DRAW_TABLE if r.rule.hand is hand) for ha
 _TWO: Final = 2
 
 
-def due(player: Sequence[Card], banker: Sequence[Card]) -> tuple[Hand | None, tuple[DrawRule, ...]]:
+def hand_due(
+    player: Sequence[Card], banker: Sequence[Card]
+) -> tuple[Hand | None, tuple[DrawRule, ...]]:
     """Return the hand that the next card is due to, and the rules applied so far.
 
     Only the first two cards of each hand and Player's third card count. The caller checks for cards
-    that were not due (`table_core.rules.outcome.judge`).
+    that were not due (`table_core.rules.outcome.judge_hands`).
 
     Args:
         player: Player's cards so far, in the order they came.

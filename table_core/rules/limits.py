@@ -10,10 +10,10 @@ from events.types.wagers import BetLimits, LimitsSet
 from table_core.rules.placement import SIDES
 from table_core.rules.rulebook import Bet, Rulebook
 
-__all__ = ["limit_faults", "with_limits"]
+__all__ = ["apply_limits", "limit_faults"]
 
 
-def with_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
+def apply_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
     """Return the rulebook with the table's limits applied; its hash stays the file's."""
     if limits == LimitsSet():
         return rulebook
@@ -39,7 +39,7 @@ def limit_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
     With `LimitsSet()`, which sets none, the faults are those of the rulebook's own limits.
     """
     senseless = [*_senseless(rulebook, limits)]
-    yield from senseless or _out_of_reach(with_limits(rulebook, limits))
+    yield from senseless or _out_of_reach(apply_limits(rulebook, limits))
 
 
 def _senseless(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:

@@ -8,9 +8,9 @@ from msgspec import Struct
 from events.cards import Card, Hand, Winner, total
 from events.errors import OurBug
 from events.types.table import DrawRule
-from table_core.rules.draw import due
+from table_core.rules.draw import hand_due
 
-__all__ = ["DealError", "Outcome", "deal", "judge"]
+__all__ = ["DealError", "Outcome", "deal_cards", "judge_hands"]
 
 DealError = Literal["incomplete_coup", "excess_card"]
 """Why a row of cards is no coup: a card was still due, or came when none was."""
@@ -42,7 +42,7 @@ class Outcome(Struct, frozen=True, gc=False, kw_only=True):
     complete: bool
 
 
-def judge(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
+def judge_hands(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
     """Return the outcome of a deal, or of its first four cards.
 
     Raises:
@@ -50,7 +50,7 @@ def judge(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
     """
     if len(player) < _TWO or len(banker) < _TWO:
         raise OurBug(f"judged {len(player)} and {len(banker)} cards; a hand has at least two")
-    hand, rules = due(player, banker)
+    hand, rules = hand_due(player, banker)
     drawn = [rule.hand for rule in rules if rule.draws]
     as_due = (len(player), len(banker)) == (drawn.count(Hand.PLAYER), drawn.count(Hand.BANKER))
     return _outcome(player, banker, rules, complete=hand is None and as_due)
@@ -71,7 +71,7 @@ def _outcome(
     )
 
 
-def deal(cards: Sequence[Card]) -> Outcome | DealError:
+def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:
     """Deal the cards, in dealing order, to the hands they are due to, and judge the coup.
 
     Returns:
@@ -79,12 +79,12 @@ def deal(cards: Sequence[Card]) -> Outcome | DealError:
     """
     # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
     player, banker = list(cards[:_FOUR:_TWO]), list(cards[1:_FOUR:_TWO])
-    hand, rules = due(player, banker)
+    hand, rules = hand_due(player, banker)
     for card in cards[_FOUR:]:
         if hand is None:
             return "excess_card"
         (player if hand is Hand.PLAYER else banker).append(card)
-        hand, rules = due(player, banker)
+        hand, rules = hand_due(player, banker)
     if hand is not None:
         return "incomplete_coup"
     return _outcome(player, banker, rules, complete=True)

@@ -14,16 +14,16 @@ from events.money import MAX_STAKE
 from events.types.table import Wager
 from table_core.refusals import refuse
 from table_core.rules.rulebook import Requirement, Rulebook
-from table_core.rules.wager_totals import Standing, Tally, with_wagers
-from table_core.rules.wagers import KINDS, patron_of
+from table_core.rules.wager_totals import WagerTotals, WagerTotalsBuilder, add_wagers
+from table_core.rules.wagers import BET_KINDS, patron_of
 
 __all__ = [
     "MAX_SEAT",
     "MIN_SEAT",
     "SIDES",
-    "check",
-    "check_more",
-    "unsupported",
+    "check_further_wagers",
+    "check_wagers",
+    "unsupported_side_bets",
     "withdrawal_refusal",
 ]
 
@@ -31,7 +31,7 @@ MIN_SEAT: Final = 1
 MAX_SEAT: Final = 99
 
 SIDES: Final = {"player": "banker", "banker": "player"}
-_NOTHING: Final = Standing()
+_NOTHING: Final = WagerTotals()
 _MAIN: Final = frozenset({"player", "banker", "tie"})
 # The four betting options of seed 3; Player and Banker are the two sides of one.
 _OPTION: Final = {
@@ -43,19 +43,19 @@ _OPTION: Final = {
 }
 
 
-class _SoFar:
+class _AcceptedWagers:
     """The wagers accepted so far, under one rulebook. It never leaves one call."""
 
-    def __init__(self, rulebook: Rulebook, standing: Standing) -> None:
+    def __init__(self, rulebook: Rulebook, standing: WagerTotals) -> None:
         self.rulebook = rulebook
-        self.tally = Tally(standing)
+        self.tally = WagerTotalsBuilder(standing)
 
     def has(self, wager: Wager, *bets: str) -> bool:
         """Return whether the patron of `wager` has one of `bets`."""
         return not self.tally.spots(patron_of(wager)).keys().isdisjoint(bets)
 
 
-def check(
+def check_wagers(
     rulebook: Rulebook,
     standing: Sequence[Wager],
     asked: Sequence[Wager],
@@ -76,7 +76,9 @@ def check(
         `below_minimum` `table_maximum` `differential` `invalid_seat` `duplicate_wager`
         `opposite_sides` `too_many_options` `main_wager_required`.
     """
-    so_far = _SoFar(rulebook, with_wagers(Standing(), standing) if standing else _NOTHING)
+    so_far = _AcceptedWagers(
+        rulebook, add_wagers(WagerTotals(), standing) if standing else _NOTHING
+    )
     refusals = _each(asked, so_far)
     if whole:
         judged = zip(asked, refusals, strict=True)
@@ -84,15 +86,15 @@ def check(
     return tuple(refusals)
 
 
-def check_more(
-    rulebook: Rulebook, standing: Standing, asked: Sequence[Wager]
+def check_further_wagers(
+    rulebook: Rulebook, standing: WagerTotals, asked: Sequence[Wager]
 ) -> tuple[Refusal | None, ...]:
-    """Check as `check` does with `whole` false, against totals that are already known."""
-    return tuple(_each(asked, _SoFar(rulebook, standing)))
+    """Check as `check_wagers` does with `whole` false, against totals that are already known."""
+    return tuple(_each(asked, _AcceptedWagers(rulebook, standing)))
 
 
-def unsupported(
-    rulebook: Rulebook, wagers: Sequence[Wager], standing: Standing | None = None
+def unsupported_side_bets(
+    rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals | None = None
 ) -> tuple[Refusal | None, ...]:
     """Return `main_wager_required` for each side bet that lacks the wager it needs.
 
@@ -104,12 +106,14 @@ def unsupported(
         standing: totals of all wagers placed; None where these are `wagers`.
     """
     if standing is None:
-        standing = with_wagers(Standing(), wagers)
-    so_far = _SoFar(rulebook, standing)
+        standing = add_wagers(WagerTotals(), wagers)
+    so_far = _AcceptedWagers(rulebook, standing)
     return tuple(_main_wager_required(wager, so_far) for wager in wagers)
 
 
-def withdrawal_refusal(rulebook: Rulebook, before: Standing, after: Standing) -> Refusal | None:
+def withdrawal_refusal(
+    rulebook: Rulebook, before: WagerTotals, after: WagerTotals
+) -> Refusal | None:
     """Return `differential` where a withdrawal would leave one side too far ahead; else None.
 
     Others have wagered against the wagers on the table, and those wagers bound the house's risk. So
@@ -129,7 +133,7 @@ def withdrawal_refusal(rulebook: Rulebook, before: Standing, after: Standing) ->
     return None
 
 
-def _each(asked: Sequence[Wager], so_far: _SoFar) -> list[Refusal | None]:
+def _each(asked: Sequence[Wager], so_far: _AcceptedWagers) -> list[Refusal | None]:
     refusals: list[Refusal | None] = []
     for wager in asked:
         refusal = _first_objection(wager, so_far)
@@ -139,8 +143,8 @@ def _each(asked: Sequence[Wager], so_far: _SoFar) -> list[Refusal | None]:
     return refusals
 
 
-def _first_objection(wager: Wager, so_far: _SoFar) -> Refusal | None:
-    """Return the first refusal, in the order of `check`'s codes."""
+def _first_objection(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
+    """Return the first refusal, in the order of `check_wagers`'s codes."""
     return (
         _wrong_wager(wager, so_far.rulebook)
         or _beyond_its_limits(wager, so_far)
@@ -154,7 +158,7 @@ def _first_objection(wager: Wager, so_far: _SoFar) -> Refusal | None:
 
 def _wrong_wager(wager: Wager, rulebook: Rulebook) -> Refusal | None:
     """Check for `unknown_bet` `not_offered` `invalid_stake` `not_a_step`."""
-    if wager.bet not in KINDS:
+    if wager.bet not in BET_KINDS:
         return refuse("unknown_bet", f"no such bet as {wager.bet!r}")
     bet = rulebook.bets.get(wager.bet)
     if bet is None or not bet.offered:
@@ -170,7 +174,7 @@ def _wrong_wager(wager: Wager, rulebook: Rulebook) -> Refusal | None:
 # ---- limits ----
 
 
-def _beyond_its_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
+def _beyond_its_limits(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     """Check for `above_maximum` `below_minimum`."""
     bet, stake = so_far.rulebook.bets[wager.bet], wager.stake
     if bet.maximum is not None:
@@ -186,7 +190,7 @@ def _beyond_its_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
     return None
 
 
-def _beyond_the_tables_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
+def _beyond_the_tables_limits(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     """Check for `table_maximum`, and for `differential` where the wager widens the gap."""
     limits, tally = so_far.rulebook.limits, so_far.tally
     maximum, staked = limits.table_maximum, tally.staked + wager.stake
@@ -205,7 +209,7 @@ def _beyond_the_tables_limits(wager: Wager, so_far: _SoFar) -> Refusal | None:
 # ---- the patron and what else the patron has ----
 
 
-def _at_odds_with_others(wager: Wager, so_far: _SoFar) -> Refusal | None:
+def _at_odds_with_others(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     """Check for `invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`."""
     if not MIN_SEAT <= wager.seat <= MAX_SEAT:
         return refuse("invalid_seat", f"seats are {MIN_SEAT} to {MAX_SEAT}")
@@ -220,14 +224,14 @@ def _at_odds_with_others(wager: Wager, so_far: _SoFar) -> Refusal | None:
     return None
 
 
-def _too_many_options(wager: Wager, so_far: _SoFar, most: int) -> bool:
+def _too_many_options(wager: Wager, so_far: _AcceptedWagers, most: int) -> bool:
     if wager.bet not in _OPTION:
         return False
     bets = {wager.bet, *so_far.tally.spots(patron_of(wager))}
     return len({_OPTION[bet] for bet in bets if bet in _OPTION}) > most
 
 
-def _main_wager_required(wager: Wager, so_far: _SoFar) -> Refusal | None:
+def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     bet = so_far.rulebook.bets.get(wager.bet)
     if bet is None or bet.requirement is Requirement.NONE:
         return None

@@ -35,7 +35,7 @@ from table_core.rules.rulebook import (
     Rulebook,
     Sign,
 )
-from table_core.rules.wagers import KINDS, Kind
+from table_core.rules.wagers import BET_KINDS, BetKind
 
 __all__ = ["FORM", "MAX_ODDS", "parse_rulebook"]
 
@@ -184,9 +184,9 @@ def _bets(sections: object, unit: int, faults: _Faults) -> Iterator[tuple[str, B
         return
     for name, section in sections.items():
         key = f"bets.{name}"
-        kind = KINDS.get(name)
+        kind = BET_KINDS.get(name)
         if kind is None:
-            faults.add(key, f"no such wager; known are {', '.join(KINDS)}")
+            faults.add(key, f"no such wager; known are {', '.join(BET_KINDS)}")
             continue
         form = faults.convert(_BetForm, section, key)
         if form is not None:
@@ -195,7 +195,7 @@ def _bets(sections: object, unit: int, faults: _Faults) -> Iterator[tuple[str, B
                 yield name, bet
 
 
-def _bet(name: str, kind: Kind, form: _BetForm, unit: int, faults: _Faults) -> Bet | None:
+def _bet(name: str, kind: BetKind, form: _BetForm, unit: int, faults: _Faults) -> Bet | None:
     key, before = f"bets.{name}", len(faults.found)
     judge = kind.judges.get(next(iter(kind.judges)) if form.variant is None else form.variant)
     if judge is None:
@@ -227,7 +227,7 @@ def _bet(name: str, kind: Kind, form: _BetForm, unit: int, faults: _Faults) -> B
 
 
 def _schedule(
-    name: str, kind: Kind, form: _BetForm, key: str, faults: _Faults
+    name: str, kind: BetKind, form: _BetForm, key: str, faults: _Faults
 ) -> dict[str, Odds | None]:
     # A tie is not known yet when phase 1 is settled, so nothing there can push on it.
     known = (*kind.categories, PUSH) if form.phase == LAST_PHASE else kind.categories

@@ -20,7 +20,7 @@ from table_core.rules.outcome import Outcome
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
 from table_core.rules.wagers import patron_of
 
-__all__ = ["Capped", "Result", "commission_on", "settle", "settle_with_caps"]
+__all__ = ["CapApplied", "Result", "commission_on", "settle", "settle_with_caps"]
 
 
 class Result(Enum):
@@ -32,7 +32,7 @@ class Result(Enum):
     VOID = "void"
 
 
-class _Verdict(Struct, frozen=True):
+class _BetResult(Struct, frozen=True):
     """The result of one bet for an outcome, in the words of a settlement line.
 
     Args:
@@ -51,8 +51,8 @@ class _Verdict(Struct, frozen=True):
 
 
 _LOSE: Final = Result.LOSE.value
-_LOSES: Final = _Verdict(_LOSE, "lose")
-_IS_VOID: Final = _Verdict(Result.VOID.value, "void")
+_LOSES: Final = _BetResult(_LOSE, "lose")
+_IS_VOID: Final = _BetResult(Result.VOID.value, "void")
 
 
 def settle(
@@ -75,7 +75,7 @@ def settle(
     return settle_with_caps(rulebook, outcome, wagers, phase=phase)[0]
 
 
-class Capped(Struct, frozen=True):
+class CapApplied(Struct, frozen=True):
     """An aggregate maximum that reduced winnings.
 
     Args:
@@ -89,14 +89,14 @@ class Capped(Struct, frozen=True):
 
 def settle_with_caps(
     rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
-) -> tuple[tuple[SettlementLine, ...], tuple[Capped, ...]]:
+) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
     """Settle as `settle` does, and return the aggregate maxima that reduced winnings as well."""
     if not outcome.complete and phase != INITIAL_PHASE:
         raise OurBug("settlement of an incomplete deal")
     asked = wagers
     if phase is not None:
         asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
-    verdicts = {bet: _verdict(rulebook.bets.get(bet), outcome) for bet in {w.bet for w in asked}}
+    verdicts = {bet: _bet_result(rulebook.bets.get(bet), outcome) for bet in {w.bet for w in asked}}
     ruled = [(wager, verdicts[wager.bet]) for wager in asked]
     payout = rulebook.rounding.payout
     won = [
@@ -110,7 +110,7 @@ def settle_with_caps(
             shares.append((asked[index].id, won[index], winnings))
             won[index] = winnings
         if shares:
-            cuts.append(Capped(cap, tuple(shares)))
+            cuts.append(CapApplied(cap, tuple(shares)))
     lines = [
         _line(rulebook, wager, verdict, winnings)
         for (wager, verdict), winnings in zip(ruled, won, strict=True)
@@ -118,7 +118,7 @@ def settle_with_caps(
     return tuple(lines), tuple(cuts)
 
 
-def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
+def _bet_result(bet: Bet | None, outcome: Outcome) -> _BetResult:
     """Return the first of the outcome's categories that the bet's schedule lists."""
     if bet is None:
         return _IS_VOID
@@ -129,12 +129,12 @@ def _verdict(bet: Bet | None, outcome: Outcome) -> _Verdict:
         if category in bet.schedule:
             odds = bet.schedule[category]
             if odds is None:
-                return _Verdict(Result.PUSH.value, category, commission=bet.commission)
-            return _Verdict(Result.WIN.value, category, odds, str(odds), bet.commission)
+                return _BetResult(Result.PUSH.value, category, commission=bet.commission)
+            return _BetResult(Result.WIN.value, category, odds, str(odds), bet.commission)
     return _LOSES
 
 
-def _line(rulebook: Rulebook, wager: Wager, verdict: _Verdict, winnings: int) -> SettlementLine:
+def _line(rulebook: Rulebook, wager: Wager, verdict: _BetResult, winnings: int) -> SettlementLine:
     commission = _commission(rulebook, winnings) if verdict.commission else 0
     # A token is never returned as chips: the house pays what it wins, and nothing else.
     gone = verdict.result == _LOSE or wager.kind == "promo"

@@ -16,7 +16,14 @@ from msgspec import Struct
 from events.types.table import Wager
 from table_core.rules.wagers import Patron, patron_of
 
-__all__ = ["UNSUMMED", "Standing", "Tally", "summed_on", "with_wagers", "without_wagers"]
+__all__ = [
+    "UNSUMMED",
+    "WagerTotals",
+    "WagerTotalsBuilder",
+    "add_wagers",
+    "advance_totals",
+    "remove_wagers",
+]
 
 UNSUMMED: Final = 32
 
@@ -31,7 +38,7 @@ _Spots = dict[str, dict[str, int]]
 _NONE: Final[_Spots] = {}
 
 
-class Standing(Struct, frozen=True, gc=False, kw_only=True):
+class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
     """Totals of the wagers placed, amounts in minor units. It is never changed in place.
 
     Args:
@@ -51,7 +58,7 @@ class Standing(Struct, frozen=True, gc=False, kw_only=True):
     line_bytes: int = 0
 
 
-class Tally:
+class WagerTotalsBuilder:
     """A mutable copy of wager totals, to be updated. It never leaves the call that made it."""
 
     __slots__ = (
@@ -67,7 +74,7 @@ class Tally:
         "staked",
     )
 
-    def __init__(self, before: Standing) -> None:
+    def __init__(self, before: WagerTotals) -> None:
         self.by_bet = dict(before.by_bet)
         self.count = before.count
         self.staked = before.staked
@@ -126,14 +133,14 @@ class Tally:
         """Return the stakes of a patron: bet and seat (as text) to stake."""
         return self._spots.get(patron, _NONE)
 
-    def standing(self) -> Standing:
+    def standing(self) -> WagerTotals:
         """Return the totals as they are now; the tally may not be used any more."""
         ids, spots, by_bet = self._before.ids | self._new, self._spots, self.by_bet
         if self._gone:
             ids -= self._gone
             spots = {patron: bets for patron, bets in spots.items() if bets}
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
-        return Standing(
+        return WagerTotals(
             count=self.count,
             ids=ids,
             spots=spots,
@@ -151,14 +158,14 @@ class Tally:
         return bets
 
 
-def with_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
+def add_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:
     """Return the totals with these wagers added."""
-    tally = Tally(standing)
+    tally = WagerTotalsBuilder(standing)
     tally.add(*wagers)
     return tally.standing()
 
 
-def summed_on(summed: Standing, wagers: Sequence[Wager]) -> Standing:
+def advance_totals(summed: WagerTotals, wagers: Sequence[Wager]) -> WagerTotals:
     """Return the totals of the whole blocks of `UNSUMMED` wagers; the last few are left out.
 
     Args:
@@ -166,12 +173,12 @@ def summed_on(summed: Standing, wagers: Sequence[Wager]) -> Standing:
         wagers: all that are placed.
     """
     whole = len(wagers) - len(wagers) % UNSUMMED
-    return with_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
+    return add_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
 
 
-def without_wagers(standing: Standing, wagers: Iterable[Wager]) -> Standing:
+def remove_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:
     """Return the totals with these wagers, which are placed, removed."""
-    tally = Tally(standing)
+    tally = WagerTotalsBuilder(standing)
     tally.remove(*wagers)
     return tally.standing()
 

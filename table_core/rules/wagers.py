@@ -1,4 +1,4 @@
-"""Every kind of wager: a row each in `KINDS`, and the pure function (its judge) that decides it.
+"""Every kind of wager: a row each in `BET_KINDS`, and its judge, a pure function of the outcome.
 
 A row is all that the product knows of a kind: its name, its winning condition and source, its
 categories, and when it is decided. The rulebook's reader, the odds, the narrative and the tests go
@@ -23,10 +23,10 @@ from events.types.table import Wager
 from table_core.rules.draw import NATURAL
 from table_core.rules.outcome import Outcome
 
-__all__ = ["HOUSE", "KINDS", "Judge", "Kind", "Looks", "Patron", "patron_of"]
+__all__ = ["BET_KINDS", "HOUSE", "BetKind", "Judge", "JudgeScope", "Patron", "patron_of"]
 
 Judge = Callable[[Outcome], tuple[str, ...]]
-Looks = Literal["totals", "pairs", "suits"]
+JudgeScope = Literal["totals", "pairs", "suits"]
 Patron = str
 """The owner of a wager, as `patron_of` returns it."""
 
@@ -38,7 +38,7 @@ _TWO_CARDS, _THREE_CARDS, _FOUR_CARDS = 2, 3, 4
 _RED: Final = frozenset("HD")
 
 
-class Kind(Struct, frozen=True, kw_only=True):
+class BetKind(Struct, frozen=True, kw_only=True):
     """A kind of wager.
 
     Args:
@@ -61,7 +61,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     categories: Mapping[str, str]
     judges: Mapping[str, Judge]
     initial: bool = False
-    looks: Looks = "totals"
+    looks: JudgeScope = "totals"
 
 
 def patron_of(wager: Wager) -> Patron:
@@ -245,10 +245,10 @@ def _kind(
     *,
     by: Judge | None = None,
     initial: bool = False,
-    looks: Looks = "totals",
+    looks: JudgeScope = "totals",
     **variants: Judge,
-) -> Kind:
-    return Kind(
+) -> BetKind:
+    return BetKind(
         name=name,
         wins=wins,
         source=source,
@@ -259,7 +259,7 @@ def _kind(
     )
 
 
-def _lucky8_kind(name: str, hand: Hand) -> Kind:
+def _lucky8_kind(name: str, hand: Hand) -> BetKind:
     return _kind(
         name,
         "the hand makes one of the listed eights",
@@ -278,7 +278,7 @@ def _lucky8_kind(name: str, hand: Hand) -> Kind:
     )
 
 
-def _dragon_bonus_kind(name: str, hand: Hand) -> Kind:
+def _dragon_bonus_kind(name: str, hand: Hand) -> BetKind:
     return _kind(
         name,
         f"{hand.value.capitalize()} wins by a natural or by four or more",
@@ -300,7 +300,7 @@ _BANKER_SIX: Final = {
     "banker_six": "Banker won with six",
 }
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+BET_KINDS: Final[Mapping[str, BetKind]] = MappingProxyType(
     {
         "player": _kind(
             "Player", "Player's hand is nearer to nine", "source 2, payouts", _WIN, by=_player

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from table_core.state.table import Alarm
 
-__all__ = ["AlarmBell", "AlarmNotice"]
+__all__ = ["AlarmNotice", "AlarmPublisher"]
 
 
 class AlarmNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,7 +28,7 @@ class AlarmNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int
 
 
-class AlarmBell:
+class AlarmPublisher:
     """Compares the active alarms with those of the last look.
 
     Args:

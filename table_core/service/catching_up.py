@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.types.shoe_reports import LinkStatus
-from table_core.state.table import LinkView
+from table_core.state.table import ShoeLink
 
 __all__ = ["DriverHead"]
 
@@ -41,7 +41,7 @@ class DriverHead(Struct, frozen=True, kw_only=True):
             return self
         return replace(self, head=max(self.head, seq))
 
-    def reached_by(self, link: LinkView) -> bool:
+    def is_covered_by(self, link: ShoeLink) -> bool:
         """Return whether the table has appended every event that the driver is known to have."""
         if not self.journal:
             return False

@@ -156,7 +156,7 @@ class Checkpoints:
     def _make(self, signers: tuple[SigningKey, ...]) -> None:
         size = self._log.position
         made = signed_checkpoint(Checkpoint(self._log.origin, size, self._log.root), signers)
-        self._log.keep_checkpoint(made)
+        self._log.store_checkpoint(made)
         self._size = self._looked = size
         self._newest = made
         self._made_us = self._clock.mono_us()

@@ -12,12 +12,12 @@ from events.types.envelope import decode_data, decode_envelope
 from events.types.wagers import LimitsSet
 from table_core.state.table import TableState
 
-__all__ = ["SiteLimits"]
+__all__ = ["ConfiguredLimits"]
 
 _CURSOR: Final = "core/limits"
 
 
-class SiteLimits:
+class ConfiguredLimits:
     """Decides whether the configured limits are due.
 
     Args:

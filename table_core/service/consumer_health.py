@@ -17,7 +17,7 @@ from table_core.projections.table import ConsumerView
 from table_core.service.publishers import is_settlement
 from table_core.state.table import Alarm
 
-__all__ = ["ACK_OVERDUE_S", "CONSUMERS_MOST", "FeedHealth"]
+__all__ = ["ACK_OVERDUE_S", "CONSUMERS_MOST", "ConsumerHealth"]
 
 # A cage commits and acknowledges within a second or two of a settlement.
 ACK_OVERDUE_S: Final = 60
@@ -47,7 +47,7 @@ class _Consumer(Struct):
     owed: _Owed | None = None
 
 
-class FeedHealth:
+class ConsumerHealth:
     """Tracks the durable consumers.
 
     Args:

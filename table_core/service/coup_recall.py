@@ -3,8 +3,8 @@
 The state holds only the coups of the shoe on the table. An earlier coup is folded again alone: its
 shoe's life, and after that only the events about the shoe's coups.
 
-`recall` searches the log backwards from its end, and costs the events since.
-`recall_indexed` costs one shoe; the history reader uses it.
+`recall_coup` searches the log backwards from its end, and costs the events since.
+`recall_coup_indexed` costs one shoe; the history reader uses it.
 """
 
 import re
@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from events.log.store import Stored
-from events.types.chips import ChipFact
+from events.types.chips import ChipEvent
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import ShoeLoaded
-from table_core.fold.corrections import past_coup
+from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold
-from table_core.history.index import PastIndex, Read
-from table_core.persistent_list import Trail
+from table_core.history.index import HistoryIndex, ReadRows
+from table_core.persistent_list import PersistentList
 from table_core.state.table import Coup, TableState
 
-__all__ = ["Recalled", "recall", "recall_indexed"]
+__all__ = ["RecalledCoup", "recall_coup", "recall_coup_indexed"]
 
 _COUP: Final = re.compile(r"([0-9]{8}-[0-9]{2})/[1-9][0-9]{0,5}")
 _BATCH: Final = 4096
@@ -31,7 +31,7 @@ _BATCH: Final = 4096
 _LOADED: Final = f'"type":"{ShoeLoaded.TYPE}"'.encode()
 
 
-class Recalled(NamedTuple):
+class RecalledCoup(NamedTuple):
     """A coup as the log had it at a position.
 
     Args:
@@ -50,7 +50,7 @@ class Recalled(NamedTuple):
         return not any(each.type == ShoeLoaded.TYPE or own in each.stored for each in since)
 
 
-def recall(
+def recall_coup(
     read: Callable[[int, int], Iterator[Stored]], newest: int, coup: str
 ) -> TableState | None:
     """Return the state at the end of a coup's shoe, with every later event about its coups.
@@ -70,8 +70,8 @@ def recall(
     return _left((each.stored for each in read(begun, newest)), found[1])
 
 
-def recall_indexed(index: PastIndex, read: Read, coup: str) -> TableState | None:
-    """Recall as `recall` does, from an index of the log; the shoe's other coups are left out.
+def recall_coup_indexed(index: HistoryIndex, read: ReadRows, coup: str) -> TableState | None:
+    """Recall as `recall_coup` does, from an index of the log; the shoe's other coups are left out.
 
     Args:
         index: of all events that may matter.
@@ -81,9 +81,9 @@ def recall_indexed(index: PastIndex, read: Read, coup: str) -> TableState | None
     if coup not in index.lines:
         return None
     shoe = coup.rpartition("/")[0]
-    state = _left((stored for _, stored, _ in index.shoe_rows(shoe, read)), shoe)
-    own = past_coup(state, coup)
-    return replace(state, past=Trail[Coup]().append(own) if own else Trail())
+    state = _left((stored for _, stored, _ in index.rows_of_shoe(shoe, read)), shoe)
+    own = find_past_coup(state, coup)
+    return replace(state, past=PersistentList[Coup]().append(own) if own else PersistentList())
 
 
 def _own(shoe: str) -> bytes:
@@ -100,7 +100,7 @@ def _left(rows: Iterable[bytes], shoe: str) -> TableState:
         # Besides its own coups, within its life, only events of no coup: its reports, its end.
         if own in stored or (there and b'"correlation":""' in stored):
             event = decode_data(decode_envelope(stored))
-            if not isinstance(event, ChipFact):  # of a float that may be older than the shoe
+            if not isinstance(event, ChipEvent):  # of a float that may be older than the shoe
                 state = fold(state, event)
     return state
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from events.mqtt.presence import STALE_SECONDS
 from events.types.shoe_reports import LinkStatus
-from table_core.state.table import LinkView, TableState
+from table_core.state.table import ShoeLink, TableState
 
 __all__ = ["DriverJournal"]
 
@@ -51,7 +51,7 @@ class DriverJournal:
         journal, seq = self._settled
         return seq if journal and journal == link.journal else None
 
-    def told(self, status: LinkStatus, link: LinkView, now_us: int) -> bool:
+    def told(self, status: LinkStatus, link: ShoeLink, now_us: int) -> bool:
         """Compare the driver's journal and head with the appended events.
 
         Args:

@@ -18,15 +18,15 @@ from events.commands.queries import Query
 from events.commands.registry import COMMAND_NAMES
 from events.errors import UnreadableEvent
 from table_core.decide.authority import authorise
-from table_core.fold.corrections import past_coup
+from table_core.fold.corrections import find_past_coup
 from table_core.fold.snapshot import decode_state
-from table_core.service.coup_recall import Recalled
-from table_core.service.history_process import Question
-from table_core.service.repeated_requests import refused
+from table_core.service.coup_recall import RecalledCoup
+from table_core.service.history_process import HistoryQuestion
+from table_core.service.repeated_requests import refusal_answer
 from table_core.service.table_writer import OF_A_COUP, Table, parse_command
 from table_core.state.table import TableState
 
-__all__ = ["RECALL", "Act", "LookingBack", "Reader"]
+__all__ = ["RECALL", "DecideNow", "HistoryClient", "HistoryReader"]
 
 RECALL: Final = "recall"
 """The question that recalls a coup for a correction: the answer is an encoded state, or `null`."""
@@ -34,21 +34,21 @@ RECALL: Final = "recall"
 # Recalls of one coup, where each time an event about its shoe precedes the decision.
 _ATTEMPTS: Final = 3
 
-Act = Callable[[Recalled | None], Answer]
+DecideNow = Callable[[RecalledCoup | None], Answer]
 """Decides on the command now, with the coup recalled for it."""
 
 
-class Reader(Protocol):
+class HistoryReader(Protocol):
     """Reads the past; see `table_core.service.history_process`."""
 
-    async def ask(self, question: Question) -> bytes | Refusal:
+    async def ask(self, question: HistoryQuestion) -> bytes | Refusal:
         """Return the answer's bytes, or the refusal."""
 
     async def run(self) -> None:
         """Serve until cancelled."""
 
 
-class LookingBack:
+class HistoryClient:
     """Knows which commands need the past, and asks the history reader for it.
 
     Args:
@@ -56,7 +56,7 @@ class LookingBack:
         reader: reads the past; None where the table reads it itself.
     """
 
-    def __init__(self, table: Table, reader: Reader | None) -> None:
+    def __init__(self, table: Table, reader: HistoryReader | None) -> None:
         self._table = table
         self._reader = reader
         self._out: set[tuple[str, str, bytes]] = set()
@@ -76,11 +76,11 @@ class LookingBack:
             return False
         return isinstance(command, Query) or self._missing(command) is not None
 
-    def is_out(self, user: str, transaction: str) -> bool:
+    def is_waiting(self, user: str, transaction: str) -> bool:
         """Return whether a user's command still waits for the reader, so its outcome is unknown."""
         return any(key[:2] == (user, transaction) for key in self._out)
 
-    async def answer(self, user: str, command: Command, act: Act) -> Answer | None:
+    async def answer(self, user: str, command: Command, act: DecideNow) -> Answer | None:
         """Return the answer for a command that `needs` the past; None where the same one waits.
 
         A client without an answer in time sends the same command again, and it is not read twice.
@@ -101,7 +101,7 @@ class LookingBack:
         position = self._table.state.position
         said = await self._ask(COMMAND_NAMES[type(query)], position, query)
         if isinstance(said, Refusal):
-            return refused(query.transaction, said)
+            return refusal_answer(query.transaction, said)
         return Answer(
             transaction=query.transaction,
             result=ANSWER_ACCEPTED,
@@ -109,8 +109,8 @@ class LookingBack:
             shown=msgspec.Raw(said),
         )
 
-    async def _on_record(self, command: Command, act: Act) -> Answer:
-        recalled: Recalled | None = None
+    async def _on_record(self, command: Command, act: DecideNow) -> Answer:
+        recalled: RecalledCoup | None = None
         for _ in range(_ATTEMPTS):
             coup = self._missing(command)
             if coup is None:
@@ -120,19 +120,19 @@ class LookingBack:
             position = self._table.state.position
             said = await self._ask(RECALL, position, coup)
             if isinstance(said, Refusal):
-                return refused(command.transaction, said)
+                return refusal_answer(command.transaction, said)
             state = _state(said)
             if isinstance(state, Refusal):
-                return refused(command.transaction, state)
-            recalled = Recalled(coup, position, state)
+                return refusal_answer(command.transaction, state)
+            recalled = RecalledCoup(coup, position, state)
         if recalled is not None and recalled.holds(self._table.read(recalled.position + 1)):
             return act(recalled)
         text = "what is on record of that shoe keeps changing; ask again"
-        return refused(command.transaction, "busy", text)
+        return refusal_answer(command.transaction, "busy", text)
 
     async def _ask(self, name: str, position: int, body: Any) -> bytes | Refusal:
         assert self._reader is not None  # noqa: S101 - else nothing needs it
-        return await self._reader.ask(Question(name, position, body))
+        return await self._reader.ask(HistoryQuestion(name, position, body))
 
     def _missing(self, command: Command) -> str | None:
         """Return the coup that a command is about, where the state does not hold it."""
@@ -143,7 +143,7 @@ class LookingBack:
             return None
         state = self._table.state
         last = state.coup is not None and state.coup.id == command.coup
-        if past_coup(state, command.coup) or (
+        if find_past_coup(state, command.coup) or (
             last and (state.in_progress or isinstance(command, ShowCoup))
         ):
             return None

@@ -28,8 +28,8 @@ __all__ = [
     "REFUSED",
     "SHOWN",
     "WAITING_MOST",
-    "Question",
-    "ReaderProcess",
+    "HistoryProcess",
+    "HistoryQuestion",
 ]
 
 WAITING_MOST: Final = 16
@@ -50,7 +50,7 @@ _AGAIN_S: Final = 1.0
 _log: Final = structlog.get_logger()
 
 
-class Question(Struct, frozen=True):
+class HistoryQuestion(Struct, frozen=True):
     """A question to the reader.
 
     Args:
@@ -65,11 +65,11 @@ class Question(Struct, frozen=True):
 
 
 class _Waiting(NamedTuple):
-    question: Question
+    question: HistoryQuestion
     said: "asyncio.Future[bytes | Refusal]"
 
 
-class ReaderProcess:
+class HistoryProcess:
     """Starts, asks and ends a reader process.
 
     Args:
@@ -90,7 +90,7 @@ class ReaderProcess:
         """The process's id, while it runs."""
         return self._process.pid if self._process else None
 
-    async def ask(self, question: Question) -> bytes | Refusal:
+    async def ask(self, question: HistoryQuestion) -> bytes | Refusal:
         """Return the answer's bytes, or the refusal."""
         if len(self._waiting) >= WAITING_MOST:
             return refuse("busy", f"{WAITING_MOST} questions wait already; ask again")
@@ -123,7 +123,7 @@ class ReaderProcess:
         finally:
             await self._end()
 
-    async def _one(self, question: Question) -> bytes | Refusal:
+    async def _one(self, question: HistoryQuestion) -> bytes | Refusal:
         try:
             process = self._process or await self._start()
             async with asyncio.timeout(_STUCK_S):

@@ -11,7 +11,7 @@ from events.mqtt.presence import Presence, Status
 from events.types.shoe_reports import LinkStatus
 from table_core.service.catching_up import DriverHead
 from table_core.service.driver_journal import DriverJournal
-from table_core.state.table import Alarm, LinkView, TableState
+from table_core.state.table import Alarm, ShoeLink, TableState
 
 __all__ = ["KnownDriver"]
 
@@ -48,11 +48,11 @@ class KnownDriver:
 
     def said(self, status: Status, *, retained: bool, utc_ns: int, mono_us: int) -> None:
         """Take the driver's status, or its Will; times as `Presence.heard` takes them."""
-        self._presence = self._presence.heard(
+        self._presence = self._presence.with_message(
             status, retained=retained, utc_ns=utc_ns, mono_us=mono_us
         )
 
-    def linked(self, status: LinkStatus, link: LinkView, *, retained: bool, mono_us: int) -> bool:
+    def linked(self, status: LinkStatus, link: ShoeLink, *, retained: bool, mono_us: int) -> bool:
         """Take a `link/shoe`.
 
         Args:
@@ -71,7 +71,7 @@ class KnownDriver:
         lost = self._journal.told(status, link, mono_us)
         return self.names(status.journal, link) or lost
 
-    def names(self, journal: str, link: LinkView) -> bool:
+    def names(self, journal: str, link: ShoeLink) -> bool:
         """Return whether to acknowledge the appended journal to a driver that names a new one.
 
         The new name may come first in an event or in a `link/shoe`; the answer is True once.
@@ -96,9 +96,9 @@ class KnownDriver:
             self._head = DriverHead()
         return before != (self.away, self.doubt, self._head)
 
-    def reached_by(self, link: LinkView) -> bool:
+    def is_covered_by(self, link: ShoeLink) -> bool:
         """Return whether the table has appended every event that the driver is known to have."""
-        return not self.away and not self.doubt and self._head.reached_by(link)
+        return not self.away and not self.doubt and self._head.is_covered_by(link)
 
     def settled(self, state: TableState) -> int | None:
         """Return the same as `DriverJournal.settled`."""

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-__all__ = ["NewFile"]
+__all__ = ["RotationPolicy"]
 
-NewFile = Literal["never", "shoe", "day"]
+RotationPolicy = Literal["never", "shoe", "day"]
 """When a log continues in a new file: never; after each shoe; or after the first shoe that ends on
 a later day (UTC) than the file begins on."""

@@ -12,13 +12,13 @@ from events.commands.base import ANSWER_ACCEPTED, Answer
 from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.types.table import Settlement, TableEvent
 from table_core.decide.authority import authorise
-from table_core.projections.table import CoupView, view_coup
-from table_core.service.coup_recall import Recalled
+from table_core.projections.table import CoupView, project_coup
+from table_core.service.coup_recall import RecalledCoup
 from table_core.service.publishers import SEALED
-from table_core.service.repeated_requests import refused
+from table_core.service.repeated_requests import refusal_answer
 from table_core.service.table_writer import OF_A_COUP, Table, parse_command
 
-__all__ = ["CoupOnRecord", "RequestOnRecord", "look"]
+__all__ = ["CoupOnRecord", "RequestOnRecord", "answer_preview"]
 
 
 class CoupOnRecord(Struct, frozen=True, kw_only=True):
@@ -47,11 +47,11 @@ class RequestOnRecord(Struct, frozen=True, kw_only=True):
     carried_out: int | None
 
 
-def look(
+def answer_preview(
     table: Table,
     user: str,
     command: ShowCoup | ShowRequest | Preview,
-    recalled: Recalled | None = None,
+    recalled: RecalledCoup | None = None,
 ) -> Answer:
     """Return the answer for `user`, with the requested document in `shown`.
 
@@ -64,18 +64,18 @@ def look(
     of_actor = frozenset() if command.actor is None else table.roles(command.actor)
     refusal = authorise(table.roles(user), command, of_actor)
     if refusal is not None:
-        return refused(command.transaction, refusal)
+        return refusal_answer(command.transaction, refusal)
     if isinstance(command, Preview):
         return _preview(table, user, command, recalled)
     if isinstance(command, ShowRequest):
-        record_of = RequestOnRecord(carried_out=table.became_of(user, command.request))
+        record_of = RequestOnRecord(carried_out=table.outcome_of_request(user, command.request))
         return _shown(table, command.transaction, record_of)
     coup = table.coup_on_record(command.coup, recalled)
     if coup is None:
         text = f"no coup {command.coup!r} was played at this table"
-        return refused(command.transaction, "unknown_coup", text)
+        return refusal_answer(command.transaction, "unknown_coup", text)
     record = CoupOnRecord(
-        coup=view_coup(coup),
+        coup=project_coup(coup),
         rulebook=coup.rulebook,
         rulebook_hash=coup.rulebook_hash,
         settlements=coup.settlements,
@@ -83,15 +83,15 @@ def look(
     return _shown(table, command.transaction, record)
 
 
-def _preview(table: Table, user: str, command: Preview, recalled: Recalled | None) -> Answer:
+def _preview(table: Table, user: str, command: Preview, recalled: RecalledCoup | None) -> Answer:
     asked = parse_command(command.command, msgspec.json.encode(command.body))
     if isinstance(asked, Answer):
         return msgspec.structs.replace(asked, transaction=command.transaction)
     if not isinstance(asked, OF_A_COUP):
         text = f"there is no preview of {command.command}; only of what puts a coup right"
-        return refused(command.transaction, "no_preview", text)
+        return refusal_answer(command.transaction, "no_preview", text)
     asked = msgspec.structs.replace(asked, actor=command.actor)
-    decision = table.foresee(user, asked, recalled)
+    decision = table.preview(user, asked, recalled)
     if isinstance(decision, Answer):
         return msgspec.structs.replace(decision, transaction=command.transaction)
     events = [_event(event) for event in decision]

@@ -23,7 +23,7 @@ __all__ = [
     "CursorPublisher",
     "LatestPublisher",
     "Publish",
-    "Source",
+    "PublishedLog",
     "is_settlement",
     "public_bytes",
 ]
@@ -51,7 +51,7 @@ SEALED: Final = frozenset({ShoeReported.TYPE, ShoeAudited.TYPE, BooksClosed.TYPE
 """Event types whose contents the table publishes to nobody."""
 
 
-class Source(Protocol):
+class PublishedLog(Protocol):
     """The part of the log that a publisher needs."""
 
     def read(self, start: int, limit: int | None = None) -> Iterator[Stored]:
@@ -92,7 +92,7 @@ class CursorPublisher:
     def __init__(
         self,
         name: str,
-        source: Source,
+        source: PublishedLog,
         publish: Publish,
         *,
         wanted: Callable[[Stored], bool] = lambda _: True,

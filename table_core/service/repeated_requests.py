@@ -5,9 +5,9 @@ from msgspec import Struct
 
 from events.commands.base import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.commands.registry import COMMAND_NAMES
-from events.log.store import Recorded
+from events.log.store import AcceptedRequest
 
-__all__ = ["answer_again", "body_of", "refused", "transaction_of"]
+__all__ = ["encode_request_body", "refusal_answer", "repeated_answer", "transaction_of"]
 
 
 class _Sent(Struct):
@@ -16,7 +16,7 @@ class _Sent(Struct):
     transaction: str = ""
 
 
-def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
+def refusal_answer(transaction: str, why: Refusal | str, text: str = "") -> Answer:
     """Return the answer that refuses, from a refusal or from a code and its text."""
     refusal = why if isinstance(why, Refusal) else Refusal(code=why, text=text)
     return Answer(
@@ -24,13 +24,13 @@ def refused(transaction: str, why: Refusal | str, text: str = "") -> Answer:
     )
 
 
-def body_of(command: Command) -> bytes:
+def encode_request_body(command: Command) -> bytes:
     """Return the bytes that a repeated request must equal: the command's name and its fields."""
     fields: dict[str, object] = msgspec.to_builtins(command)
     return msgspec.json.encode({"command": COMMAND_NAMES[type(command)], **fields})
 
 
-def answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
+def repeated_answer(command: Command, body: bytes, known: AcceptedRequest) -> Answer:
     """Answer a command whose transaction is `known`: by its first result, or by the difference."""
     if body == known.body:
         return Answer(
@@ -40,7 +40,9 @@ def answer_again(command: Command, body: bytes, known: Recorded) -> Answer:
     first: dict[str, object] = msgspec.json.decode(known.body)
     field = next((key for key in {**first, **mine} if first.get(key) != mine.get(key)), "command")
     text = f"transaction {command.transaction!r} was given before with another {field}"
-    return refused(command.transaction, Refusal(code=f"exists_with_different_{field}", text=text))
+    return refusal_answer(
+        command.transaction, Refusal(code=f"exists_with_different_{field}", text=text)
+    )
 
 
 def transaction_of(body: bytes) -> str:

@@ -10,19 +10,19 @@ from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.previews import ShowRequest
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogRefused, LogUnwritable
-from events.free_text import may_be_unfit, unfit_in
+from events.free_text import find_forbidden, may_hold_forbidden
 from events.mqtt.bus import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import MAX_EVENT_BYTES
-from table_core.service.consumer_requests import Ask, Consumers
-from table_core.service.coup_recall import Recalled
+from table_core.service.consumer_requests import ConsumerRequests, ReadOnlyCommand
+from table_core.service.coup_recall import RecalledCoup
 from table_core.service.event_replays import Spawn
-from table_core.service.history_client import LookingBack
+from table_core.service.history_client import HistoryClient
 from table_core.service.history_process import ANSWER_BYTES
-from table_core.service.repeated_requests import refused, transaction_of
+from table_core.service.repeated_requests import refusal_answer, transaction_of
 from table_core.service.table_writer import Table, parse_command
 
-__all__ = ["Requests", "Told"]
+__all__ = ["RequestCallbacks", "Requests"]
 
 # Characters logged of a command name that may be invalid.
 _NAME_MOST: Final = 40
@@ -30,7 +30,7 @@ _NAME_MOST: Final = 40
 _log: Final = structlog.get_logger()
 
 
-class Told(NamedTuple):
+class RequestCallbacks(NamedTuple):
     """Callbacks for the results of a request.
 
     Args:
@@ -64,12 +64,12 @@ class Requests:
         self,
         topics: Topics,
         table: Table,
-        consumers: Consumers,
-        back: LookingBack,
+        consumers: ConsumerRequests,
+        back: HistoryClient,
         *,
         post: Callable[[str, bytes, bool], object],
         caught_up: Callable[[], bool],
-        told: Told,
+        told: RequestCallbacks,
         probe: Callable[[str], None],
     ) -> None:
         self._topics = topics
@@ -90,21 +90,23 @@ class Requests:
         if len(message.payload) > MAX_EVENT_BYTES:
             # The command could not be stored. Above 8 MB a broker does not even carry it.
             text = f"a request has at most {MAX_EVENT_BYTES:,} bytes"
-            self._refuse(user, name, refused(transaction_of(message.payload), "too_large", text))
+            self._refuse(
+                user, name, refusal_answer(transaction_of(message.payload), "too_large", text)
+            )
             return
         command = parse_command(name, message.payload)
         if message.retain:
             # Retained by the broker since an unknown time: refused, and cleared.
             self._post(message.topic, b"", True)
             text = "a request must not be retained"
-            self._refuse(user, name, refused(command.transaction, "retained_request", text))
+            self._refuse(user, name, refusal_answer(command.transaction, "retained_request", text))
         elif isinstance(command, Answer):
             self._refuse(user, name, command)
         elif (unfit := self._unfit(user, command, message.payload)) is not None:
             self._refuse(user, name, unfit)
-        elif isinstance(command, ShowRequest) and self._back.is_out(user, command.request):
+        elif isinstance(command, ShowRequest) and self._back.is_waiting(user, command.request):
             text = "that request is still being decided; ask again"
-            self._refuse(user, name, refused(command.transaction, "busy", text))
+            self._refuse(user, name, refusal_answer(command.transaction, "busy", text))
         elif self._back.needs(user, command):
             spawn(self._later(user, command, spawn))
         else:
@@ -115,10 +117,10 @@ class Requests:
 
         Earlier builds accepted and carried out such texts: the sender of one gets `exists`.
         """
-        fault = next(unfit_in(command), None) if may_be_unfit(body.decode()) else None
+        fault = next(find_forbidden(command), None) if may_hold_forbidden(body.decode()) else None
         if fault is None or self._table.knows(user, command.transaction):
             return None
-        return refused(command.transaction, "invalid_text", ": ".join(fault))
+        return refusal_answer(command.transaction, "invalid_text", ": ".join(fault))
 
     def _refuse(self, user: str, name: str, answer: Answer) -> None:
         _log.info("command.refused", user=user, command=name[:_NAME_MOST], code=answer.code)
@@ -131,18 +133,20 @@ class Requests:
         if answer is not None:
             self._say(user, answer)
 
-    def _act(self, user: str, command: Command, spawn: Spawn, recalled: Recalled | None) -> Answer:
+    def _act(
+        self, user: str, command: Command, spawn: Spawn, recalled: RecalledCoup | None
+    ) -> Answer:
         position = self._table.state.position
         try:
-            if isinstance(command, Ask):
+            if isinstance(command, ReadOnlyCommand):
                 return self._consumers.serve(user, command, spawn, recalled)
             answer = self._table.ask(user, command, caught_up=self._caught_up(), recalled=recalled)
         except LogUnwritable as error:
             self._told.disk_refuses(error)
-            return refused(command.transaction, "log_unwritable", str(error))
+            return refusal_answer(command.transaction, "log_unwritable", str(error))
         except LogRefused as error:  # a closed segment is missing or was changed
             self._told.unsound(str(error))
-            return refused(command.transaction, "log_unsound", str(error))
+            return refusal_answer(command.transaction, "log_unsound", str(error))
         if answer.result == ANSWER_REFUSED:
             name = COMMAND_NAMES[type(command)]
             _log.info("command.refused", user=user, command=name, code=answer.code)
@@ -155,7 +159,7 @@ class Requests:
         document = msgspec.json.encode(answer)
         if len(document) > ANSWER_BYTES:
             text = f"the answer has {len(document):,} bytes, and {ANSWER_BYTES:,} are sent"
-            document = msgspec.json.encode(refused(answer.transaction, "too_large", text))
+            document = msgspec.json.encode(refusal_answer(answer.transaction, "too_large", text))
         self._probe("answer.before")
         self._post(self._topics.response(user), document, False)
         self._probe("answer.after")

@@ -14,16 +14,16 @@ from events.clock import Clock, rfc3339
 from events.errors import LogRefused, LogUnwritable
 from events.log.store import EventLog
 from events.types.snapshot_anchor import BooksClosed
-from table_core.service.options import NewFile
+from table_core.service.options import RotationPolicy
 
-__all__ = ["Closing"]
+__all__ = ["Rotation"]
 
 _DATE: Final = len("2026-11-27")
 
 _log: Final = structlog.get_logger()
 
 
-class Closing:
+class Rotation:
     """Starts a new file of a log when it is due.
 
     Args:
@@ -34,7 +34,7 @@ class Closing:
     """
 
     def __init__(
-        self, log: EventLog, when: NewFile, clock: Clock, probe: Callable[[str], None]
+        self, log: EventLog, when: RotationPolicy, clock: Clock, probe: Callable[[str], None]
     ) -> None:
         self._log = log
         self._when = when

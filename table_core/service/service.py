@@ -16,20 +16,20 @@ from events.clock import Clock
 from events.errors import LogUnwritable
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald, read_status
+from events.mqtt.presence import PresencePublisher, read_status
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeEvent
-from table_core.projections.table import encode_view, view
-from table_core.service.alarm_publisher import AlarmBell
+from table_core.projections.table import encode_state_view, project_table
+from table_core.service.alarm_publisher import AlarmPublisher
 from table_core.service.checkpoints import Checkpoints
-from table_core.service.consumer_health import FeedHealth
-from table_core.service.consumer_requests import Consumers
+from table_core.service.consumer_health import ConsumerHealth
+from table_core.service.consumer_requests import ConsumerRequests
 from table_core.service.event_replays import Replays
-from table_core.service.history_client import LookingBack, Reader
+from table_core.service.history_client import HistoryClient, HistoryReader
 from table_core.service.known_driver import KnownDriver
 from table_core.service.publishers import CursorPublisher, LatestPublisher
-from table_core.service.requests import Requests, Told
-from table_core.service.table_writer import Heard, Table, no_probe
+from table_core.service.requests import RequestCallbacks, Requests
+from table_core.service.table_writer import ShoeEventResult, Table, no_probe
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 
@@ -80,7 +80,7 @@ class TableService:
         checkpoints: Checkpoints | None = None,
         probe: Callable[[str], None] = no_probe,
         inspection: Inspection | None = None,
-        past: Reader | None = None,
+        past: HistoryReader | None = None,
         consumers: Iterable[str] = (),
     ) -> None:
         self._checkpoints = checkpoints
@@ -94,10 +94,12 @@ class TableService:
         self._complete_since: int | None = None
         self._shown_caught_up = False
         self._unwritable: str | None = None
-        self._herald = Herald(topics.status(SERVICE), log.next_session(), clock)
+        self._presence_publisher = PresencePublisher(
+            topics.status(SERVICE), log.next_session(), clock
+        )
         self._bus = Bus(
             settings,
-            will=self._herald.will,
+            will=self._presence_publisher.will,
             subscriptions={
                 topics.status(SERVICE): self._on_own_status,
                 topics.shoe_event: self._on_shoe_event,
@@ -108,7 +110,7 @@ class TableService:
             on_connect=self._on_connect,
             on_disconnect=self._on_disconnect,
         )
-        self._feed = FeedHealth(log, clock, consumers)
+        self._feed = ConsumerHealth(log, clock, consumers)
         self._settlements = CursorPublisher(
             "settlement",
             log,
@@ -126,9 +128,9 @@ class TableService:
         self._replays = Replays(
             log.read, lambda user, message: self._bus.publish(topics.replayed(user), message)
         )
-        self._bell = AlarmBell(lambda notice: self._bus.post(topics.alarm, notice))
-        self._consumers = Consumers(table, self._feed, self._replays)
-        self._back = LookingBack(table, past)
+        self._bell = AlarmPublisher(lambda notice: self._bus.post(topics.alarm, notice))
+        self._consumers = ConsumerRequests(table, self._feed, self._replays)
+        self._back = HistoryClient(table, past)
         self._requests = self._answering()
         self._tasks = asyncio.TaskGroup()
 
@@ -140,14 +142,16 @@ class TableService:
             self._back,
             post=lambda topic, message, retain: self._bus.post(topic, message, retain=retain),
             caught_up=lambda: self.caught_up,
-            told=Told(self._disk_refuses, self._disk_takes, self._unsound, self._changed),
+            told=RequestCallbacks(
+                self._disk_refuses, self._disk_takes, self._unsound, self._changed
+            ),
             probe=self._probe,
         )
 
     @property
     def caught_up(self) -> bool:
         """Whether the table has appended every event that the driver is known to have numbered."""
-        return self._bus.connected and self._driver.reached_by(self._table.state.link)
+        return self._bus.connected and self._driver.is_covered_by(self._table.state.link)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set. Any failure ends the service: it fails closed."""
@@ -160,7 +164,7 @@ class TableService:
                     self._events.run(),
                     self._state.run(),
                     self._acks.run(),
-                    self._herald.beat(self._bus),
+                    self._presence_publisher.beat(self._bus),
                     self._watch(),
                     self._inspect(),
                     self._keep_checkpoints(),
@@ -170,13 +174,13 @@ class TableService:
             await stop.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FAREWELL_S):
-                    await self._herald.farewell(self._bus)
+                    await self._presence_publisher.publish_offline(self._bus)
             self._replays.stop()
             for task in tasks:
                 task.cancel()
 
     async def _on_connect(self) -> None:
-        self._herald.announce(self._bus)
+        self._presence_publisher.announce(self._bus)
         self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
         self._changed()
         if self._checkpoints:
@@ -186,8 +190,8 @@ class TableService:
         self._driver.disconnected()
 
     async def _on_own_status(self, message: Message) -> None:
-        if self._herald.contradicted_by(message.payload):
-            self._herald.announce(self._bus)
+        if self._presence_publisher.is_stale_will(message.payload):
+            self._presence_publisher.announce(self._bus)
 
     async def _on_driver_status(self, message: Message) -> None:
         status = read_status(message.payload)
@@ -227,10 +231,10 @@ class TableService:
             return
         self._disk_takes()
         self._driver.numbered(event.journal, event.seq)
-        if heard is Heard.GAP:
+        if heard is ShoeEventResult.GAP:
             _log.warning("shoe_event.gap", journal=event.journal, seq=event.seq)
         self._acks.kick()
-        if heard is Heard.APPENDED:
+        if heard is ShoeEventResult.APPENDED:
             self._changed()
 
     async def _on_link(self, message: Message) -> None:
@@ -304,7 +308,7 @@ class TableService:
 
     def _render(self) -> bytes:
         self._shown_caught_up = self.caught_up
-        document = view(
+        document = project_table(
             self._table.state,
             table=self._topics.table,
             rulebook=self._table.rulebook,
@@ -314,7 +318,7 @@ class TableService:
             library=self._table.library,
         )
         self._bell.look(document.alarms, document.position)
-        return encode_view(document)
+        return encode_state_view(document)
 
     def _faults(self) -> Iterator[Alarm]:
         """Yield the active alarms that cannot be in the log."""
@@ -334,7 +338,7 @@ class TableService:
 
     def _unsound(self, fault: str) -> None:
         _log.error("log.unsound", reason=fault)
-        self._table.distrust(fault)
+        self._table.start_lockdown(fault)
         self._state.kick()
 
     async def _watch(self) -> None:
@@ -347,7 +351,7 @@ class TableService:
             self._tick(self._clock.mono_us())
             self._appending(self._table.close_books)
             self._appending(self._table.report_clock)
-            self._appending(self._table.mind_limits)
+            self._appending(self._table.append_due_limits)
 
     def _tick(self, now_us: int) -> None:
         if self._table.state.phase is not Phase.COMPLETE:

@@ -20,15 +20,15 @@ from events.log.reader import reading
 from events.log.store import EventLog, Stored
 from events.log.verify import Progress, verify
 from events.proof.chain import next_hash, origin_hash
-from events.proof.merkle import Tree
+from events.proof.merkle import MerkleTree
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
 from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
-from table_core.fold.snapshot import comparable, decode_state, encode_state, state_hash
+from table_core.fold.snapshot import decode_state, encode_state, is_comparable, state_hash
 from table_core.state.table import TableState
 
-__all__ = ["Opened", "inspect", "keep_snapshot", "open_books", "snapshot_of"]
+__all__ = ["OpenedTable", "inspect_log", "restore_state", "snapshot_path", "store_snapshot"]
 
 # A state at a shoe's end has some hundred thousand bytes, most of them coups with their wagers. No
 # snapshot of ours is as long as this.
@@ -37,7 +37,7 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 _log: Final = structlog.get_logger()
 
 
-class Opened(NamedTuple):
+class OpenedTable(NamedTuple):
     """The state of a table, folded from its log.
 
     Args:
@@ -51,12 +51,12 @@ class Opened(NamedTuple):
     fault: str | None
 
 
-def snapshot_of(log: Path) -> Path:
+def snapshot_path(log: Path) -> Path:
     """Return the path of the snapshot next to a log."""
     return log.with_name(log.name + ".snapshot")
 
 
-def open_books(log: EventLog) -> Opened:
+def restore_state(log: EventLog) -> OpenedTable:
     """Fold a log from its snapshot where that fits the newest anchor, else from the first event.
 
     Raises:
@@ -73,15 +73,15 @@ def open_books(log: EventLog) -> Opened:
             told = f"{log.path}: position {stored.position}: {error}"
             raise LogRefused(told, stored.position) from error
     if state is None and folding.agreed is not None and folding.fault is None:
-        keep_snapshot(log.path, folding.agreed)
+        store_snapshot(log.path, folding.agreed)
     if folding.fault is not None:
         _log.error("books.disagree", reason=folding.fault)
-    return Opened(folding.state, folding.owed, folding.fault)
+    return OpenedTable(folding.state, folding.owed, folding.fault)
 
 
-def keep_snapshot(log: Path, encoded: bytes) -> None:
+def store_snapshot(log: Path, encoded: bytes) -> None:
     """Store the snapshot of the newest anchor next to the log; a failure only costs a fold."""
-    path = snapshot_of(log)
+    path = snapshot_path(log)
     new = path.with_name(path.name + ".new")
     try:
         new.write_bytes(encoded)
@@ -92,7 +92,7 @@ def keep_snapshot(log: Path, encoded: bytes) -> None:
             new.unlink(missing_ok=True)
 
 
-def inspect(path: Path, progress: Progress | None = None) -> str | None:
+def inspect_log(path: Path, progress: Progress | None = None) -> str | None:
     """Verify a log in full and fold it again from its first event; it may be in use.
 
     In addition to `events.log.verify`, it compares every `books_closed` with the events before it:
@@ -112,7 +112,7 @@ def inspect(path: Path, progress: Progress | None = None) -> str | None:
     if not verdict.ok:
         where = "" if verdict.first_bad is None else f"position {verdict.first_bad}: "
         return f"{where}{verdict.reason}"
-    folding, tree, before = _Folding(TableState()), Tree(), b""
+    folding, tree, before = _Folding(TableState()), MerkleTree(), b""
     try:
         with reading(path) as reader:
             for stored in reader.read():
@@ -148,7 +148,7 @@ class _Folding:
         return event
 
     def _compare(self, books: BooksClosed) -> None:
-        if not comparable(books):
+        if not is_comparable(books):
             self.owed, self.agreed = books.shoe, None  # only another build can use it
             return
         encoded = encode_state(self.state)
@@ -168,10 +168,10 @@ def _from_snapshot(log: EventLog) -> TableState | None:
     books = decode_data(decode_envelope(stored.stored))
     if not isinstance(books, BooksClosed):
         raise OurBug(f"opening began at {stored.position}, where there are no books")
-    if not comparable(books):
+    if not is_comparable(books):
         _log.info("snapshot.other_build", fold=books.fold, shape=books.shape)
         return None
-    path = snapshot_of(log.path)
+    path = snapshot_path(log.path)
     try:
         data = _read(path)
         if state_hash(data) != books.state:

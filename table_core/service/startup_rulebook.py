@@ -6,10 +6,12 @@ from events.errors import ConfigError
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState
 
-__all__ = ["begun_by"]
+__all__ = ["startup_rulebook"]
 
 
-def begun_by(state: TableState, configured: Rulebook, library: Sequence[Rulebook]) -> Rulebook:
+def startup_rulebook(
+    state: TableState, configured: Rulebook, library: Sequence[Rulebook]
+) -> Rulebook:
     """Return the rulebook by which the table plays until the next startup.
 
     Args:

@@ -26,32 +26,37 @@ from events.types.shoe_reports import ShoeAck, ShoeEvent
 from events.types.table import ShoeEnded, TableEvent
 from events.types.wagers import LimitsSet
 from table_core.decide.authority import authorise
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
-from table_core.decide.integrity_lockdown import refusal_in_doubt
-from table_core.decide.shoe_reports import hear
-from table_core.fold.corrections import past_coup
+from table_core.decide.integrity_lockdown import lockdown_refusal
+from table_core.decide.shoe_reports import decide_on_report
+from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all
-from table_core.fold.snapshot import books_at, encode_state
+from table_core.fold.snapshot import encode_state, snapshot_anchor
 from table_core.refusals import Decision
 from table_core.rules.rulebook import Rulebook
 from table_core.service.clock_watch import ClockWatch
-from table_core.service.configured_limits import SiteLimits
-from table_core.service.coup_recall import Recalled, recall
-from table_core.service.options import NewFile
-from table_core.service.repeated_requests import answer_again, body_of, refused, transaction_of
-from table_core.service.rotation import Closing
-from table_core.service.snapshot_anchor import keep_snapshot, open_books
-from table_core.service.startup_rulebook import begun_by
+from table_core.service.configured_limits import ConfiguredLimits
+from table_core.service.coup_recall import RecalledCoup, recall_coup
+from table_core.service.options import RotationPolicy
+from table_core.service.repeated_requests import (
+    encode_request_body,
+    refusal_answer,
+    repeated_answer,
+    transaction_of,
+)
+from table_core.service.rotation import Rotation
+from table_core.service.snapshot_anchor import restore_state, store_snapshot
+from table_core.service.startup_rulebook import startup_rulebook
 from table_core.state.table import Coup, TableState
 
-__all__ = ["OF_A_COUP", "Heard", "Table", "no_probe", "parse_command"]
+__all__ = ["OF_A_COUP", "ShoeEventResult", "Table", "no_probe", "parse_command"]
 
 OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 """Commands that put a coup right, which may be of any shoe in the log."""
 
 
-class Heard(Enum):
+class ShoeEventResult(Enum):
     """The result of a shoe event."""
 
     APPENDED = "appended"
@@ -70,7 +75,7 @@ class Table:
     Args:
         log: the table's event log, which this object owns.
         topics: site and table.
-        rulebook: in force from now on, or from the end of a coup in progress (`begun_by`).
+        rulebook: in force from now on, or from the end of a coup in progress (`startup_rulebook`).
         clock: for the timestamps of appended events.
         roles: user to roles.
         result_required: whether the table waits for the shoe's own result.
@@ -98,15 +103,15 @@ class Table:
         self._stream = f"{topics.site}/{topics.table}"
         self._clock = clock
         self._roles = roles
-        self.cited: Callable[[str], None] = no_probe
+        self.on_profile_cited: Callable[[str], None] = no_probe
         self._probe = probe
-        self._closing = Closing(log, "never", clock, probe)
-        self._site_limits = SiteLimits(log, None)
-        opened = open_books(log)
+        self._closing = Rotation(log, "never", clock, probe)
+        self._site_limits = ConfiguredLimits(log, None)
+        opened = restore_state(log)
         self.state = opened.state
-        self.rulebook = begun_by(self.state, rulebook, library)
+        self.rulebook = startup_rulebook(self.state, rulebook, library)
         self.library = tuple(library)
-        self._context = Context(
+        self._context = DecisionContext(
             table=topics.table,
             rulebook=self.rulebook,
             result_required=result_required,
@@ -117,7 +122,7 @@ class Table:
         self._watch = ClockWatch(clock, newest[0] if newest else "")
         self._adopt()
 
-    def hear(self, event: ShoeEvent) -> Heard:
+    def hear(self, event: ShoeEvent) -> ShoeEventResult:
         """Append what follows from a shoe event; skip a duplicate, refuse one after a gap.
 
         Raises:
@@ -125,16 +130,16 @@ class Table:
         """
         link = self.state.link
         if event.journal in link.past:
-            return Heard.DUPLICATE
+            return ShoeEventResult.DUPLICATE
         last = link.seq if event.journal == link.journal else 0
         if event.seq <= last:
-            return Heard.DUPLICATE
+            return ShoeEventResult.DUPLICATE
         if event.seq > last + 1:
-            return Heard.GAP
-        self.cited(event.profile_hash)
-        events = hear(self.state, event, self._context)
+            return ShoeEventResult.GAP
+        self.on_profile_cited(event.profile_hash)
+        events = decide_on_report(self.state, event, self._context)
         self._append(events, actor="shoe", cause=f"{event.journal}/{event.seq}")
-        return Heard.APPENDED
+        return ShoeEventResult.APPENDED
 
     @property
     def shoe_ack(self) -> ShoeAck:
@@ -147,7 +152,7 @@ class Table:
         command: Command,
         *,
         caught_up: bool,
-        recalled: Recalled | None = None,
+        recalled: RecalledCoup | None = None,
     ) -> Answer:
         """Decide on a command, append its events, and return the answer for the user.
 
@@ -157,13 +162,13 @@ class Table:
         Raises:
             LogUnwritable: nothing was stored, and the command is not done.
         """
-        key, body = f"{user}/{command.transaction}", body_of(command)
+        key, body = f"{user}/{command.transaction}", encode_request_body(command)
         known = self._log.recorded(key)
         if known is not None:
-            return answer_again(command, body, known)
+            return repeated_answer(command, body, known)
         decision = self._decide(user, command, recalled, caught_up=caught_up)
         if isinstance(decision, Refusal):
-            return refused(command.transaction, decision)
+            return refusal_answer(command.transaction, decision)
         if not decision:
             return Answer(
                 transaction=command.transaction,
@@ -174,12 +179,12 @@ class Table:
             who = user if command.actor is None else f"{user}:{command.actor}"
             self._append(decision, actor=who, cause=key, request=(key, body))
         except InputError as error:
-            return refused(command.transaction, "too_large", str(error))
+            return refusal_answer(command.transaction, "too_large", str(error))
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
 
-    def became_of(self, user: str, transaction: str) -> int | None:
+    def outcome_of_request(self, user: str, transaction: str) -> int | None:
         """Return the position up to which a user's request was carried out; None where it was not.
 
         Raises:
@@ -191,30 +196,34 @@ class Table:
     def knows(self, user: str, transaction: str) -> bool:
         """Return whether the log holds, or should hold, a user's request of this transaction."""
         try:
-            return self.became_of(user, transaction) is not None
+            return self.outcome_of_request(user, transaction) is not None
         except LogRefused:  # a closed segment is missing or was changed: `ask` reports it
             return True
 
-    def foresee(
-        self, user: str, command: Command, recalled: Recalled | None = None
+    def preview(
+        self, user: str, command: Command, recalled: RecalledCoup | None = None
     ) -> tuple[TableEvent, ...] | Answer:
         """Return what `ask` would append for a command that nobody has given, or its refusal."""
         decision = self._decide(user, command, recalled, caught_up=True)
-        return refused(command.transaction, decision) if isinstance(decision, Refusal) else decision
+        return (
+            refusal_answer(command.transaction, decision)
+            if isinstance(decision, Refusal)
+            else decision
+        )
 
-    def coup_on_record(self, coup: str, recalled: Recalled | None = None) -> Coup | None:
+    def coup_on_record(self, coup: str, recalled: RecalledCoup | None = None) -> Coup | None:
         """Return a coup of any shoe in the log, with its corrections; None for an unknown id."""
-        found = past_coup(self.state, coup)
+        found = find_past_coup(self.state, coup)
         if found is None and self.state.coup and self.state.coup.id == coup:
             found = self.state.coup
         then = self._recall(coup, recalled) if found is None else None
-        return past_coup(then, coup) if then else found
+        return find_past_coup(then, coup) if then else found
 
     def _decide(
-        self, user: str, command: Command, recalled: Recalled | None, *, caught_up: bool
+        self, user: str, command: Command, recalled: RecalledCoup | None, *, caught_up: bool
     ) -> Decision:
         of_actor = frozenset() if command.actor is None else self.roles(command.actor)
-        refusal = authorise(self.roles(user), command, of_actor) or refusal_in_doubt(
+        refusal = authorise(self.roles(user), command, of_actor) or lockdown_refusal(
             self.state, command, self._fault
         )
         if refusal is not None:
@@ -225,14 +234,16 @@ class Table:
             context = msgspec.structs.replace(context, recalled=then)
         return decide(self.state, command, context)
 
-    def _recall(self, coup: str, recalled: Recalled | None) -> TableState | None:
+    def _recall(self, coup: str, recalled: RecalledCoup | None) -> TableState | None:
         """Return the recalled state for a coup that the state does not hold, given or read now."""
         last = self.state.coup
-        if past_coup(self.state, coup) or (last and last.id == coup and self.state.in_progress):
+        if find_past_coup(self.state, coup) or (
+            last and last.id == coup and self.state.in_progress
+        ):
             return None
         if recalled is not None and recalled.coup == coup:
             return recalled.state
-        return recall(self._log.read, self.state.position, coup)
+        return recall_coup(self._log.read, self.state.position, coup)
 
     def roles(self, user: str) -> frozenset[str]:
         """Return the roles of a user; none for a user that the configuration does not name."""
@@ -264,7 +275,7 @@ class Table:
         """Why the log cannot be trusted, in one line; None while it can."""
         return self._fault
 
-    def distrust(self, why: str) -> None:
+    def start_lockdown(self, why: str) -> None:
         """Start the integrity lockdown: see `table_core.decide.integrity_lockdown`."""
         self._fault = self._fault or why
 
@@ -282,26 +293,28 @@ class Table:
             self._closing.look()
             return
         encoded, log = encode_state(self.state), self._log
-        books = books_at(self.state, encoded, shoe=self._owed, chain=log.head, peaks=log.peaks)
+        books = snapshot_anchor(
+            self.state, encoded, shoe=self._owed, chain=log.head, peaks=log.peaks
+        )
         self._append((books,), actor="core", cause=f"core/books/{books.size}")
         self._owed = None
-        keep_snapshot(log.path, encoded)
+        store_snapshot(log.path, encoded)
         self._closing.look()
 
-    def close_files(self, when: NewFile) -> None:
+    def configure_rotation(self, when: RotationPolicy) -> None:
         """Rotate the log from now on, `when` its books are closed."""
-        self._closing = Closing(self._log, when, self._clock, self._probe)
+        self._closing = Rotation(self._log, when, self._clock, self._probe)
 
-    def take_limits(self, limits: LimitsSet | None) -> None:
+    def configure_limits(self, limits: LimitsSet | None) -> None:
         """Use the configured limits from now on, where they have changed.
 
         Raises:
             LogUnwritable: nothing was stored.
         """
-        self._site_limits = SiteLimits(self._log, limits)
-        self.mind_limits()
+        self._site_limits = ConfiguredLimits(self._log, limits)
+        self.append_due_limits()
 
-    def mind_limits(self) -> None:
+    def append_due_limits(self) -> None:
         """Append the configured limits, where they are due and no coup is in progress.
 
         Raises:
@@ -369,11 +382,11 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
     kind = COMMANDS.get(name)
     if kind is None:
         text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
-        return refused(transaction_of(body), "unknown_command", text)
+        return refusal_answer(transaction_of(body), "unknown_command", text)
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return refused(transaction_of(body), "invalid_request", str(error))
+        return refusal_answer(transaction_of(body), "invalid_request", str(error))
 
 
 def _correlation(event: TableEvent) -> str:

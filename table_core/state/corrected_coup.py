@@ -21,24 +21,24 @@ from events.types.table import (
     TableEvent,
     Wager,
 )
-from table_core.rules.draw import due
-from table_core.rules.outcome import DealError, Outcome, judge
+from table_core.rules.draw import hand_due
+from table_core.rules.outcome import DealError, Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.rules.settlement import Capped, Result, settle_with_caps
+from table_core.rules.settlement import CapApplied, Result, settle_with_caps
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import Coup, DealtCard
 
 __all__ = [
-    "corrected",
+    "fold_correction",
     "hands_error",
     "in_dealing_order",
     "known_faces",
     "next_settlement",
-    "outcome_for",
+    "phase_outcome",
+    "revised_settlements",
     "same_settlement",
-    "settled_again",
-    "voided_again",
+    "void_revision",
     "with_hands",
     "with_wager",
 ]
@@ -58,7 +58,7 @@ def hands_error(player: Sequence[Card], banker: Sequence[Card]) -> DealError | N
     """Return the error of two hands by the draw table: a card is due, or was not; else None."""
     left = {Hand.PLAYER: list(player), Hand.BANKER: list(banker)}
     dealt: dict[Hand, list[Card]] = {Hand.PLAYER: [], Hand.BANKER: []}
-    while (hand := due(dealt[Hand.PLAYER], dealt[Hand.BANKER])[0]) is not None and left[hand]:
+    while (hand := hand_due(dealt[Hand.PLAYER], dealt[Hand.BANKER])[0]) is not None and left[hand]:
         dealt[hand].append(left[hand].pop(0))
     if any(left.values()):
         return "excess_card"
@@ -99,7 +99,7 @@ def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
     return replace(coup, wagers=tuple(each for each in wagers if each is not None))
 
 
-def corrected(coup: Coup, event: TableEvent) -> Coup:
+def fold_correction(coup: Coup, event: TableEvent) -> Coup:
     """Return a coup that is over after one of the events of its correction."""
     change = _CHANGES.get(type(event))
     return change(coup, event) if change else coup
@@ -128,11 +128,11 @@ _CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
 # ---- its settlements ----
 
 
-def outcome_for(phase: int, player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
+def phase_outcome(phase: int, player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
     """Return a phase's outcome; the first phase uses the initial deal alone (seed 1, 11A.6)."""
     if phase == INITIAL_PHASE:
-        return judge(player[:_TWO_CARDS], banker[:_TWO_CARDS])
-    return judge(player, banker)
+        return judge_hands(player[:_TWO_CARDS], banker[:_TWO_CARDS])
+    return judge_hands(player, banker)
 
 
 def next_settlement(
@@ -167,9 +167,9 @@ def same_settlement(before: Settlement | None, after: Settlement) -> bool:
     return before is not None and _said(before) == _said(after)
 
 
-def settled_again(
+def revised_settlements(
     table: str, coup: Coup, rulebook: Rulebook
-) -> Iterator[tuple[Settlement, tuple[Capped, ...]]]:
+) -> Iterator[tuple[Settlement, tuple[CapApplied, ...]]]:
     """Yield the new settlements of a corrected coup: one for each in force that is now wrong.
 
     Where a wager moves to another phase, it leaves the old phase before it enters the new one.
@@ -185,7 +185,7 @@ def settled_again(
     first = (wager for wager in coup.wagers if rulebook.phase_of(wager.bet) == INITIAL_PHASE)
     to_first = any(wager.id in moved for wager in first)
     for phase in (LAST_PHASE, INITIAL_PHASE) if to_first else (INITIAL_PHASE, LAST_PHASE):
-        outcome = outcome_for(phase, player, banker)
+        outcome = phase_outcome(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
         before = coup.settlement(phase)
         if before is None and not lines and phase == INITIAL_PHASE:
@@ -197,7 +197,7 @@ def settled_again(
             yield settlement, cuts
 
 
-def voided_again(table: str, coup: Coup, phase: int) -> Settlement | None:
+def void_revision(table: str, coup: Coup, phase: int) -> Settlement | None:
     """Return the revision that returns every stake of a settled phase; None where there is none."""
     before = coup.settlement(phase)
     if before is None:
@@ -214,7 +214,7 @@ def voided_again(table: str, coup: Coup, phase: int) -> Settlement | None:
         )
         for line in before.lines
     )
-    outcome = outcome_for(phase, before.player, before.banker)
+    outcome = phase_outcome(phase, before.player, before.banker)
     return next_settlement(table, coup, phase, outcome, lines)
 
 

@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.types.table import DealCompleted, DrawRule
-from table_core.rules.draw import due
-from table_core.rules.outcome import judge
+from table_core.rules.draw import hand_due
+from table_core.rules.outcome import judge_hands
 from table_core.state.table import Coup
 
-__all__ = ["FIRST_PLACE", "INITIAL_CARDS", "Place", "completion", "contradiction", "due_places"]
+__all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]
 
 
-class Place(Struct, frozen=True):
+class CardPlace(Struct, frozen=True):
     """A card's place in the coup, with the rule that makes a card due there.
 
     Args:
@@ -34,7 +34,7 @@ class Place(Struct, frozen=True):
         return f"{self.hand.value} {self.number}"
 
 
-FIRST_PLACE: Final = Place(Hand.PLAYER, 1, "initial")
+FIRST_PLACE: Final = CardPlace(Hand.PLAYER, 1, "initial")
 
 _INITIAL: Final = (
     (Hand.PLAYER, 1),
@@ -47,22 +47,22 @@ INITIAL_CARDS: Final = len(_INITIAL)
 # The places that may follow the initial deal when no face is known, by the number of Player's and
 # Banker's cards. Banker's third always ends the deal (seed 3: "no more than one additional").
 _UNSEEN_THIRDS: Final = {
-    (2, 2): (Place(Hand.PLAYER, 3), Place(Hand.BANKER, 3)),
-    (3, 2): (Place(Hand.BANKER, 3),),
+    (2, 2): (CardPlace(Hand.PLAYER, 3), CardPlace(Hand.BANKER, 3)),
+    (3, 2): (CardPlace(Hand.BANKER, 3),),
 }
 
 
-def due_places(coup: Coup) -> tuple[Place, ...]:
+def due_places(coup: Coup) -> tuple[CardPlace, ...]:
     """Return the places where the next card may come; none when the deal is complete."""
     faces = _faces(coup)
     if faces is None:
         if len(coup.cards) < len(_INITIAL):
-            return (Place(*_INITIAL[len(coup.cards)], "initial"),)
+            return (CardPlace(*_INITIAL[len(coup.cards)], "initial"),)
         return _UNSEEN_THIRDS.get((len(coup.hand(Hand.PLAYER)), len(coup.hand(Hand.BANKER))), ())
-    hand, rules = due(*faces)
+    hand, rules = hand_due(*faces)
     if hand is None:
         return ()
-    return (Place(hand, len(coup.hand(hand)) + 1, _rule_for(hand, rules)),)
+    return (CardPlace(hand, len(coup.hand(hand)) + 1, _rule_for(hand, rules)),)
 
 
 def completion(coup: Coup) -> DealCompleted | None:
@@ -70,10 +70,10 @@ def completion(coup: Coup) -> DealCompleted | None:
     faces = _faces(coup)
     if faces is None:
         return None
-    hand, rules = due(*faces)
+    hand, rules = hand_due(*faces)
     if hand is not None:
         return None
-    outcome = judge(*faces)
+    outcome = judge_hands(*faces)
     return DealCompleted(
         coup=coup.id,
         player=outcome.player,
@@ -100,7 +100,7 @@ def contradiction(coup: Coup) -> str | None:
     player, banker = faces[0][:2], faces[1][:2]
     left = {Hand.PLAYER: faces[0][2:], Hand.BANKER: faces[1][2:]}
     while True:
-        hand, rules = due(player, banker)
+        hand, rules = hand_due(player, banker)
         if hand is None or not left[hand]:
             break
         card, left[hand] = left[hand][0], ()

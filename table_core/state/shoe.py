@@ -31,21 +31,21 @@ from events.types.shoe_reports import (
 from table_core.roads.columns import Roads
 
 __all__ = [
-    "OF_CARDS",
+    "CARD_REPORTS",
     "ORDERS_KEPT",
-    "ShoeView",
-    "Told",
+    "ReportedCard",
+    "ShoeState",
     "add_by_hand",
-    "can_be_aside",
-    "face_told",
-    "has_placed",
-    "has_told",
-    "has_told_behind",
-    "hear_card",
+    "can_be_excess_card",
+    "fold_card_report",
+    "has_reported_card",
+    "has_reported_later_card",
+    "has_reported_place",
+    "move_last_card",
     "new_round",
-    "place_aside",
-    "place_last",
-    "put_aside",
+    "place_excess_card",
+    "reported_face",
+    "set_aside_last_card",
     "set_face",
     "times_seen",
 ]
@@ -59,7 +59,7 @@ _PLAYER: Final = Hand.PLAYER
 _DRAWN_OUTSIDE: Final = "drawn_outside_game"  # each is a card of its own
 
 
-class Told(Struct, frozen=True, gc=False):
+class ReportedCard(Struct, frozen=True, gc=False):
     """A card of the round in progress, as the shoe reported it.
 
     Args:
@@ -73,7 +73,7 @@ class Told(Struct, frozen=True, gc=False):
     face: Card | None = None
 
 
-class ShoeView(Struct, frozen=True, gc=False, kw_only=True):
+class ShoeState(Struct, frozen=True, gc=False, kw_only=True):
     """The shoe on the table.
 
     Args:
@@ -104,7 +104,7 @@ class ShoeView(Struct, frozen=True, gc=False, kw_only=True):
     voids: int = 0
     cards: int = 0
     order: str = ""
-    told: tuple[Told, ...] = ()
+    told: tuple[ReportedCard, ...] = ()
     begun: bool = False
     restarted: bool = False
     exposed: Card | None = None
@@ -112,14 +112,14 @@ class ShoeView(Struct, frozen=True, gc=False, kw_only=True):
     burn_recorded: bool = False
     carried: int = 0
     discarded: int = 0
-    extra: Told | None = None
+    extra: ReportedCard | None = None
     last_coup: int | None = None
     ended: bool = False
     audited: bool = False
     roads: Roads = Roads()
 
 
-def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeView:
+def fold_card_report(shoe: ShoeState, report: Report, *, between: bool = False) -> ShoeState:
     """Return the shoe after a report about a card; other reports leave its cards alone.
 
     Args:
@@ -130,47 +130,47 @@ def hear_card(shoe: ShoeView, report: Report, *, between: bool = False) -> ShoeV
     kind = type(report)
     if between and kind in _BEGIN_A_ROUND:
         shoe = replace(shoe, told=(), begun=True, restarted=False)
-    hearer = _HEARERS.get(kind)
+    hearer = _REPORT_FOLDS.get(kind)
     if hearer is not None:
         return hearer(shoe, report)
     restarted = kind is ShoeBooted and shoe.told and not between
     return replace(shoe, restarted=True) if restarted else shoe
 
 
-def new_round(shoe: ShoeView) -> ShoeView:
+def new_round(shoe: ShoeState) -> ShoeState:
     """Forget the round's cards: later reports are about other cards."""
     return replace(shoe, told=(), begun=False, restarted=False)
 
 
-def times_seen(shoe: ShoeView, face: Card) -> int:
+def times_seen(shoe: ShoeState, face: Card) -> int:
     """Return the number of copies of a face that are known to have left the shoe."""
     # No match can straddle two faces, because no letter is both a rank and a suit.
     return shoe.order.count(face.text)
 
 
-def face_told(shoe: ShoeView, hand: Hand, number: int) -> Card | None:
+def reported_face(shoe: ShoeState, hand: Hand, number: int) -> Card | None:
     """Return the face that is counted for a place of the round in progress."""
     known = _find(shoe, hand, number)
     return known.face if known else None
 
 
-def has_placed(shoe: ShoeView, hand: Hand, number: int) -> bool:
+def has_reported_place(shoe: ShoeState, hand: Hand, number: int) -> bool:
     """Return whether the shoe has reported a card at this very place in the round in progress."""
     return _placed(shoe, hand, number) is not None
 
 
-def has_told(shoe: ShoeView, hand: Hand, number: int) -> bool:
+def has_reported_card(shoe: ShoeState, hand: Hand, number: int) -> bool:
     """Return whether the shoe has reported the card at a place, or one without place and face."""
     return _find(shoe, hand, number) is not None
 
 
-def has_told_behind(shoe: ShoeView, hand: Hand, number: int) -> bool:
+def has_reported_later_card(shoe: ShoeState, hand: Hand, number: int) -> bool:
     """Return whether the shoe has reported a card that was dealt after this place."""
     place = _dealing_order(hand, number)
     return any(each.hand and _dealing_order(each.hand, each.number) > place for each in shoe.told)
 
 
-def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> ShoeView:
+def set_face(shoe: ShoeState, hand: Hand, number: int, face: Card | None) -> ShoeState:
     """Set the face of a card that was reported; None when its face is not trusted.
 
     A card that this shoe has not reported is not from this shoe, and changes nothing.
@@ -178,11 +178,11 @@ def set_face(shoe: ShoeView, hand: Hand, number: int, face: Card | None) -> Shoe
     known = _find(shoe, hand, number)
     if known is None:
         return shoe
-    told = tuple(Told(hand, number, face) if each is known else each for each in shoe.told)
+    told = tuple(ReportedCard(hand, number, face) if each is known else each for each in shoe.told)
     return replace(shoe, told=told, order=_with(_without(shoe.order, known.face), face))
 
 
-def add_by_hand(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView:
+def add_by_hand(shoe: ShoeState, hand: Hand, number: int, face: Card) -> ShoeState:
     """Add a card at a place that the shoe never reported; if it did, it is the same card."""
     if _find(shoe, hand, number) is not None:
         return set_face(shoe, hand, number, face)
@@ -190,83 +190,89 @@ def add_by_hand(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView
     told = tuple(each for each in shoe.told if each is not alike)
     if alike is None:
         shoe = _left(shoe, face)
-    return replace(shoe, told=(*told, Told(hand, number, face)))
+    return replace(shoe, told=(*told, ReportedCard(hand, number, face)))
 
 
-def can_be_aside(shoe: ShoeView, face: Card) -> bool:
+def can_be_excess_card(shoe: ShoeState, face: Card) -> bool:
     """Return whether the overdrawn card can have this face, and no card without a place has it."""
     alike = any(each.hand is None and each.face is face for each in shoe.told)
     return shoe.extra is not None and shoe.extra.face in {None, face} and not alike
 
 
-def place_aside(shoe: ShoeView, hand: Hand, number: int, face: Card) -> ShoeView:
+def place_excess_card(shoe: ShoeState, hand: Hand, number: int, face: Card) -> ShoeState:
     """Move the overdrawn card to a place."""
     shoe = _extra(shoe, face, again=True)
-    return replace(shoe, told=(*shoe.told, Told(hand, number, face)), extra=None)
+    return replace(shoe, told=(*shoe.told, ReportedCard(hand, number, face)), extra=None)
 
 
-def place_last(shoe: ShoeView, hand: Hand, number: int) -> ShoeView:
+def move_last_card(shoe: ShoeState, hand: Hand, number: int) -> ShoeState:
     """Move the last reported card to this place, whatever the shoe reported."""
-    *others, last = shoe.told or (Told(),)
+    *others, last = shoe.told or (ReportedCard(),)
     begins = hand is _PLAYER and number == 1
     if not begins and _placed(shoe, hand, number) is last:
         return shoe  # as in nearly all cases
-    return _at_place(shoe, Told(hand, number, last.face), others)
+    return _at_place(shoe, ReportedCard(hand, number, last.face), others)
 
 
-def put_aside(shoe: ShoeView) -> ShoeView:
+def set_aside_last_card(shoe: ShoeState) -> ShoeState:
     """Make the last card drawn, which was not due, the overdrawn card: it belongs to no hand."""
     if shoe.extra is not None or not shoe.told:
         return shoe
-    return replace(shoe, told=shoe.told[:-1], extra=Told(face=shoe.told[-1].face))
+    return replace(shoe, told=shoe.told[:-1], extra=ReportedCard(face=shoe.told[-1].face))
 
 
-def _on_card_drawn(shoe: ShoeView, report: CardDrawn) -> ShoeView:
+def _on_card_drawn(shoe: ShoeState, report: CardDrawn) -> ShoeState:
     face = report.face
-    card = Told(None, None, face) if shoe.restarted else Told(report.hand, report.number, face)
+    card = (
+        ReportedCard(None, None, face)
+        if shoe.restarted
+        else ReportedCard(report.hand, report.number, face)
+    )
     told, extra = _laid(shoe, card, shoe.told)
     order = _with(shoe.order, face)
     return replace(shoe, cards=shoe.cards + 1, order=order, told=told, extra=extra)
 
 
-def _on_card_unreadable(shoe: ShoeView, report: CardUnreadable) -> ShoeView:
-    return _at_place(_left(shoe, None), Told(report.hand, report.number))
+def _on_card_unreadable(shoe: ShoeState, report: CardUnreadable) -> ShoeState:
+    return _at_place(_left(shoe, None), ReportedCard(report.hand, report.number))
 
 
-def _on_card_revealed(shoe: ShoeView, report: CardRevealed) -> ShoeView:
+def _on_card_revealed(shoe: ShoeState, report: CardRevealed) -> ShoeState:
     known = _find(shoe, report.hand, report.number)
     if known and known.face:
         return shoe
     return add_by_hand(shoe, report.hand, report.number, report.face)
 
 
-def _on_first_card(shoe: ShoeView, report: FirstCard) -> ShoeView:
+def _on_first_card(shoe: ShoeState, report: FirstCard) -> ShoeState:
     return replace(_left(shoe, report.face), exposed=report.face)
 
 
-def _on_burn_card(shoe: ShoeView, report: BurnCard) -> ShoeView:
+def _on_burn_card(shoe: ShoeState, report: BurnCard) -> ShoeState:
     return replace(_left(shoe, report.face), burned=shoe.burned + 1)
 
 
-def _on_card_out_of_game(shoe: ShoeView, report: CardOutOfGame) -> ShoeView:
+def _on_card_out_of_game(shoe: ShoeState, report: CardOutOfGame) -> ShoeState:
     return _extra(shoe, report.face, again=report.reason != _DRAWN_OUTSIDE)
 
 
-def _on_card_carried_over(shoe: ShoeView, report: CardCarriedOver) -> ShoeView:
+def _on_card_carried_over(shoe: ShoeState, report: CardCarriedOver) -> ShoeState:
     shoe = _extra(shoe, report.face, again=True)
-    card = Told(report.hand, report.number, shoe.extra.face if shoe.extra else None)
+    card = ReportedCard(report.hand, report.number, shoe.extra.face if shoe.extra else None)
     return _at_place(replace(shoe, carried=shoe.carried + 1, extra=None), card)
 
 
-def _at_place(shoe: ShoeView, card: Told, others: Sequence[Told] | None = None) -> ShoeView:
+def _at_place(
+    shoe: ShoeState, card: ReportedCard, others: Sequence[ReportedCard] | None = None
+) -> ShoeState:
     """Place a card in the round; Player's first card begins a round."""
     told, extra = _laid(shoe, card, shoe.told if others is None else others)
     return replace(shoe, told=told, extra=extra)
 
 
 def _laid(
-    shoe: ShoeView, card: Told, others: Sequence[Told]
-) -> tuple[tuple[Told, ...], Told | None]:
+    shoe: ShoeState, card: ReportedCard, others: Sequence[ReportedCard]
+) -> tuple[tuple[ReportedCard, ...], ReportedCard | None]:
     """Return the cards of the round with this one at its place, and the overdrawn card."""
     hand, number = card.hand, card.number
     if hand is _PLAYER and number == 1:
@@ -279,28 +285,28 @@ def _laid(
     return (*others, card), shoe.extra
 
 
-def _left(shoe: ShoeView, face: Card | None) -> ShoeView:
+def _left(shoe: ShoeState, face: Card | None) -> ShoeState:
     """Count one more card that has left the shoe."""
     return replace(shoe, cards=shoe.cards + 1, order=_with(shoe.order, face))
 
 
-def _extra(shoe: ShoeView, face: Card | None, *, again: bool) -> ShoeView:
+def _extra(shoe: ShoeState, face: Card | None, *, again: bool) -> ShoeState:
     """Set the overdrawn card; `again` where the report may be about the one that lies there."""
     known = shoe.extra
     if known is None or not again:
-        return replace(_left(shoe, face), extra=Told(face=face))
+        return replace(_left(shoe, face), extra=ReportedCard(face=face))
     if known.face or face is None:
         return shoe
-    return replace(shoe, order=_with(shoe.order, face), extra=Told(face=face))
+    return replace(shoe, order=_with(shoe.order, face), extra=ReportedCard(face=face))
 
 
-def _find(shoe: ShoeView, hand: Hand, number: int) -> Told | None:
+def _find(shoe: ShoeState, hand: Hand, number: int) -> ReportedCard | None:
     """Return the card reported at a place, or else one without a place and without a face."""
-    unplaced = next((each for each in shoe.told if each == Told()), None)
+    unplaced = next((each for each in shoe.told if each == ReportedCard()), None)
     return _placed(shoe, hand, number) or unplaced
 
 
-def _placed(shoe: ShoeView, hand: Hand, number: int | None) -> Told | None:
+def _placed(shoe: ShoeState, hand: Hand, number: int | None) -> ReportedCard | None:
     for each in shoe.told:
         if each.hand is hand and each.number == number:
             return each
@@ -323,7 +329,7 @@ def _without(order: str, face: Card | None) -> str:
     return order if at < 0 else order[:at] + order[at + _FACE :]
 
 
-_HEARERS: Final[dict[type[Report], Callable[[ShoeView, Any], ShoeView]]] = {
+_REPORT_FOLDS: Final[dict[type[Report], Callable[[ShoeState, Any], ShoeState]]] = {
     CardDrawn: _on_card_drawn,
     CardUnreadable: _on_card_unreadable,
     CardRevealed: _on_card_revealed,
@@ -333,5 +339,5 @@ _HEARERS: Final[dict[type[Report], Callable[[ShoeView, Any], ShoeView]]] = {
     CardCarriedOver: _on_card_carried_over,
 }
 
-OF_CARDS: Final = frozenset({*_HEARERS, ShoeBooted})
+CARD_REPORTS: Final = frozenset({*_REPORT_FOLDS, ShoeBooted})
 """The kinds of reports that can change a shoe's cards."""

@@ -10,14 +10,14 @@ from typing import Final
 
 from events.cards import Card
 from events.types.shoe_life import RepeatedRun, ShoeAudited
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 
 __all__ = ["audit_shoe", "longest_run"]
 
 _FACES: Final = 52
 
 
-def audit_shoe(shoe: ShoeView, earlier: Iterable[tuple[str, str]]) -> ShoeAudited:
+def audit_shoe(shoe: ShoeState, earlier: Iterable[tuple[str, str]]) -> ShoeAudited:
     """Return the audit of a shoe that has ended.
 
     Args:

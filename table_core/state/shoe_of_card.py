@@ -15,15 +15,15 @@ from events.cards import Card, Hand
 from events.errors import OurBug
 from events.types.shoe_reports import CardOutOfGame, CardRevealed, Report, ShoeBooted
 from table_core.state.shoe import (
-    ShoeView,
-    Told,
+    ReportedCard,
+    ShoeState,
     add_by_hand,
-    can_be_aside,
-    has_placed,
-    has_told,
-    has_told_behind,
-    hear_card,
-    place_aside,
+    can_be_excess_card,
+    fold_card_report,
+    has_reported_card,
+    has_reported_later_card,
+    has_reported_place,
+    place_excess_card,
     set_face,
 )
 from table_core.state.table import TableState
@@ -31,13 +31,13 @@ from table_core.state.table import TableState
 __all__ = [
     "DRAWN_OUTSIDE",
     "add_card",
-    "hear_shoes",
-    "is_aside",
+    "fold_report_into_shoes",
+    "is_excess_card",
     "lay_cards",
     "shoe_of_coup",
     "shoe_of_excess",
     "shoe_of_place",
-    "shoe_told_of",
+    "shoe_of_report",
     "with_shoe",
 ]
 
@@ -46,17 +46,17 @@ DRAWN_OUTSIDE: Final = "drawn_outside_game"
 the shoe reports the fate of an earlier card."""
 
 
-def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeView:
+def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeState:
     """Return the shoe that the card at a place of the coup came from."""
     shoe = _current(state)
-    if has_placed(shoe, hand, number):
+    if has_reported_place(shoe, hand, number):
         return shoe
-    told = [each for each in reversed(state.replaced) if has_told(each, hand, number)]
-    behind = [each for each in state.replaced if has_told_behind(each, hand, number)]
+    told = [each for each in reversed(state.replaced) if has_reported_card(each, hand, number)]
+    behind = [each for each in state.replaced if has_reported_later_card(each, hand, number)]
     return next(iter((*told, *behind)), shoe)
 
 
-def shoe_of_excess(state: TableState) -> ShoeView:
+def shoe_of_excess(state: TableState) -> ShoeState:
     """Return the shoe that the overdrawn card came from."""
     shoe = _current(state)
     if shoe.extra is not None:
@@ -64,14 +64,14 @@ def shoe_of_excess(state: TableState) -> ShoeView:
     return next((each for each in reversed(state.replaced) if each.extra is not None), shoe)
 
 
-def shoe_of_coup(state: TableState) -> ShoeView:
+def shoe_of_coup(state: TableState) -> ShoeState:
     """Return the shoe that the coup's id names."""
     shoe = _current(state)
     name = state.coup.id.partition("/")[0] if state.coup else shoe.id
     return next((each for each in state.replaced if each.id == name), shoe)
 
 
-def shoe_told_of(state: TableState, report: Report) -> ShoeView:
+def shoe_of_report(state: TableState, report: Report) -> ShoeState:
     """Return the shoe that a report's card came from."""
     if type(report) is CardRevealed:
         return shoe_of_place(state, report.hand, report.number)
@@ -80,19 +80,21 @@ def shoe_told_of(state: TableState, report: Report) -> ShoeView:
     return _current(state)
 
 
-def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
+def is_excess_card(state: TableState, hand: Hand, number: int, face: Card) -> bool:
     """Return whether a card that no shoe reported at its place is the one drawn in excess.
 
     It is, where that card can have this face and waits to be judged or to be this coup's first
     card.
     """
     shoe = _current(state)
-    if not can_be_aside(shoe_of_excess(state), face) or has_placed(shoe, hand, number):
+    if not can_be_excess_card(shoe_of_excess(state), face) or has_reported_place(
+        shoe, hand, number
+    ):
         return False
     if state.link.carried:
         return (hand, number) == (Hand.PLAYER, 1)
     told = any(
-        has_told(each, hand, number) or has_told_behind(each, hand, number)
+        has_reported_card(each, hand, number) or has_reported_later_card(each, hand, number)
         for each in (shoe, *state.replaced)
     )
     return state.coup is not None and state.coup.excess_open and not told
@@ -100,10 +102,10 @@ def is_aside(state: TableState, hand: Hand, number: int, face: Card) -> bool:
 
 def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableState:
     """Record a person's card at a place: it is counted once, in the shoe it came from."""
-    if not is_aside(state, hand, number, face):
+    if not is_excess_card(state, hand, number, face):
         shoe = shoe_of_place(state, hand, number)
         return with_shoe(state, add_by_hand(shoe, hand, number, face))
-    state = with_shoe(state, place_aside(shoe_of_excess(state), hand, number, face))
+    state = with_shoe(state, place_excess_card(shoe_of_excess(state), hand, number, face))
     return replace(state, coup=replace(state.coup, excess="")) if state.coup else state
 
 
@@ -116,27 +118,27 @@ def lay_cards(state: TableState, faces: Mapping[tuple[Hand, int], Card]) -> Tabl
     shoes = (*state.replaced, _current(state))
     lies = {(told.hand, told.number) for shoe in shoes for told in shoe.told if _lies(told, faces)}
     missing = {place: face for place, face in faces.items() if place not in lies}
-    moved: list[list[Told | None]] = []
+    moved: list[list[ReportedCard | None]] = []
     for shoe in shoes:
         moved.append([])
         for told in shoe.told:
             place = next((place for place, face in missing.items() if face is told.face), None)
             moves = place is not None and told.hand is not None and not _lies(told, faces)
-            moved[-1].append(Told(*place, missing.pop(place)) if place and moves else None)
+            moved[-1].append(ReportedCard(*place, missing.pop(place)) if place and moves else None)
     for shoe, moves_of_shoe in zip(shoes, moved, strict=True):
         pairs = zip(shoe.told, moves_of_shoe, strict=True)
         laid = tuple(move or _left_over(told, faces, missing) for told, move in pairs)
         state = with_shoe(state, replace(shoe, told=laid))
     for place, face in missing.items():
         shoe = shoe_of_place(state, *place)
-        if has_placed(shoe, *place):
+        if has_reported_place(shoe, *place):
             state = with_shoe(state, set_face(shoe, *place, face))
         else:
             state = add_card(state, *place, face)
     return state
 
 
-def _lies(told: Told, faces: Mapping[tuple[Hand, int], Card]) -> bool:
+def _lies(told: ReportedCard, faces: Mapping[tuple[Hand, int], Card]) -> bool:
     """Return whether a card lies where the shoe reported it."""
     return any(
         (told.hand, told.number, told.face) == (*place, face) for place, face in faces.items()
@@ -144,25 +146,25 @@ def _lies(told: Told, faces: Mapping[tuple[Hand, int], Card]) -> bool:
 
 
 def _left_over(
-    told: Told,
+    told: ReportedCard,
     faces: Mapping[tuple[Hand, int], Card],
     missing: Mapping[tuple[Hand, int], Card],
-) -> Told:
+) -> ReportedCard:
     """Return a card that nobody moved: where it lies or was misread; else at no place."""
     misread = any((told.hand, told.number) == place for place in missing)
-    return told if misread or _lies(told, faces) else Told(face=told.face)
+    return told if misread or _lies(told, faces) else ReportedCard(face=told.face)
 
 
-def hear_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
-    """Return the state after a report about a card: see `hear_card`."""
-    shoe = shoe_told_of(state, report)
+def fold_report_into_shoes(state: TableState, report: Report, *, between: bool) -> TableState:
+    """Return the state after a report about a card: see `fold_card_report`."""
+    shoe = shoe_of_report(state, report)
     if state.replaced and type(report) is ShoeBooted and not between:
         # The new shoe's device counts its own places, though the coup has cards already.
         return with_shoe(state, replace(shoe, restarted=True))
-    return with_shoe(state, hear_card(shoe, report, between=between))
+    return with_shoe(state, fold_card_report(shoe, report, between=between))
 
 
-def with_shoe(state: TableState, shoe: ShoeView) -> TableState:
+def with_shoe(state: TableState, shoe: ShoeState) -> TableState:
     """Return the state with this shoe updated: the one on the table, or a replaced one."""
     if state.shoe is None or state.shoe.id == shoe.id:
         return replace(state, shoe=shoe)
@@ -170,7 +172,7 @@ def with_shoe(state: TableState, shoe: ShoeView) -> TableState:
     return replace(state, replaced=replaced)
 
 
-def _current(state: TableState) -> ShoeView:
+def _current(state: TableState) -> ShoeState:
     if state.shoe is None:
         raise OurBug("a card was asked for before the first shoe")
     return state.shoe

@@ -6,9 +6,9 @@ from events.cards import Card
 from events.types.shoe_life import BurnRecorded, CutCardCame, CutPlace
 from table_core.rules.rulebook import Procedure
 from table_core.state.coup import OVER, Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 
-__all__ = ["BURN_ALARM", "burn_expected", "burn_of_the_shoe", "cut_card", "place_of"]
+__all__ = ["BURN_ALARM", "burn_expected", "cut_card_event", "cut_place_of", "reported_burn"]
 
 _TEN: Final = 10
 # Active from the first coup of a shoe without a reported burn, until a person records the burn.
@@ -25,7 +25,7 @@ def burn_expected(procedure: Procedure, exposed: Card | None) -> int | None:
     return None if exposed is None else exposed.points or _TEN
 
 
-def burn_of_the_shoe(shoe: ShoeView, procedure: Procedure) -> BurnRecorded:
+def reported_burn(shoe: ShoeState, procedure: Procedure) -> BurnRecorded:
     """Return the burn as the shoe has reported it."""
     return BurnRecorded(
         shoe=shoe.id,
@@ -36,14 +36,16 @@ def burn_of_the_shoe(shoe: ShoeView, procedure: Procedure) -> BurnRecorded:
     )
 
 
-def place_of(phase: Phase) -> CutPlace:
+def cut_place_of(phase: Phase) -> CutPlace:
     """Return where a cut card came out that the shoe reports in this phase."""
     if phase in OVER:
         return "between"
     return "first_card" if phase in {Phase.BETTING, Phase.CLOSED} else "mid_coup"
 
 
-def cut_card(shoe: ShoeView, place: CutPlace, procedure: Procedure, *, by: str) -> CutCardCame:
+def cut_card_event(
+    shoe: ShoeState, place: CutPlace, procedure: Procedure, *, by: str
+) -> CutCardCame:
     """Return the event of a cut card at this place, with the last coup by the house's policy.
 
     In place of a coup's first card, that coup is the last under both policies. Otherwise the coup

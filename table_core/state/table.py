@@ -8,14 +8,14 @@ from events.cards import Card, Hand
 from events.types.shoe_reports import DeviceResult
 from events.types.table import DealCompleted, Settlement, Wager
 from events.types.wagers import LimitsSet
-from table_core.persistent_list import Trail
+from table_core.persistent_list import PersistentList
 from table_core.rules.commission import CommissionBook
-from table_core.rules.wager_totals import Standing, with_wagers
+from table_core.rules.wager_totals import WagerTotals, add_wagers
 from table_core.state.coup import OVER, Phase
 from table_core.state.floats import TableFloat
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 
-__all__ = ["STALLED", "Alarm", "Coup", "DealtCard", "LinkView", "TableState", "Totals"]
+__all__ = ["STALLED", "Alarm", "Coup", "DealtCard", "ShoeLink", "TableState", "TableTotals"]
 
 STALLED: Final = "stalled"
 """The link while a device that should report is silent; a person clears it by this name."""
@@ -68,7 +68,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     rulebook_hash: str
     wagerless: bool = False
     wagers: tuple[Wager, ...] = ()
-    summed: Standing = Standing()
+    summed: WagerTotals = WagerTotals()
     cards: tuple[DealtCard, ...] = ()
     completed: DealCompleted | None = None
     reason: str = ""
@@ -83,10 +83,10 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
         return self.excess in {"drawn", "several", "taken_out"}
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> WagerTotals:
         """Totals of all wagers placed."""
         more = self.wagers[self.summed.count :]
-        return with_wagers(self.summed, more) if more else self.summed
+        return add_wagers(self.summed, more) if more else self.summed
 
     def settlement(self, phase: int) -> Settlement | None:
         """Return the settlement in force of a phase."""
@@ -107,7 +107,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
         return tuple(dealt for dealt in self.cards if dealt.hand is hand)
 
 
-class LinkView(Struct, frozen=True, gc=False, kw_only=True):
+class ShoeLink(Struct, frozen=True, gc=False, kw_only=True):
     """The shoe link as far as the log knows it.
 
     Args:
@@ -141,7 +141,7 @@ class Alarm(Struct, frozen=True, gc=False, kw_only=True):
     coup: str | None = None
 
 
-class Totals(Struct, frozen=True, gc=False, kw_only=True):
+class TableTotals(Struct, frozen=True, gc=False, kw_only=True):
     """Totals of the table since the log began, amounts in minor units."""
 
     coups: int = 0
@@ -182,17 +182,17 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
     position: int = 0
     rulebook: str = ""
     rulebook_hash: str = ""
-    shoe: ShoeView | None = None
-    replaced: tuple[ShoeView, ...] = ()
+    shoe: ShoeState | None = None
+    replaced: tuple[ShoeState, ...] = ()
     orders: tuple[tuple[str, str], ...] = ()
-    link: LinkView = LinkView()
+    link: ShoeLink = ShoeLink()
     coup: Coup | None = None
-    past: Trail[Coup] = Trail()
+    past: PersistentList[Coup] = PersistentList()
     limits: LimitsSet = LimitsSet()
     dealer: str | None = None
     supervisor: str | None = None
     alarms: tuple[Alarm, ...] = ()
-    totals: Totals = Totals()
+    totals: TableTotals = TableTotals()
     commission: CommissionBook = CommissionBook()
     floats: tuple[TableFloat, ...] = ()
 

@@ -17,8 +17,8 @@ from starlette.requests import Request
 
 from displays.http.languages import LANGUAGES
 from displays.http.pages import Pages
-from table_core.projections.table import view
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.projections.table import project_table
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState
 from tests.support.service.screens import chromium
@@ -26,7 +26,9 @@ from tests.support.table.every_wager import every_wager
 
 _HOST: Final = "http://board.test"
 _PAGES: Final = Pages(secure=False)
-BOOKS: Final = {name: load_rulebook(name) for name in shipped()} | {"every wager": every_wager()}
+BOOKS: Final = {name: load_rulebook(name) for name in shipped_ids()} | {
+    "every wager": every_wager()
+}
 
 # What lies over something else, or reaches over the edge.
 _SPILLED: Final = """() => {
@@ -80,7 +82,7 @@ def _answer(route: Route, language: str, rulebook: Rulebook) -> None:
         kind = kinds.get(path.rpartition(".")[2], "image/svg+xml")
         route.fulfill(body=content, content_type=kind)
     elif path == "/events":
-        state = view(TableState(), table="t1", rulebook=rulebook, catching_up=False)
+        state = project_table(TableState(), table="t1", rulebook=rulebook, catching_up=False)
         sign = state.rulebook
         bets = tuple(replace(bet, minimum=2_500, maximum=1_000_000) for bet in sign.bets)
         data = msgspec.json.encode(replace(state, rulebook=replace(sign, bets=bets))).decode()

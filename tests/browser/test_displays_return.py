@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.auth.accounts import Account, save_accounts
+from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
-from displays.live import Live
+from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
 from tests.support.brokers.black_hole import road_to
@@ -57,14 +57,14 @@ class Table:
         self._screens = screens
         self._clock = clock
         self.position = 0
-        screens.do(Live.connected)
+        screens.do(LiveState.connected)
         self.play()
 
     def play(self, coups: int = 1) -> None:
         """Some coups, and a heartbeat."""
         status = Status(state="online", session=1, ts=rfc3339(self._clock.utc_ns()))
         beat = encode_status(status)
-        self._screens.do(lambda live: live.hear_status(beat, retain=False))
+        self._screens.do(lambda live: live.on_status(beat, retain=False))
         for _ in range(coups):
             self.position += 1
             self._screens.tell(shown(RESULTS, self.position))
@@ -201,7 +201,7 @@ def test_a_page_says_which_state_it_has(page: Page, port: int, table: Table) -> 
 @pytest.fixture
 def users(tmp_path: Path) -> Path:
     path = tmp_path / "users.toml"
-    account = Account(password=hash_password(PASSWORD), roles=("supervisor",))
+    account = UserAccount(password=hash_password(PASSWORD), roles=("supervisor",))
     save_accounts(path, {"sam": account})
     return path
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from displays.http.languages import LANGUAGES, load_words
-from table_core.roads.document import read_results, view_roads
+from table_core.roads.document import project_roads, read_results
 from tests.support.machine.files import vector
 from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.screens import Screen, chromium, screen
@@ -197,7 +197,7 @@ def test_the_grid_of_roads_is_the_oracles(board: Screen) -> None:
     shoes += ["".join(rng.choice("BP") * rng.randint(1, 14) for _ in range(12)) for _ in range(400)]
     given: list[tuple[list[int], list[str]]] = []
     for text in shoes + [str(case["seq"]) for case in VECTORS]:
-        view = view_roads(read_results(text))
+        view = project_roads(read_results(text))
         roads = [view.big_eye_boy, view.small_road, view.cockroach_pig]
         given.append((list(view.heights), roads))
     asked = [{"heights": heights, "roads": roads} for heights, roads in given]

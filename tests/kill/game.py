@@ -27,9 +27,9 @@ from events.types.table import (
 )
 from simulators.cage.service import Cage
 from simulators.device.pty_port import PtyPort
-from simulators.people.console import Waits
+from simulators.people.console import ConsoleTimeouts
 from simulators.people.crew import Croupier, PlayedCoup
-from simulators.people.supervisor import Tally
+from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from tests.kill.child import READY_TO_BE_TOLD
@@ -41,7 +41,7 @@ FIRST_SHOE = "20261127-01"
 # An undisturbed coup takes some 50 ms; a killed service needs half a second to be back.
 PATIENCE_S = 300.0
 # The real waits are for people; a test's croupier asks again sooner.
-WAITS = Waits(answer=0.25, back_off=0.02, back_off_most=0.2)
+WAITS = ConsoleTimeouts(answer=0.25, back_off=0.02, back_off_most=0.2)
 
 CONFIG = """\
 site = "test"
@@ -78,7 +78,7 @@ class Record(NamedTuple):
 
     coups: dict[str, Coup]
     played: list[PlayedCoup]
-    tally: Tally
+    tally: GameTally
     settlements: list[str]
     cage: tuple[int, int, int, int]
     acknowledged: int
@@ -226,7 +226,7 @@ class Game:
     def _record(
         self,
         played: list[PlayedCoup],
-        tally: Tally,
+        tally: GameTally,
         totals: tuple[int, int, int, int],
         cage: Cage,
     ) -> Record:

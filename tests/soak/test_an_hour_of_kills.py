@@ -15,7 +15,7 @@ import pytest
 
 from baccarat.demo.ledger import audit
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import reading as reading_ledger
+from cage.ledger.reading import open_ledger as reading_ledger
 from cage.reports.reconcile import reconcile
 from events.log.reader import reading as reading_log
 from events.log.verify import verify
@@ -32,7 +32,7 @@ from simulators.device.reports import Disclosure
 from simulators.people.crew import PlayedCoup
 from simulators.world.auditor.auditor import Auditor
 from simulators.world.auditor.rules import RULEBOOKS, Hands
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 from tests.support.service.killed_table import KilledTable, play_and_kill
 
 SECONDS = float(os.environ.get("KILL_SECONDS", "3600"))
@@ -92,7 +92,7 @@ async def test_a_table_whose_processes_are_killed_for_an_hour(
 def _the_log_is_whole_and_signed(game: KilledTable) -> None:
     verdict = verify(game.log, keys=(parse_verifier_key(game.public),))
     assert verdict.ok, verdict
-    assert inspect(game.log) is None
+    assert inspect_log(game.log) is None
 
 
 def _the_ledger_is_the_log(game: KilledTable) -> None:

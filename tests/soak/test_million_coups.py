@@ -9,7 +9,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from table_core.rulebooks.shipped import shipped
+from table_core.rulebooks.shipped import shipped_ids
 from tests.support.table.frequencies import Tally, implausible, odds_of, play_shoes
 
 COUPS = 1_000_000
@@ -18,7 +18,7 @@ ERRORS = 4  # standard errors; by chance one count in 16,000 is further off, and
 
 
 @pytest.mark.soak(computes=True)
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_ids())
 def test_a_million_coups_come_out_as_the_exact_odds_say(
     name: str, record_property: Callable[[str, object], None]
 ) -> None:

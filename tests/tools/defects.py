@@ -72,7 +72,7 @@ DEFECTS: Final = (
     Defect(
         "a carried card that is lost",
         "table_core/decide/shoe_reports.py",
-        "        _take_card(draft, Place(report.hand, report.number), report.face, context)\n",
+        "        _take_card(draft, CardPlace(report.hand, report.number), report.face, context)\n",
         "        return\n",
         "world with cards too many",
     ),
@@ -102,11 +102,11 @@ DEFECTS: Final = (
         "a card dropped because its face came before",
         "table_core/decide/shoe_reports.py",
         """\
-    place = Place(report.hand, report.number) if report.hand and report.number else None
+    place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     if not _carried_card_missing(draft, context, f"card drawn to {place}"):
 """,
         """\
-    place = Place(report.hand, report.number) if report.hand and report.number else None
+    place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     if report.face and draft.state.coup and draft.coup.cards[-1:]:
         if draft.coup.cards[-1].card is report.face:
             return

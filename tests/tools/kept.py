@@ -22,7 +22,7 @@ import structlog
 from events.proof.note import SigningKey, parse_note
 from property.witness.cosignature import cosign, witness_key
 from shoe_driver.profiles.catalogue import profile_names, profile_text
-from table_core.rulebooks.shipped import shipped, shipped_source
+from table_core.rulebooks.shipped import shipped_ids, shipped_source
 from tests.support.cage.ledgers import book_log
 from tests.support.kept.games import GAMES
 from tests.support.kept.questions import (
@@ -69,7 +69,7 @@ def main(asked: list[str]) -> int:
 
 def _record(story: str, folder: Path) -> int:
     if story == _JUDGEMENTS:
-        for name in shipped():
+        for name in shipped_ids():
             (folder / f"{name}.toml").write_bytes(shipped_source(name))
         for name in profile_names():
             (folder / f"{name}.toml").write_bytes(profile_text(name))

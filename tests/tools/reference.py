@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, written
+from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, document_text
 from baccarat.contract.asyncapi import document
 from baccarat.contract.schemas import bundle, summary_of
 from baccarat.site.identities import identities_of
@@ -123,7 +123,7 @@ def _main() -> None:
     for path in sorted((ROOT / "docs").glob("*.md")):
         _write(path, made_again(path.read_text(encoding="utf-8")))
     for name, made in ((BUNDLE_FILE, bundle()), (ASYNCAPI_FILE, document())):
-        _write(ROOT / "docs" / "schema" / name, written(made))
+        _write(ROOT / "docs" / "schema" / name, document_text(made))
 
 
 def _write(path: Path, text: str) -> None:

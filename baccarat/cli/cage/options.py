@@ -7,7 +7,7 @@ import click
 
 from cage.ledger.reading import Filter
 
-__all__ = ["chosen_of", "filtered", "ledger_option"]
+__all__ = ["add_filter_options", "filter_of", "ledger_option"]
 
 _LEDGER: Final = "cage.sqlite"
 _OPTIONS: Final = (
@@ -29,13 +29,13 @@ ledger_option: Final = click.option(
 """The option `--ledger`."""
 
 
-def filtered(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that filter entries."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def chosen_of(options: dict[str, Any]) -> Filter:
+def filter_of(options: dict[str, Any]) -> Filter:
     """Return the filter that those options describe."""
     return Filter(**options)

@@ -7,10 +7,10 @@ from typing import Any, Final
 import click
 import msgspec
 
-from baccarat.cli.cage.options import chosen_of, filtered, ledger_option
+from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from cage.ledger.accounts import ACCOUNTS
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import BY, Balance, Booked, reading
+from cage.ledger.reading import BALANCE_KEYS, Balance, BookedEntry, open_ledger
 
 __all__ = ["balance", "export", "statement"]
 
@@ -22,19 +22,19 @@ _COLUMNS: Final = (
 
 @click.command("balance")
 @ledger_option
-@click.option("--by", type=click.Choice(sorted(BY)), help="A balance for each.")
-@filtered
+@click.option("--by", type=click.Choice(sorted(BALANCE_KEYS)), help="A balance for each.")
+@add_filter_options
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each.")
 def balance(ledger: str, by: str | None, as_json: bool, **options: Any) -> None:
     """What stands on each account, in minor units; a debit is positive.
 
     By shoe, a correction belongs to its coup's; by day, to the business day on which it was made.
     """
-    with reading(parse_ledger_url(ledger)) as opened:
-        found = opened.balances(chosen_of(options), by)
+    with open_ledger(parse_ledger_url(ledger)) as opened:
+        found = opened.balances(filter_of(options), by)
     for each in found:
         if as_json:
-            _line(
+            _print_json(
                 {"table": each.table, **({by: each.key} if by else {}), "accounts": each.accounts}
             )
         else:
@@ -50,19 +50,19 @@ def _print_balance(each: Balance, by: str | None) -> None:
 
 @click.command("statement")
 @ledger_option
-@filtered
+@add_filter_options
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each entry.")
 def statement(ledger: str, as_json: bool, **options: Any) -> None:
     """Entries in the order in which they were booked, with their postings."""
-    with reading(parse_ledger_url(ledger)) as opened:
-        for entry in opened.entries(chosen_of(options)):
+    with open_ledger(parse_ledger_url(ledger)) as opened:
+        for entry in opened.entries(filter_of(options)):
             if as_json:
-                _line(entry)
+                _print_json(entry)
             else:
                 _print_entry(entry)
 
 
-def _print_entry(entry: Booked) -> None:
+def _print_entry(entry: BookedEntry) -> None:
     back = f" takes back {entry.reverses}" if entry.reverses else ""
     where = entry.coup or entry.shoe
     click.echo(f"{entry.position:>8} {entry.at[:19]}Z {entry.kind:<22} {where}{back}  {entry.ref}")
@@ -74,18 +74,18 @@ def _print_entry(entry: Booked) -> None:
 
 @click.command("export")
 @ledger_option
-@filtered
+@add_filter_options
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated, with a head line (RFC 4180).")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each posting.")
 def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
     """Every posting with its entry, a line each."""
     if as_csv == as_json:
         raise click.UsageError("say --csv or --json")
-    with reading(parse_ledger_url(ledger)) as opened:
+    with open_ledger(parse_ledger_url(ledger)) as opened:
         writer = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\r\n")
         if as_csv:
             writer.writeheader()
-        for entry in opened.entries(chosen_of(options)):
+        for entry in opened.entries(filter_of(options)):
             head = {name: getattr(entry, name) for name in entry.__struct_fields__}
             del head["postings"]
             for posting in entry.postings:
@@ -93,8 +93,8 @@ def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
                 if as_csv:
                     writer.writerow(row)
                 else:
-                    _line(row)
+                    _print_json(row)
 
 
-def _line(what: Any) -> None:
+def _print_json(what: Any) -> None:
     sys.stdout.write(msgspec.json.encode(what).decode() + "\n")

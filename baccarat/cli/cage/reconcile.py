@@ -9,8 +9,8 @@ import msgspec
 from baccarat.cli.cage.options import ledger_option
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import reading
-from cage.reports.reconcile import Reconciled, reconcile
+from cage.ledger.reading import open_ledger
+from cage.reports.reconcile import Reconciliation, reconcile
 from events.errors import LogError
 from events.log.reader import reading as reading_log
 
@@ -28,7 +28,7 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
     the first difference is named; 2: one of them cannot be read at all.
     """
     # Open the ledger first: it only follows the log, so the log has everything that it has booked.
-    with reading(parse_ledger_url(ledger)) as opened:
+    with open_ledger(parse_ledger_url(ledger)) as opened:
         opened.tables()  # the snapshot begins with this read
         try:
             with reading_log(log) as reader:
@@ -39,15 +39,15 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(msgspec.json.encode(_document(found)).decode() + "\n")
     else:
-        click.echo(_told(found))
+        click.echo(_as_text(found))
     return EXIT_DONE if found.agrees else EXIT_NO
 
 
-def _document(found: Reconciled) -> dict[str, object]:
+def _document(found: Reconciliation) -> dict[str, object]:
     return {"agrees": found.agrees, **msgspec.structs.asdict(found)}
 
 
-def _told(found: Reconciled) -> str:
+def _as_text(found: Reconciliation) -> str:
     compared = (
         f"{found.entries:,} entries of {found.settlements:,} settlements "
         f"in {found.coups:,} coups, up to event {found.read:,} of {found.log_end:,}"

@@ -10,17 +10,17 @@ from typing import Any, Literal
 import click
 import msgspec
 
-from baccarat.cli.cage.options import chosen_of, filtered, ledger_option
+from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from baccarat.cli.written import write_whole
 from baccarat.pages.report_page import report_page
 from baccarat.pages.report_text import CSV_TABLES, csv_rows, report_lines
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import Filter, Ledger, reading
+from cage.ledger.reading import Filter, Ledger, open_ledger
 from cage.reports.patrons import Edges
-from cage.reports.summary import Report, report
+from cage.reports.summary import SummaryReport, summary_reports
 from events.errors import InputError
 from table_core.odds.exact import exact_odds
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.composition import full_shoe
 
 __all__ = ["report_command"]
@@ -29,7 +29,7 @@ __all__ = ["report_command"]
 @click.command("report")
 @ledger_option
 @click.option("--by", type=click.Choice(["shoe", "day"]), default="shoe", show_default=True)
-@filtered
+@add_filter_options
 @click.option(
     "--odds",
     "files",
@@ -65,10 +65,10 @@ def report_command(
     """
     if as_json and table_of:
         raise click.UsageError("say --json or --csv")
-    chosen = chosen_of(options)
-    with reading(parse_ledger_url(ledger)) as opened:
+    chosen = filter_of(options)
+    with open_ledger(parse_ledger_url(ledger)) as opened:
         edges = _edges(opened, chosen, files)
-        found = report(opened, by, chosen, edges)
+        found = summary_reports(opened, by, chosen, edges)
     if html is not None:
         page = report_page(found, by, _currencies(found, currency))
         write_whole(html, page.encode(), "--html")
@@ -85,12 +85,12 @@ def report_command(
             click.echo("\n".join(report_lines(each, by)))
 
 
-def _currencies(reports: Sequence[Report], asked: str | None) -> dict[tuple[str, str], str]:
+def _currencies(reports: Sequence[SummaryReport], asked: str | None) -> dict[tuple[str, str], str]:
     """Return the currency of each report that has exactly one."""
     found: dict[tuple[str, str], str] = {}
     for each in reports:
         named = {float_.currency for float_ in each.floats}
-        named |= {load_rulebook(name).currency for name in each.rulebooks if name in shipped()}
+        named |= {load_rulebook(name).currency for name in each.rulebooks if name in shipped_ids()}
         found[each.table, each.key] = asked or (named.pop() if len(named) == 1 else "")
     return found
 
@@ -107,7 +107,7 @@ def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
         edges |= said
     known = {rulebook for rulebook, _ in edges}
     for name in ledger.rulebooks(chosen):
-        if name in shipped() and name not in known:
+        if name in shipped_ids() and name not in known:
             book = load_rulebook(name)
             found = exact_odds(book, full_shoe(book.decks))
             edges |= {(name, bet): row.edge for bet, row in found.items()}

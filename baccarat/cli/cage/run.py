@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from baccarat.config.table import load_config
-from baccarat.services.ledger import place_at, place_of, serve
+from baccarat.services.ledger import ledger_settings, ledger_settings_at, serve
 from baccarat.services.registry import configure_logging, run_here
 from events.errors import InputError
 
@@ -37,6 +37,8 @@ def run(config: Path | None, *, url: str | None, ledger: str | None, patient: bo
         raise InputError("cage run: name the table's CONFIG, or its broker by --url")
     configure_logging("cage")
     place = (
-        place_of(load_config(config), ledger) if config else place_at(str(url), ledger or _LEDGER)
+        ledger_settings(load_config(config), ledger)
+        if config
+        else ledger_settings_at(str(url), ledger or _LEDGER)
     )
     run_here(lambda stop: serve(place, stop, lambda _: None, patient=patient))

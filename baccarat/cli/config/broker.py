@@ -8,9 +8,9 @@ from typing import Final
 import click
 
 from baccarat.config.table import load_config
-from baccarat.placing import put_in_place
+from baccarat.placing import write_atomically
 from baccarat.site.brokers import (
-    BrokerPlace,
+    BrokerFiles,
     mosquitto_acl,
     mosquitto_conf,
     mosquitto_passwords,
@@ -54,14 +54,14 @@ def broker(
     if port == websockets:
         raise InputError(f"--websockets: {port} is --port already; give it another, such as 8884")
     identities = _identities(configs)
-    place = BrokerPlace(
+    place = BrokerFiles(
         folder=out.absolute(),
         host=host,
         port=port,
         websockets=websockets,
-        ca=_there(pki / "ca.pem"),
-        cert=_there(pki / "broker.pem"),
-        key=_there(pki / "broker.key"),
+        ca=_existing_folder(pki / "ca.pem"),
+        cert=_existing_folder(pki / "broker.pem"),
+        key=_existing_folder(pki / "broker.key"),
     )
     out.mkdir(parents=True, exist_ok=True)
     passwords = {each.login: _password(out / "secrets", each.login) for each in identities}
@@ -91,7 +91,7 @@ def _identities(configs: Iterable[Path]) -> list[Identity]:
     return [each for _, each in found.values()]
 
 
-def _there(path: Path) -> Path:
+def _existing_folder(path: Path) -> Path:
     if not path.is_file():
         raise InputError(f"{path}: is not there; `baccarat pki issue {path.parent} {path.stem}`")
     return path.absolute()
@@ -110,4 +110,4 @@ def _password(folder: Path, login: str) -> str:
 
 
 def _write(path: Path, text: str, *, private: bool = False) -> None:
-    put_in_place(path, text.encode(), 0o600 if private else 0o644)
+    write_atomically(path, text.encode(), 0o600 if private else 0o644)

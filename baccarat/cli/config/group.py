@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from baccarat.cli.config.broker import broker
-from baccarat.config.faults import ConfigFaults, Fault
+from baccarat.config.faults import ConfigFault, ConfigFaults
 from baccarat.config.form import DEFAULT_USERS
 from baccarat.config.keys import KEYS, TABLES
 from baccarat.config.table import load_config
@@ -57,7 +57,7 @@ def check(file: Path, *, as_json: bool) -> int:
     except ConfigFaults as error:
         faults = list(error.faults)
     except ConfigError as error:
-        faults = [Fault(key="", reason=str(error))]
+        faults = [ConfigFault(key="", reason=str(error))]
     else:
         faults = []
     click.echo(msgspec.json.encode({"ok": not faults, "errors": faults}))

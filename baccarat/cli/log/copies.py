@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from baccarat.cli.log.progress import told_events, watched
+from baccarat.cli.log.progress import show_progress, stderr_is_terminal
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.rulebooks.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
 from events.log.editions import damaged_editions
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 
 __all__ = ["backup_command", "restore_command"]
 
@@ -32,7 +32,7 @@ def backup_command(log: Path, file: Path) -> int:
         keep_rulebooks(file)
         keep_profiles(file)
     except LogError as error:
-        return _no("no backup", error)
+        return _refuse("no backup", error)
     click.echo(f"{file}: a verified copy of {log}, {file.stat().st_size:,} bytes")
     return _damage(log)
 
@@ -52,7 +52,7 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
     try:
         replaced = restore(file, log, _inspection(), replace=replace)
     except LogError as error:
-        return _no("nothing restored", error)
+        return _refuse("nothing restored", error)
     if replaced is not None:
         click.echo(f"{replaced}: the log that was there")
     click.echo(f"{log}: restored from {file} and verified")
@@ -61,7 +61,7 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
 
 def _inspection() -> Inspect:
     """Return the inspection, with a progress line where a person waits."""
-    return partial(inspect, progress=told_events) if watched() else inspect
+    return partial(inspect_log, progress=show_progress) if stderr_is_terminal() else inspect_log
 
 
 def _damage(source: Path) -> int:
@@ -71,6 +71,6 @@ def _damage(source: Path) -> int:
     return EXIT_NO if lines else EXIT_DONE
 
 
-def _no(what: str, error: LogError) -> int:
+def _refuse(what: str, error: LogError) -> int:
     click.echo(f"baccarat: {what}: {' '.join(str(error).split())}", err=True)
     return EXIT_NO

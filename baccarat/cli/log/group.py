@@ -8,14 +8,14 @@ import click
 import msgspec
 
 from baccarat.cli.log.copies import backup_command, restore_command
-from baccarat.cli.log.progress import told_events, watched
+from baccarat.cli.log.progress import show_progress, stderr_is_terminal
 from baccarat.cli.log.show import show
 from baccarat.cli.log.stats import stats
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from events.errors import InputError
-from events.log.verify import Verdict, held_elsewhere, verify
-from events.proof.checkpoint_check import Held
-from events.proof.keys import given_key
+from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
+from events.proof.checkpoint_check import KeptCheckpoint
+from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
 
 __all__ = ["log"]
@@ -58,28 +58,28 @@ def _verify(
     was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
     all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
     """
-    held = [held for file in files for held in _held(file)]
+    held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
         raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
     verdict = verify(
         log,
-        told_events if watched() and not as_json else None,
+        show_progress if stderr_is_terminal() and not as_json else None,
         held=held,
-        keys=frozenset(map(given_key, keys)),
+        keys=frozenset(map(read_verifier_key, keys)),
         archive=archive,
         alone=alone,
     )
     if witness is not None and verdict.ok:
-        verdict = _witnessed(verdict, held, _witness(witness))
+        verdict = _require_cosigned(verdict, held, _witness_key(witness))
     if as_json:
         told = verdict._asdict()
         click.echo(msgspec.json.encode({name: told[name] for name in _CONTRACT}))
     else:
-        click.echo(_told(log, verdict, keyed=bool(keys)))
+        click.echo(_as_text(log, verdict, keyed=bool(keys)))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
-def _witness(given: str) -> WitnessKey:
+def _witness_key(given: str) -> WitnessKey:
     """Read a witness's public key, given as the line itself or as a file that contains it."""
     path = Path(given)
     try:
@@ -89,7 +89,9 @@ def _witness(given: str) -> WitnessKey:
         raise InputError(f"--witness {given[:80]}: {error}") from error
 
 
-def _witnessed(verdict: Verdict, held: Sequence[Held], key: WitnessKey) -> Verdict:
+def _require_cosigned(
+    verdict: VerificationResult, held: Sequence[KeptCheckpoint], key: WitnessKey
+) -> VerificationResult:
     """Return the verdict on a sound log, limited to what its checkpoints' cosignatures cover."""
     bare = [each.where for each in held if cosigned_at(each.note, key) is None]
     if not bare:
@@ -97,7 +99,7 @@ def _witnessed(verdict: Verdict, held: Sequence[Held], key: WitnessKey) -> Verdi
     return verdict._replace(ok=False, reason=f"{bare[0]} is not cosigned by {key.name}")
 
 
-def _held(file: Path) -> tuple[Held, ...]:
+def _checkpoints_in(file: Path) -> tuple[KeptCheckpoint, ...]:
     try:
         with file.open("rb") as opened:
             data = opened.read(_MAX_FILE + 1)
@@ -105,10 +107,10 @@ def _held(file: Path) -> tuple[Held, ...]:
         raise InputError(f"--checkpoint {file}: {error.strerror}") from error
     if len(data) > _MAX_FILE:
         raise InputError(f"--checkpoint {file}: more than {_MAX_FILE:,} bytes are no checkpoints")
-    return held_elsewhere(str(file), data)
+    return parse_kept_checkpoints(str(file), data)
 
 
-def _told(log: Path, verdict: Verdict, *, keyed: bool) -> str:
+def _as_text(log: Path, verdict: VerificationResult, *, keyed: bool) -> str:
     if verdict.ok:
         by = "" if keyed else ", by the keys that the log itself names"
         signed = f"{verdict.checkpoints:,} checkpoints agree{by}"

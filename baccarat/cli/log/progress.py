@@ -4,14 +4,14 @@ import sys
 
 import click
 
-__all__ = ["told_events", "watched"]
+__all__ = ["show_progress", "stderr_is_terminal"]
 
 
-def watched() -> bool:
+def stderr_is_terminal() -> bool:
     """Return whether stderr is a terminal."""
     return sys.stderr.isatty()
 
 
-def told_events(done: int, events: int) -> None:
+def show_progress(done: int, events: int) -> None:
     """Show the number of events done, out of all."""
     click.echo(f"\r{done:,} of {events:,} events", nl=done >= events, err=True)

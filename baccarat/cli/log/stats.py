@@ -10,7 +10,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from baccarat.cli.log.progress import told_events, watched
+from baccarat.cli.log.progress import show_progress, stderr_is_terminal
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
 from events.types.snapshot_anchor import BooksClosed
@@ -18,7 +18,7 @@ from events.types.table import BettingOpened, CoupSettled, CoupVoided, ShoeLoade
 
 __all__ = ["stats"]
 
-_TOLD_EVERY: Final = 10_000
+_PROGRESS_EVERY: Final = 10_000
 _COUNTED: Final = {
     "shoes": ShoeLoaded.TYPE,
     "coups": BettingOpened.TYPE,
@@ -66,13 +66,13 @@ def stats(log: Path, as_json: bool) -> None:
 def _count(log: Path, reader: LogReader) -> _Stats:
     types: Counter[str] = Counter()
     first = last = None
-    event_bytes, tell = 0, watched()
+    event_bytes, tell = 0, stderr_is_terminal()
     for stored in reader.read():
         types[stored.type] += 1
         first, last = first or stored.at, stored.at
         event_bytes += len(stored.stored)
-        if tell and (stored.position % _TOLD_EVERY == 0 or stored.position == reader.end):
-            told_events(stored.position, reader.end)
+        if tell and (stored.position % _PROGRESS_EVERY == 0 or stored.position == reader.end):
+            show_progress(stored.position, reader.end)
     files = log, wal_of(log), *(closed.path for closed in reader.closed)
     return _Stats(
         origin=reader.origin,

@@ -8,10 +8,10 @@ import click
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.property.run import archive_of
 from baccarat.config.property import load_property
-from baccarat.property.editions import beside_logs, shipped_here
+from baccarat.property.editions import editions_next_to_logs, shipped_editions
 from events.errors import InputError
 from events.log.editions import damaged_editions
-from property.archive.database import connected, migrate
+from property.archive.database import connect_archive, migrate
 from property.archive.editions import Edition, store_editions
 
 __all__ = ["editions"]
@@ -31,7 +31,7 @@ def editions(config: Path, logs: tuple[Path, ...]) -> int:
     for log in logs:
         if not log.is_file():
             raise InputError(f"{log}: no such log; name a table's table.sqlite, or a backup of it")
-    found = [*shipped_here(), *beside_logs(logs)]
+    found = [*shipped_editions(), *editions_next_to_logs(logs)]
     migrate(url)
     asyncio.run(_store(url, found))
     click.echo(f"{len(set(found))} editions are in the archive", err=True)
@@ -42,7 +42,7 @@ def editions(config: Path, logs: tuple[Path, ...]) -> int:
 
 
 async def _store(url: str, found: list[Edition]) -> None:
-    connection = await connected(url)
+    connection = await connect_archive(url)
     try:
         await store_editions(url, connection, found)
     finally:

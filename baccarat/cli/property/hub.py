@@ -14,14 +14,14 @@ from baccarat.site.hub import load_hub_plan, write_hub
 from events.errors import BusError, ConfigError, InputError
 from property.hub.connection import HubSettings, connect
 from property.hub.server_conf import KEEPER
-from property.hub.streams import StreamLimits, clear_feed, ensure_streams, give_up
+from property.hub.streams import StreamLimits, ensure_streams, publish_uplink_ended, purge_table
 from property.hub.subjects import split_origin
 
 __all__ = ["hub", "refill", "retire", "streams"]
 
 _PATH: Final = click.Path(path_type=Path)
 _ANSWER_S: Final = 15
-_Done = TypeVar("_Done")
+_Result = TypeVar("_Result")
 _LIMITS: Final = StreamLimits()
 _password = click.option(
     "--password-file", required=True, type=_PATH, help="With the password of the login `keeper`."
@@ -68,7 +68,7 @@ def streams(config: Path, password_file: Path, replicas: int, gigabytes: int, da
     CONFIG is a property's file: its [hub] says how the hub is reached.
     """
     limits = StreamLimits(replicas=replicas, event_bytes=gigabytes * 1024**3, event_days=days)
-    asyncio.run(_as_keeper(config, password_file, lambda js: ensure_streams(js, limits)))
+    asyncio.run(_run_as_keeper(config, password_file, lambda js: ensure_streams(js, limits)))
     click.echo("the streams are in order")
 
 
@@ -83,7 +83,7 @@ def refill(config: Path, origin: str, password_file: Path) -> int:
     code 1: the hub has nothing of that table.
     """
     split_origin(origin)
-    cleared = asyncio.run(_as_keeper(config, password_file, lambda js: clear_feed(js, origin)))
+    cleared = asyncio.run(_run_as_keeper(config, password_file, lambda js: purge_table(js, origin)))
     if not cleared:
         click.echo(f"{origin}: the hub has nothing of it", err=True)
         return 1
@@ -105,13 +105,17 @@ def retire(config: Path, origin: str, by: str, password_file: Path) -> None:
     split_origin(origin)
     if not by.strip() or not by.isprintable():
         raise InputError("--by: say who gives the table up")
-    asyncio.run(_as_keeper(config, password_file, lambda js: give_up(js, origin, by.strip())))
+    asyncio.run(
+        _run_as_keeper(
+            config, password_file, lambda js: publish_uplink_ended(js, origin, by.strip())
+        )
+    )
     click.echo(f"{origin}: is given up, by {by.strip()}")
 
 
-async def _as_keeper(
-    config: Path, password_file: Path, act: Callable[[JetStreamContext], Awaitable[_Done]]
-) -> _Done:
+async def _run_as_keeper(
+    config: Path, password_file: Path, act: Callable[[JetStreamContext], Awaitable[_Result]]
+) -> _Result:
     settings = _settings(config, password_file)
     connection = None
     for attempt in range(len(settings.servers)):

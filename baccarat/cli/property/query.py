@@ -12,18 +12,18 @@ from rich.table import Table
 from baccarat.cli.property.run import archive_of
 from baccarat.cli.whole_table import print_whole
 from baccarat.config.property import load_property
-from property.archive.client import Answer, Asker
+from property.archive.client import ArchiveClient, QueryResult
 from property.archive.database import require_current
-from property.archive.questions import QUESTIONS, Question, given_of
+from property.archive.questions import ARCHIVE_QUERIES, ArchiveQuery, parse_parameters
 
 __all__ = ["query"]
 
-_OPTIONS = {option.name: option for each in QUESTIONS.values() for option in each.options}
+_OPTIONS = {option.name: option for each in ARCHIVE_QUERIES.values() for option in each.options}
 
 
 def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS.values()):
-        of = [name for name, each in QUESTIONS.items() if option.name in _names(each)]
+        of = [name for name, each in ARCHIVE_QUERIES.items() if option.name in _names(each)]
         command = click.option(
             f"--{option.name}",
             option.name,
@@ -33,13 +33,13 @@ def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _names(question: Question) -> set[str]:
+def _names(question: ArchiveQuery) -> set[str]:
     return {option.name for option in question.options}
 
 
-@click.command(epilog=" ".join(f"{name}: {each.says}." for name, each in QUESTIONS.items()))
+@click.command(epilog=" ".join(f"{name}: {each.says}." for name, each in ARCHIVE_QUERIES.items()))
 @click.argument("config", type=click.Path(path_type=Path))
-@click.argument("name", type=click.Choice(list(QUESTIONS)), metavar="NAME")
+@click.argument("name", type=click.Choice(list(ARCHIVE_QUERIES)), metavar="NAME")
 @_with_options
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")
 def query(config: Path, name: str, *, as_json: bool, **given: str | None) -> None:
@@ -48,8 +48,10 @@ def query(config: Path, name: str, *, as_json: bool, **given: str | None) -> Non
 
     Times are RFC 3339, in UTC unless they say otherwise. Amounts are in minor units.
     """  # noqa: D205 - the first paragraph is what --help shows
-    question = QUESTIONS[name]
-    wanted = given_of(question, {key: text for key, text in given.items() if text is not None})
+    question = ARCHIVE_QUERIES[name]
+    wanted = parse_parameters(
+        question, {key: text for key, text in given.items() if text is not None}
+    )
     url = archive_of(load_property(config))
     require_current(url)
     answer = asyncio.run(_ask(url, question, wanted))
@@ -60,12 +62,12 @@ def query(config: Path, name: str, *, as_json: bool, **given: str | None) -> Non
     _print(answer)
 
 
-async def _ask(url: str, question: Question, wanted: dict[str, Any]) -> Answer:
-    async with await Asker.open(url) as asker:
+async def _ask(url: str, question: ArchiveQuery, wanted: dict[str, Any]) -> QueryResult:
+    async with await ArchiveClient.open(url) as asker:
         return await asker.ask(question, wanted)
 
 
-def _print(answer: Answer) -> None:
+def _print(answer: QueryResult) -> None:
     table = Table(*answer.columns)
     for row in answer.rows:
         table.add_row(*map(_shown, row))

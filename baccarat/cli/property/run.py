@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from baccarat.config.faults import ConfigFaults, Fault
+from baccarat.config.faults import ConfigFault, ConfigFaults
 from baccarat.config.property import load_property
 from baccarat.config.property_form import PropertyConfig
 from baccarat.processes.supervision import supervise
@@ -15,11 +15,11 @@ from baccarat.property.services import PROPERTY_SERVICES, present_services
 from baccarat.rulebooks.library import site_rulebook
 from baccarat.services.registry import configure_logging, run_here
 from events.errors import ConfigError, InputError
-from property.archive.database import connected, migrate, require_current
+from property.archive.database import connect_archive, migrate, require_current
 from property.archive.store import release as release_feed
 from property.hub.subjects import split_origin
 from table_core.odds.exact import exact_odds
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.composition import full_shoe
 
 __all__ = ["archive_of", "check", "edges", "release", "run"]
@@ -52,7 +52,7 @@ def run(config: Path, only: str | None) -> int:
     }  # fmt: skip
     if not commands:
         raise InputError(f"{config}: nothing runs here: it only reads the archive")
-    ended_as_told = asyncio.run(supervise(commands, _tell, beside=commands))
+    ended_as_told = asyncio.run(supervise(commands, _print_line, beside=commands))
     return 0 if ended_as_told else 1
 
 
@@ -65,13 +65,13 @@ def check(config: Path, *, as_json: bool) -> int:
         load_property(config)
         click.echo(f"{config}: in order")
         return 0
-    faults: list[Fault] = []
+    faults: list[ConfigFault] = []
     try:
         load_property(config)
     except ConfigFaults as error:
         faults = list(error.faults)
     except ConfigError as error:
-        faults = [Fault(key="", reason=str(error))]
+        faults = [ConfigFault(key="", reason=str(error))]
     click.echo(msgspec.json.encode({"ok": not faults, "errors": faults}))
     return 2 if faults else 0
 
@@ -104,7 +104,7 @@ def edges(config: Path, files: tuple[str, ...]) -> None:
     Theoretical win is computed from it. Say it again after an update.
     """
     url = archive_of(load_property(config))
-    books = [*map(load_rulebook, shipped()), *map(site_rulebook, files)]
+    books = [*map(load_rulebook, shipped_ids()), *map(site_rulebook, files)]
     hashes: dict[str, str] = {}
     for book in books:
         if hashes.setdefault(book.id, book.hash) != book.hash:
@@ -131,7 +131,7 @@ def archive_of(config: PropertyConfig) -> str:
 
 
 async def _release(url: str, table: str, by: str) -> bool:
-    connection = await connected(url)
+    connection = await connect_archive(url)
     try:
         return await release_feed(url, connection, table, by)
     finally:
@@ -139,7 +139,7 @@ async def _release(url: str, table: str, by: str) -> bool:
 
 
 async def _store_edges(url: str, rows: list[tuple[str, str, int, int]]) -> None:
-    connection = await connected(url)
+    connection = await connect_archive(url)
     try:
         async with connection.transaction(), connection.cursor() as cursor:
             await cursor.executemany(_EDGE, rows)
@@ -147,5 +147,5 @@ async def _store_edges(url: str, rows: list[tuple[str, str, int, int]]) -> None:
         await connection.close()
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     click.echo(f"baccarat: {line}", err=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from baccarat.cli.whole_table import print_whole
 from baccarat.config.property import load_property
-from baccarat.property.standing import PropertyStanding, TableStanding, property_standing
+from baccarat.property.standing import PropertyStatus, TableStatus, property_status
 from events.clock import SystemClock
 
 __all__ = ["status"]
@@ -25,7 +25,7 @@ def status(config: Path, *, as_json: bool) -> int:
 
     Exit code 1: an alarm stands, or one of archive, hub and witness could not be asked.
     """
-    found = asyncio.run(property_standing(load_property(config), SystemClock()))
+    found = asyncio.run(property_status(load_property(config), SystemClock()))
     if as_json:
         click.echo(msgspec.json.encode(_document(found)))
     else:
@@ -33,7 +33,7 @@ def status(config: Path, *, as_json: bool) -> int:
     return 0 if found.well else 1
 
 
-def _document(found: PropertyStanding) -> dict[str, Any]:
+def _document(found: PropertyStatus) -> dict[str, Any]:
     return {
         "well": found.well,
         "archive": found.archive or "ok",
@@ -46,7 +46,7 @@ def _document(found: PropertyStanding) -> dict[str, Any]:
     }
 
 
-def _print(found: PropertyStanding) -> None:
+def _print(found: PropertyStatus) -> None:
     for name in ("archive", "hub", "witness"):
         click.echo(f"{name}: {getattr(found, name) or 'ok'}")
     names = ("table", "archived", "lag", "uplink", "feed", "newest event", "link", "cosigned")
@@ -59,7 +59,7 @@ def _print(found: PropertyStanding) -> None:
             click.echo(f"{each.table}: its uplink has stopped: {each.uplink_reason}")
 
 
-def _row(each: TableStanding) -> tuple[str, ...]:
+def _row(each: TableStatus) -> tuple[str, ...]:
     newest = each.last_event_at
     return (
         each.table,

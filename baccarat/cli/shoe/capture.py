@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from baccarat.cli.pace import Measured
-from baccarat.cli.shoe.line import line_of, line_records, stopped
+from baccarat.cli.pace import FiniteFloatRange
+from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from events.clock import Clock, SystemClock
 from events.errors import InputError
 from shoe_driver.decode import Decoder
@@ -22,7 +22,7 @@ _MICROSECONDS = 1_000_000
 
 @click.command()
 @click.option("--profile", default="enq-bcc", metavar="P", help="wire profile; by itself enq-bcc")
-@click.option("--seconds", type=Measured(min=0, min_open=True), help="end after so long")
+@click.option("--seconds", type=FiniteFloatRange(min=0, min_open=True), help="end after so long")
 @click.argument("port")
 @click.argument("file", type=click.Path(path_type=Path))
 def capture(port: str, file: Path, profile: str, seconds: float | None) -> None:
@@ -33,7 +33,7 @@ def capture(port: str, file: Path, profile: str, seconds: float | None) -> None:
     """
     clock = SystemClock()
     loaded = load_profile(profile)
-    endpoint = line_of(port, baud=loaded.serial.baud)
+    endpoint = endpoint_of(port, baud=loaded.serial.baud)
     _claim(file)
     try:
         journal = Journal.create_file(file, file.stem, profile_text(profile), clock)
@@ -57,7 +57,7 @@ async def _record(
     endpoint: Endpoint, journal: Journal, decoder: Decoder, clock: Clock, seconds: float | None
 ) -> None:
     reason = "capture ended"
-    with stopped(seconds) as stop:
+    with stop_event(seconds) as stop:
         try:
             async for records in line_records(endpoint, clock, stop):
                 _store(records, journal, decoder)

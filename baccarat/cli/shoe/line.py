@@ -9,17 +9,17 @@ from typing import Final
 
 from events.clock import Clock
 from shoe_driver.records import Record, RecordKind
-from shoe_driver.service.port_reader import Inflow
+from shoe_driver.service.port_reader import PortReader
 from shoe_driver.transports.endpoint import Endpoint, parse_url
 from shoe_driver.transports.port import open_port
 from shoe_driver.transports.port_errors import LinkEnded
 
-__all__ = ["line_of", "line_records", "stopped"]
+__all__ = ["endpoint_of", "line_records", "stop_event"]
 
-_LOOK_EVERY_S: Final = 0.2
+_POLL_S: Final = 0.2
 
 
-def line_of(port: str, *, baud: int) -> Endpoint:
+def endpoint_of(port: str, *, baud: int) -> Endpoint:
     """Return the endpoint that a PORT argument names.
 
     Args:
@@ -47,14 +47,14 @@ async def line_records(
     """
     port = await open_port(endpoint)
     with contextlib.closing(port):
-        inflow = Inflow(port, clock)
+        inflow = PortReader(port, clock)
         try:
             if port.settle_s:
                 yield await inflow.stale(port.settle_s)
             name = str(endpoint).encode()
             yield [Record(RecordKind.OPEN, clock.mono_us(), clock.utc_ns(), name)]
             while not stop.is_set():
-                records = await inflow.take(_LOOK_EVERY_S)
+                records = await inflow.take(_POLL_S)
                 if not records and inflow.lost is not None:
                     if isinstance(inflow.lost, LinkEnded):
                         return
@@ -65,7 +65,7 @@ async def line_records(
 
 
 @contextlib.contextmanager
-def stopped(seconds: float | None = None) -> Iterator[asyncio.Event]:
+def stop_event(seconds: float | None = None) -> Iterator[asyncio.Event]:
     """Yield an event that Ctrl-C, SIGTERM or this number of seconds sets."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

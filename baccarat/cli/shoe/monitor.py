@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from baccarat.cli.shoe.decode import document_of, json_line
-from baccarat.cli.shoe.line import line_of, line_records, stopped
+from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.written import require_stdout
 from events.clock import Clock, SystemClock
 from events.types.shoe_reports import ShoeEvent
@@ -22,9 +22,9 @@ from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.records import Record, RecordKind
 from shoe_driver.transports.endpoint import Endpoint
 
-__all__ = ["Watched", "monitor"]
+__all__ = ["LineMonitor", "monitor"]
 
-_SHOWN: Final = 20
+_SHOWN_EVENTS: Final = 20
 _RATE_OVER_US: Final = 10_000_000
 _MICROSECONDS: Final = 1_000_000
 
@@ -41,8 +41,8 @@ def monitor(port: str, profile: str, as_json: bool) -> None:
     """
     require_stdout("what is seen")
     loaded = load_profile(profile)
-    endpoint = line_of(port, baud=loaded.serial.baud)
-    watched = Watched(Decoder(loaded), SystemClock())
+    endpoint = endpoint_of(port, baud=loaded.serial.baud)
+    watched = LineMonitor(Decoder(loaded), SystemClock())
     follow = _lines if as_json or not sys.stdout.isatty() else _screen
     try:
         asyncio.run(follow(watched, endpoint))
@@ -50,7 +50,7 @@ def monitor(port: str, profile: str, as_json: bool) -> None:
         click.echo(watched.line(), err=True)
 
 
-class Watched:
+class LineMonitor:
     """Counts of a line while it is monitored.
 
     Args:
@@ -61,7 +61,7 @@ class Watched:
     def __init__(self, decoder: Decoder, clock: Clock) -> None:
         self._decoder = decoder
         self._clock = clock
-        self._newest: deque[ShoeEvent] = deque(maxlen=_SHOWN)
+        self._newest: deque[ShoeEvent] = deque(maxlen=_SHOWN_EVENTS)
         self._arrivals: deque[tuple[int, int]] = deque()
 
     def take(self, records: Iterable[Record]) -> list[ShoeEvent]:
@@ -105,15 +105,15 @@ class Watched:
         return Group(table, Text(self.line()))
 
 
-async def _lines(watched: Watched, endpoint: Endpoint) -> None:
-    with stopped() as stop:
+async def _lines(watched: LineMonitor, endpoint: Endpoint) -> None:
+    with stop_event() as stop:
         async for records in line_records(endpoint, SystemClock(), stop):
             sys.stdout.write("".join(map(json_line, watched.take(records))))
             sys.stdout.flush()
 
 
-async def _screen(watched: Watched, endpoint: Endpoint) -> None:
-    with stopped() as stop, Live(console=Console(), auto_refresh=False) as live:
+async def _screen(watched: LineMonitor, endpoint: Endpoint) -> None:
+    with stop_event() as stop, Live(console=Console(), auto_refresh=False) as live:
         async for records in line_records(endpoint, SystemClock(), stop):
             watched.take(records)
             live.update(watched.screen(), refresh=True)

@@ -15,9 +15,9 @@ from events.clock import SystemClock
 from events.errors import InputError
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import SEGMENT, Topics
-from simulators.conformance.book import Book, read_book
-from simulators.conformance.log import FEWEST, made_feed
-from simulators.conformance.server import CageFeed, Verdict
+from simulators.conformance.book import ConsumerBook, read_book
+from simulators.conformance.log import FEWEST, make_sample_log
+from simulators.conformance.server import CageFeed, ConformanceResult
 
 __all__ = ["cage_feed"]
 
@@ -75,9 +75,9 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     if not SEGMENT.match(user):
         raise InputError(f"user {user!r}: use lower-case letters, digits, - and _")
     host, port = _address(bus)
-    feed = made_feed(seed, settlements, topics, named_rulebook(rulebook))
+    feed = make_sample_log(seed, settlements, topics, named_rulebook(rulebook))
 
-    async def look() -> Book | None:
+    async def look() -> ConsumerBook | None:
         return await asyncio.to_thread(_read, book) if book else None
 
     configure_logging("cage-feed")
@@ -108,7 +108,7 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _read(path: Path) -> Book | None:
+def _read(path: Path) -> ConsumerBook | None:
     """Return the book in a file; None while there is none, or while it is being written."""
     try:
         return read_book(path.read_bytes())
@@ -116,7 +116,7 @@ def _read(path: Path) -> Book | None:
         return None
 
 
-def _text(verdict: Verdict) -> str:
+def _text(verdict: ConformanceResult) -> str:
     faults = ", ".join(f"{count} {kind}" for kind, count in sorted(verdict.faults.items()))
     first = (
         f"{verdict.settlements} settlements in {verdict.events} events, {verdict.sent} messages; "

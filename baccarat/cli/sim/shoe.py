@@ -13,14 +13,14 @@ from typing import Final, cast
 import click
 import msgspec
 
-from baccarat.cli.pace import Measured
-from baccarat.cli.shoe.line import stopped
+from baccarat.cli.pace import FiniteFloatRange
+from baccarat.cli.shoe.line import stop_event
 from baccarat.cli.written import require_stdout
 from events.errors import InputError
 from simulators.device.profiles import PROFILES, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import FAULTS, OF_A_TABLE, parse_faults
-from simulators.shoe.standalone import Said, StandaloneShoe
+from simulators.shoe.standalone import ShoeRecord, StandaloneShoe
 
 __all__ = ["shoe"]
 
@@ -35,7 +35,7 @@ _LIST: Final = "list"
 @click.option("--seed", type=int, help="Of cards and whims; else one is drawn and told.")
 @click.option("--coups", type=click.IntRange(min=1), metavar="N",
               help="Deal so many coups; else until Ctrl-C.")  # fmt: skip
-@click.option("--speed", type=Measured(min=0, max=1000), default=1.0, show_default=True,
+@click.option("--speed", type=FiniteFloatRange(min=0, max=1000), default=1.0, show_default=True,
               help="1 is a live table's pace, 0 as fast as the line takes it.")  # fmt: skip
 @click.option("--disclosure", type=click.Choice(["immediate", "deferred"]), default="immediate",
               show_default=True, help="When it tells the faces.")  # fmt: skip
@@ -59,13 +59,13 @@ def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None
         seed=secrets.randbelow(10**6) if seed is None else cast(int, seed),
         speed=cast(float, given["speed"]),
         faults=parse_faults(faults, form.unfit | OF_A_TABLE) if faults else (),
-        tell=_tell_json if as_json else _tell,
+        tell=_print_json if as_json else _print_text,
     )
     asyncio.run(_deal(made, cast("int | None", given["coups"])))
 
 
 async def _deal(made: StandaloneShoe, coups: int | None) -> None:
-    with stopped() as stop:
+    with stop_event() as stop:
         dealing = asyncio.ensure_future(made.run(coups))
         stopping = asyncio.ensure_future(stop.wait())
         try:
@@ -87,12 +87,12 @@ def _table(unfit: frozenset[str]) -> str:
     )
 
 
-def _tell_json(said: Said) -> None:
+def _print_json(said: ShoeRecord) -> None:
     sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
     sys.stdout.flush()
 
 
-def _tell(said: Said) -> None:
+def _print_text(said: ShoeRecord) -> None:
     words = {key: value for key, value in said.items() if key not in {"what", "shoe", "coup"}}
     where = f"{said.get('shoe', '')}/{said['coup']}" if "coup" in said else said.get("shoe", "")
     rest = " ".join(f"{key}={_word(value)}" for key, value in words.items())

@@ -21,7 +21,7 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from events.errors import InputError
 from simulators.faults.plan import FAULTS
 from simulators.world.troubles import WORLD_FAULTS, parse_world_faults
-from simulators.world.world import Report, World
+from simulators.world.world import World, WorldReport
 
 __all__ = ["world"]
 
@@ -49,7 +49,7 @@ def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
     chosen, names = _seeds(seeds), parse_world_faults(faults)
     broke = played = 0
     began = time.process_time()
-    with _silence():
+    with _silence_logs():
         for report in _reports(chosen, names, coups):
             broke += bool(report.violations)
             played += report.coups
@@ -64,7 +64,7 @@ def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def _silence_logs() -> Iterator[None]:
     """Silence the services' logs, thousands of expected lines; the report lists violations."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
@@ -74,8 +74,8 @@ def _silence() -> Iterator[None]:
         structlog.configure(**before)
 
 
-def _reports(seeds: range, names: tuple[str, ...], coups: int) -> Iterator[Report]:
-    with tempfile.TemporaryDirectory(prefix="baccarat-world-") as folder, _collected_between():
+def _reports(seeds: range, names: tuple[str, ...], coups: int) -> Iterator[WorldReport]:
+    with tempfile.TemporaryDirectory(prefix="baccarat-world-") as folder, _garbage_between_worlds():
         for seed in seeds:
             made = World(seed, names, Path(folder))
             try:
@@ -87,7 +87,7 @@ def _reports(seeds: range, names: tuple[str, ...], coups: int) -> Iterator[Repor
 
 
 @contextmanager
-def _collected_between() -> Iterator[None]:
+def _garbage_between_worlds() -> Iterator[None]:
     """Collect garbage only between worlds, which make cycles only when they end: saves a fifth."""
     gc.collect()
     gc.freeze()
@@ -107,7 +107,7 @@ def _seeds(text: str) -> range:
     return range(first, last + 1)
 
 
-def _text(report: Report, coups: int, faults: str) -> str:
+def _text(report: WorldReport, coups: int, faults: str) -> str:
     told = (
         f"seed {report.seed}: {report.coups} coups in {report.steps} steps, "
         f"{sum(report.faults.values())} faults, {report.digest[:16]}"

@@ -98,7 +98,7 @@ class Auditor:
         self.position = position
         if self._owed is not None and not isinstance(event, ShoeReported):
             self._owed = None
-        hearer = _HEARERS.get(type(event))
+        hearer = _HANDLERS.get(type(event))
         if hearer is not None:
             hearer(self, event)
             self.chips.hold()
@@ -349,7 +349,7 @@ class Auditor:
 _CARDS: Final = (CardDrawn, CardCarriedOver, CardUnreadable)
 _REMEMBERED: Final = 8  # coups that may still be corrected
 
-_HEARERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {
+_HANDLERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {
     ShoeReported: Auditor._reported,  # noqa: SLF001 - the table of this class
     BettingOpened: Auditor._opened,  # noqa: SLF001 - the same
     BettingClosed: Auditor._closed,  # noqa: SLF001 - the same

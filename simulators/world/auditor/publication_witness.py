@@ -21,7 +21,7 @@ from events.mqtt.topics import Topics
 from events.types.shoe_reports import ShoeAck
 from simulators.world.auditor.audited_coup import Violation, require
 
-__all__ = ["Witness"]
+__all__ = ["PublicationWitness"]
 
 _SEALED: Final = frozenset({"shoe_reported", "shoe_audited", "books_closed"})
 _SETTLEMENT: Final = "coup_settled"
@@ -30,7 +30,7 @@ _ACKS: Final = msgspec.json.Decoder(ShoeAck)
 _CAGE_ACKS: Final = msgspec.json.Decoder(Ack)
 
 
-class Witness:
+class PublicationWitness:
     """Receives every message.
 
     Args:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from events.mqtt.bus import Message, Publication
-from simulators.world.parts.trouble import Trouble
+from simulators.world.parts.trouble import ArmedFaults
 
-__all__ = ["Client", "Courier"]
+__all__ = ["FakeBroker", "FakeClient"]
 
 
-class Courier:
+class FakeBroker:
     """The broker.
 
     Args:
@@ -27,15 +27,17 @@ class Courier:
         witness: sees every message sent to the broker, even a lost one.
     """
 
-    def __init__(self, rng: Random, trouble: Trouble) -> None:
+    def __init__(self, rng: Random, trouble: ArmedFaults) -> None:
         self._rng = rng
         self._trouble = trouble
-        self._clients: list[Client] = []
-        self._wanting: dict[str, list[Client]] = {}  # by topic; cleared when a client comes or goes
+        self._clients: list[FakeClient] = []
+        self._wanting: dict[
+            str, list[FakeClient]
+        ] = {}  # by topic; cleared when a client comes or goes
         self._kept: dict[str, bytes] = {}
         self.witness: Callable[[str, bytes], None] | None = None
 
-    def join(self, client: "Client") -> None:
+    def join(self, client: "FakeClient") -> None:
         """Connect and subscribe a client; retained messages come first."""
         self._clients = [other for other in self._clients if other is not client]
         self._clients.append(client)
@@ -44,7 +46,7 @@ class Courier:
             if client.wants(topic):
                 client.inbox.append(Message(topic, payload, retain=True))
 
-    def leave(self, client: "Client") -> None:
+    def leave(self, client: "FakeClient") -> None:
         """End a connection without a DISCONNECT, and publish its Will."""
         if client in self._clients:
             self._clients.remove(client)
@@ -80,17 +82,17 @@ class Courier:
         if not trouble.armed:
             inbox.append(message)
             return
-        if trouble.strikes("bus_drop"):
+        if trouble.trigger("bus_drop"):
             return
         inbox.append(message)
-        if trouble.strikes("bus_duplicate"):
+        if trouble.trigger("bus_duplicate"):
             inbox.append(message)
-        if len(inbox) > 1 and trouble.strikes("bus_reorder"):
+        if len(inbox) > 1 and trouble.trigger("bus_reorder"):
             late = inbox.pop()
             inbox.insert(self._rng.randrange(len(inbox)), late)
 
 
-class Client:
+class FakeClient:
     """A service's connection to the broker, used by one process; a new process has a new one.
 
     Args:
@@ -104,7 +106,7 @@ class Client:
     """
 
     def __init__(
-        self, courier: Courier, subscriptions: Sequence[str], will: Publication | None = None
+        self, courier: FakeBroker, subscriptions: Sequence[str], will: Publication | None = None
     ) -> None:
         self.inbox: deque[Message] = deque()
         self.connected = False
@@ -114,7 +116,7 @@ class Client:
 
     def wants(self, topic: str) -> bool:
         """Return whether a subscription matches this topic."""
-        return any(_fits(each, topic) for each in self._filters)
+        return any(_matches(each, topic) for each in self._filters)
 
     def connect(self) -> None:
         """Connect and subscribe; messages of an earlier connection are lost."""
@@ -140,7 +142,7 @@ class Client:
         self.inbox.clear()
 
 
-def _fits(wanted: Sequence[str], topic: str) -> bool:
+def _matches(wanted: Sequence[str], topic: str) -> bool:
     segments = topic.split("/")
     return len(segments) == len(wanted) and all(
         ours in {"+", theirs} for ours, theirs in zip(wanted, segments, strict=True)

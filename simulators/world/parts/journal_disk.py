@@ -24,7 +24,7 @@ from shoe_driver.records import (
     holds_a_record,
     parse_header,
 )
-from simulators.world.parts.trouble import Trouble
+from simulators.world.parts.trouble import ArmedFaults
 
 __all__ = ["JOURNAL_FULL", "JOURNAL_SYNC_FAILED", "JournalDisk", "WorldJournal"]
 
@@ -52,7 +52,7 @@ class JournalDisk:
         session: how often a driver was started.
     """
 
-    def __init__(self, rng: Random, trouble: Trouble) -> None:
+    def __init__(self, rng: Random, trouble: ArmedFaults) -> None:
         self.acked: dict[str, int] = {}
         self.session = 0
         self._rng = rng
@@ -87,11 +87,11 @@ class JournalDisk:
             OSError: the disk refuses; a part may have been written.
         """
         file = self._files[journal]
-        if self._trouble.strikes(JOURNAL_FULL):
+        if self._trouble.trigger(JOURNAL_FULL):
             file.written = data[: self._rng.randrange(len(data))]
             raise OSError(28, "No space left on device")
         file.written = data
-        if self._trouble.strikes(JOURNAL_SYNC_FAILED):
+        if self._trouble.trigger(JOURNAL_SYNC_FAILED):
             raise OSError(5, "Input/output error")
         file.synced += data
         file.written = b""

@@ -16,12 +16,12 @@ from events.log.connections import LogFiles
 from events.log.lock import WriterLock
 from events.log.opening import Tail
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
-from events.log.snapshot_anchor import beginning_of, newest_books
+from events.log.snapshot_anchor import newest_anchor, start_of_file
 from events.log.store import EventLog, Pending, Stored
 from events.proof.chain import next_hash
 from events.types.envelope import decode_data, decode_envelope
-from simulators.world.parts.trouble import Trouble
-from table_core.service.snapshot_anchor import snapshot_of
+from simulators.world.parts.trouble import ArmedFaults
+from table_core.service.snapshot_anchor import snapshot_path
 
 __all__ = [
     "DISK_FULL",
@@ -49,19 +49,19 @@ _COMMIT: Final = "COMMIT"
 class _Connection(sqlite3.Connection):
     """SQLite on a disk that may refuse a commit."""
 
-    trouble: Trouble | None = None
+    trouble: ArmedFaults | None = None
 
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
         if sql == _COMMIT and self.trouble is not None:
             self._commit_or_not(self.trouble)
         return super().execute(sql, *values)
 
-    def _commit_or_not(self, trouble: Trouble) -> None:
-        if trouble.strikes(DISK_FULL):
+    def _commit_or_not(self, trouble: ArmedFaults) -> None:
+        if trouble.trigger(DISK_FULL):
             raise _failure("database or disk is full", sqlite3.SQLITE_FULL)
-        if trouble.strikes(SYNC_FAILED):
+        if trouble.trigger(SYNC_FAILED):
             raise _failure("disk I/O error", sqlite3.SQLITE_IOERR)
-        if trouble.strikes(SYNC_FAILED_STORED):
+        if trouble.trigger(SYNC_FAILED_STORED):
             super().execute(_COMMIT)
             raise _failure("disk I/O error", sqlite3.SQLITE_IOERR)
 
@@ -123,7 +123,7 @@ class LogDisk:
         trouble: the disk's next faults.
     """
 
-    def __init__(self, path: Path, origin: str, trouble: Trouble) -> None:
+    def __init__(self, path: Path, origin: str, trouble: ArmedFaults) -> None:
         self.path = path
         self._origin = origin
         self._snapshots: list[bytes] = []  # the snapshots next to the log at a start
@@ -156,7 +156,7 @@ class LogDisk:
     def spoil_snapshot(self, how: str, rng: Random) -> None:
         """Lose the snapshot next to the log, tear it, or replace it with an older one."""
         self._remember_snapshot()
-        path = snapshot_of(self.path)
+        path = snapshot_path(self.path)
         if how == SNAPSHOT_LOST or not self._snapshots:
             path.unlink(missing_ok=True)
         elif how == SNAPSHOT_TORN:
@@ -166,7 +166,7 @@ class LogDisk:
             path.write_bytes(rng.choice(self._snapshots))
 
     def _remember_snapshot(self) -> None:
-        path = snapshot_of(self.path)
+        path = snapshot_path(self.path)
         found = path.read_bytes() if path.exists() else b""
         if found and found not in self._snapshots:
             self._snapshots.append(found)
@@ -180,7 +180,7 @@ class LogDisk:
         self._db.close()
 
     def _tail(self) -> Tail:
-        start = newest_books(self._db) or beginning_of(self._db, self._origin)
+        start = newest_anchor(self._db) or start_of_file(self._db, self._origin)
         position, head, tree = start
         for stored in self.stored(position):
             position += 1

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from random import Random
 from typing import Final, Protocol
 
-from simulators.world.parts.broker import Client
+from simulators.world.parts.broker import FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.waiting import FOREVER_US
 
-__all__ = ["Part", "Process", "Seat"]
+__all__ = ["Actor", "ProcessSlot", "ServiceProcess"]
 
 _START_AGAIN_US: Final = (10_000, 300_000, 2 * MICROSECONDS)
 _CONNECT_AGAIN_US: Final = (20_000, 60_000, 400_000)
 
 
-class Part(Protocol):
+class Actor(Protocol):
     """Something that acts in the world."""
 
     @property
@@ -32,10 +32,10 @@ class Part(Protocol):
         ...
 
 
-class Process(Part, Protocol):
+class ServiceProcess(Actor, Protocol):
     """One life of a service."""
 
-    client: Client
+    client: FakeClient
 
     def connect(self) -> None:
         """Note that the broker is connected."""
@@ -50,7 +50,7 @@ class Process(Part, Protocol):
         ...
 
 
-class Seat:
+class ProcessSlot:
     """Runs one service again and again.
 
     Args:
@@ -65,10 +65,10 @@ class Seat:
     """
 
     def __init__(
-        self, name: str, make: Callable[[], Process], clock: WorldClock, rng: Random
+        self, name: str, make: Callable[[], ServiceProcess], clock: WorldClock, rng: Random
     ) -> None:
         self.name = name
-        self.process: Process | None = None
+        self.process: ServiceProcess | None = None
         self.lives = 0
         self._make = make
         self._clock, self._rng = clock, rng

@@ -9,9 +9,9 @@ from typing import Final
 
 from events.cards import Card
 from simulators.device.ref_link import BEAT_MS, RESEND_MS, RefLink
-from simulators.device.script import Call, Plug
-from simulators.shoe.dealing import Coup, DealingShoe, Happening, Step
-from simulators.shoe.shoe_in_hand import ShoeInHand, nobody_comes
+from simulators.device.script import CableFault, DealerCall
+from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep
+from simulators.shoe.shoe_in_hand import ShoeInHand, no_answer
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.port import WorldPort
 from simulators.world.parts.waiting import FOREVER_US, Waiting
@@ -85,7 +85,9 @@ class WorldShoe(ShoeInHand):
 
     # ---- the dealer's work ----
 
-    async def deal_coup(self, fault: str | None, call: Callable[[Call], Awaitable[None]]) -> Coup:
+    async def deal_coup(
+        self, fault: str | None, call: Callable[[DealerCall], Awaitable[None]]
+    ) -> PhysicalCoup:
         """Deal one coup to its result, or as far as it comes."""
         happenings, coup = self._begin_coup(fault)
         await self._play(happenings, call)
@@ -94,58 +96,58 @@ class WorldShoe(ShoeInHand):
     async def _play(
         self,
         happenings: Iterable[Happening],
-        call: Callable[[Call], Awaitable[None]] = nobody_comes,
+        call: Callable[[DealerCall], Awaitable[None]] = no_answer,
     ) -> None:
         for happening in happenings:
-            if isinstance(happening, Call):
+            if isinstance(happening, DealerCall):
                 await self._call(happening, call)
-            elif isinstance(happening, Plug):
+            elif isinstance(happening, CableFault):
                 await self._plug(happening)
             else:
                 await self._say(happening, call)
 
-    async def _call(self, what: Call, call: Callable[[Call], Awaitable[None]]) -> None:
-        if what is Call.RESTART:
+    async def _call(self, what: DealerCall, call: Callable[[DealerCall], Awaitable[None]]) -> None:
+        if what is DealerCall.RESTART:
             await self._waiting.pause(_HAND_US)
         await call(what)
-        if what is Call.RESTART:
+        if what is DealerCall.RESTART:
             await self._reader()
 
     async def _reader(self) -> None:
         await self._waiting.until(lambda: self._port.reader_is_there, _BACK_US)
 
-    async def _plug(self, what: Plug) -> None:
+    async def _plug(self, what: CableFault) -> None:
         match what:
-            case Plug.OUT:
+            case CableFault.OUT:
                 await self._waiting.pause(_HAND_US)
                 self._port.unplug()
-            case Plug.STALL:
+            case CableFault.STALL:
                 self._port.hold()
-            case Plug.SILENCE:
+            case CableFault.SILENCE:
                 await self._waiting.pause(_SILENCE_US)
-            case Plug.FLOW:
+            case CableFault.FLOW:
                 await self._waiting.pause(_STALL_US)
                 self._port.release()
-            case Plug.THIEF:
+            case CableFault.THIEF:
                 self._port.steals = True
-            case Plug.NO_THIEF:
+            case CableFault.NO_THIEF:
                 self._port.steals = False
             case _:
                 await self._put_back(what)
 
-    async def _put_back(self, what: Plug) -> None:
+    async def _put_back(self, what: CableFault) -> None:
         """Plug the cable in again, and wait for the driver; its name does not matter here."""
         unheard = self._port.unheard
         self._port.plug_in()
-        if what is Plug.IN_BUSY:
+        if what is CableFault.IN_BUSY:
             self._port.occupied = True
             await self._waiting.pause(_BUSY_US)
             self._port.occupied = False
         await self._reader()
-        if what is Plug.IN_STALE:
+        if what is CableFault.IN_STALE:
             self._port.write(unheard)
 
-    async def _say(self, step: Step, call: Callable[[Call], Awaitable[None]]) -> None:
+    async def _say(self, step: ReportStep, call: Callable[[DealerCall], Awaitable[None]]) -> None:
         await self._waiting.pause(self._rng.choice(_PAUSES))
         if step.falls is not None:
             self.lying.append(step.falls)
@@ -160,14 +162,14 @@ class WorldShoe(ShoeInHand):
         for number, frame in enumerate(frames):
             if step.broken and number == 0:
                 self._port.write(frame[: step.broken])
-                await self._call(Call.RESTART, call)
+                await self._call(DealerCall.RESTART, call)
                 self._port.write(frame[step.broken :])
             else:
                 if step.late_s and number == 1:
                     await self._waiting.pause(int(step.late_s * MICROSECONDS))
                 await self._write(frame, step)
 
-    async def _write(self, data: bytes, step: Step) -> None:
+    async def _write(self, data: bytes, step: ReportStep) -> None:
         if not step.byte_wise:
             self._port.write(data)
             return

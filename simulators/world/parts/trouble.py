@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-__all__ = ["Killed", "Trouble"]
+__all__ = ["ArmedFaults", "Killed"]
 
 
 class Killed(BaseException):
@@ -17,7 +17,7 @@ class Killed(BaseException):
         self.process = process
 
 
-class Trouble:
+class ArmedFaults:
     """Armed faults that wait for their chance, by name.
 
     Attributes:
@@ -33,7 +33,7 @@ class Trouble:
         """Let a fault come at its next chances; one that still waits is not armed again."""
         self.armed.setdefault(name, times)
 
-    def strikes(self, name: str) -> bool:
+    def trigger(self, name: str) -> bool:
         """Return whether the fault comes now, and count the chance as used."""
         left = self.armed.pop(name, 0)
         if left == 0:

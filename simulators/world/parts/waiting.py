@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from simulators.world.parts.clock import WorldClock
 
-__all__ = ["FOREVER_US", "Person", "Waiting"]
+__all__ = ["FOREVER_US", "SimulatedPerson", "Waiting"]
 
 FOREVER_US: Final = 1 << 62
 """No limit."""
@@ -50,7 +50,7 @@ def _wait(holds: Callable[[], bool], limit_us: int) -> Generator[_Wait, bool, bo
     return (yield _Wait(holds, limit_us))
 
 
-class Person:
+class SimulatedPerson:
     """A person's coroutine, and the condition that it waits for.
 
     Args:

@@ -11,11 +11,11 @@ from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics
 from simulators.people.console import CATCHING_UP, Console
 from simulators.people.view import TableSeen, TableView
-from simulators.world.parts.broker import Client, Courier
+from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS
 from simulators.world.parts.waiting import FOREVER_US, Waiting
 
-__all__ = ["Desk", "WorldView"]
+__all__ = ["WorldConsole", "WorldView"]
 
 _ANSWER_US: Final = MICROSECONDS
 _BACK_OFF_US: Final = MICROSECONDS // 20
@@ -62,7 +62,7 @@ class WorldView(TableView):
         return self.seen if await self._waiting.until(came, limit_us) else None
 
 
-class Desk(Console):
+class WorldConsole(Console):
     """Several users' requests, repeated until they are answered.
 
     Args:
@@ -77,12 +77,12 @@ class Desk(Console):
         self,
         topics: Topics,
         users: Sequence[str],
-        courier: Courier,
+        courier: FakeBroker,
         waiting: Waiting,
         view: WorldView,
     ) -> None:
         super().__init__(_NOWHERE, topics, users)
-        self.client = Client(courier, (topics.state, *map(topics.response, users)))
+        self.client = FakeClient(courier, (topics.state, *map(topics.response, users)))
         self._state = topics.state
         self._waiting, self._view = waiting, view
         self._came: dict[str, list[Answer]] = {}

@@ -18,33 +18,33 @@ from events.commands.base import Command
 from events.commands.corrections import CorrectHands, CorrectWager
 from events.commands.coup import CloseBetting, FreeHand, OpenBetting, VoidCoup
 from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
-from simulators.device.script import Call, Fallen
+from simulators.device.script import DealerCall, FallenCard
 from simulators.faults.plan import FaultPlan
 from simulators.people import patrons
 from simulators.people.console import refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges
 from simulators.people.supervisor import (
     SUPERVISOR,
+    GameTally,
     OnTheTable,
     Supervisor,
-    Tally,
     is_undealt,
-    needs_somebody,
+    needs_a_person,
 )
 from simulators.people.view import OVER, STALLED, TableSeen
 from simulators.world.parts.shoe import WorldShoe
 from simulators.world.parts.waiting import Waiting
-from simulators.world.people.desk import Desk, WorldView
+from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import FloatKeeper
 from table_core.rules.rulebook import Rulebook
 
-__all__ = ["PlayedCoup", "Staff"]
+__all__ = ["Staff", "StaffCoup"]
 
 _WAGERS: Final = "wagers"
 _QUIET_S: Final = 0.25
 _PATIENCE_S: Final = 2.0
 _ERROR_SEEN_S: Final = 5.0
-_ASK_AGAIN_US: Final = 200_000
+_RETRY_US: Final = 200_000
 _BETWEEN_US: Final = (0, 0, 0, 500_000, 1_500_000)
 _SEATS: Final = (0, 1, 1, 2, 2, 3, 4)
 _FORGETS_TO_CLOSE: Final = 0.1
@@ -52,7 +52,7 @@ _HASTY: Final = 0.1
 _CORRECTS: Final = 0.05
 _LOOKS_BACK: Final = 6  # coups, including those of the previous shoe
 # Checks two seconds apart: by then messages that the bus lost have come again.
-_HEARD_WITHIN: Final = 8
+_RECEIVED_WITHIN: Final = 8
 # A device whose last report was lost, and that is silent between coups, is switched off and on.
 _OFF_AND_ON: Final = 5
 _SHOE_OVER: Final = frozenset({"shoe_ended", "last_coup_played"})
@@ -62,7 +62,7 @@ _PASSING: Final = frozenset(
 )
 
 
-class PlayedCoup(NamedTuple):
+class StaffCoup(NamedTuple):
     """A coup that is over, as the people saw it.
 
     Args:
@@ -73,7 +73,7 @@ class PlayedCoup(NamedTuple):
     """
 
     coup: str
-    lying: tuple[Fallen, ...]
+    lying: tuple[FallenCard, ...]
     fault: str | None
     broken_off: bool
 
@@ -100,7 +100,7 @@ class Staff:
 
     def __init__(  # noqa: PLR0913 - all that people stand among
         self,
-        desk: Desk,
+        desk: WorldConsole,
         view: WorldView,
         waiting: Waiting,
         shoe: WorldShoe,
@@ -110,9 +110,9 @@ class Staff:
         rng: Random,
         plan: FaultPlan,
         restart_driver: Callable[[], None],
-        over: Callable[[PlayedCoup], None],
+        over: Callable[[StaffCoup], None],
     ) -> None:
-        self.tally = Tally()
+        self.tally = GameTally()
         self.floats = FloatKeeper(desk, rng, rulebook.currency)
         self._desk, self._view, self._waiting, self._shoe = desk, view, waiting, shoe
         self._rulebook, self._seed, self._rng, self._plan = rulebook, seed, rng, plan
@@ -159,23 +159,23 @@ class Staff:
             self.tally.faults[fault] += 1
         self.tally.coups += 1
         broken_off = dealt.outcome is None
-        self._over(PlayedCoup(coup, tuple(self._shoe.lying), fault, broken_off))
-        await self._supervisor.mind_alarms()
+        self._over(StaffCoup(coup, tuple(self._shoe.lying), fault, broken_off))
+        await self._supervisor.handle_alarms()
 
-    async def _come(self, call: Call, coup: str) -> None:
+    async def _come(self, call: DealerCall, coup: str) -> None:
         """Act as the person whom the dealer calls in the middle of a coup."""
         match call:
-            case Call.LOOK:
+            case DealerCall.LOOK:
                 await self._supervisor.look(coup, self._on_the_table(result_comes=True))
-            case Call.VOID:
+            case DealerCall.VOID:
                 await self._view.quiet(_QUIET_S)
                 await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
-            case Call.CUT_CARD:
+            case DealerCall.CUT_CARD:
                 await self._shoes.report_cut_card("mid_coup")
-            case Call.REPLACE | Call.CONTINUE:
+            case DealerCall.REPLACE | DealerCall.CONTINUE:
                 await self._view.quiet(_QUIET_S)
-                await self._shoes.replace(goes_on=call is Call.CONTINUE)
-            case Call.RESTART:
+                await self._shoes.replace(goes_on=call is DealerCall.CONTINUE)
+            case DealerCall.RESTART:
                 self._restart_driver()
 
     @property
@@ -221,8 +221,8 @@ class Staff:
         if seen.coup and seen.coup.phase not in OVER:
             await self._supervisor.resolve(seen.coup.id, OnTheTable(lying=()), left_behind=True)
         if seen.link.state == STALLED:
-            await self._supervisor.end_silence()
-        await self._waiting.pause(_ASK_AGAIN_US)
+            await self._supervisor.end_wait_for_device()
+        await self._waiting.pause(_RETRY_US)
 
     async def _take_wagers(self, fault: str | None) -> None:
         asked = patrons.wagers(self._seed, self._shoes.id, self._shoes.number, self._rulebook)
@@ -262,12 +262,12 @@ class Staff:
     async def _conclude(self, coup: str, table: OnTheTable) -> None:
         """Wait until the coup is over, with the supervisor's help."""
         for tried in count():
-            seen = await self._view.within(lambda seen: needs_somebody(seen, coup), _PATIENCE_S)
+            seen = await self._view.within(lambda seen: needs_a_person(seen, coup), _PATIENCE_S)
             if seen is not None and (seen.coup is None or seen.coup.id != coup):
                 return
             if seen is not None and seen.coup is not None and seen.coup.phase in OVER:
                 return
-            if seen is None and tried >= _HEARD_WITHIN and is_undealt(self._view.seen, coup):
+            if seen is None and tried >= _RECEIVED_WITHIN and is_undealt(self._view.seen, coup):
                 await self._supervisor.void(coup, "none of its cards was heard of", "unheard")
             else:
                 await self._supervisor.resolve(coup, table)

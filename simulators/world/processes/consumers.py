@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from cage.feed.reorder_buffer import Inflow
-from cage.ledger.entries import Books, Entry, Posting
-from cage.ledger.facts import Fact, check_follows, fact_of_message
+from cage.feed.reorder_buffer import ReorderBuffer
+from cage.ledger.entries import LedgerEntry, Posting, PostingState
+from cage.ledger.facts import LedgerEvent, check_continues_chain, decode_published_event
 from cage.ledger.posting import post
-from displays.live import Live
+from displays.live import LiveState
 from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.consumers import Ack, Replay
 from events.commands.registry import COMMAND_NAMES
@@ -21,11 +21,11 @@ from events.errors import LedgerError
 from events.mqtt.bus import Message
 from events.mqtt.topics import Topics
 from events.proof.chain import origin_hash
-from simulators.world.parts.broker import Client, Courier
+from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.processes.table import CAGE, CONSUMER
 
-__all__ = ["CageProcess", "DisplayProcess", "Ledger"]
+__all__ = ["CageProcess", "DisplayProcess", "WorldLedger"]
 
 _ASK_AGAIN_US: Final = MICROSECONDS
 _STALLED_US: Final = 2 * MICROSECONDS
@@ -35,7 +35,7 @@ _NEVER: Final = 1 << 62
 _answers: Final = msgspec.json.Decoder(Answer)
 
 
-class Ledger:
+class WorldLedger:
     """The cage's disk: a batch of events is booked whole, or not at all.
 
     Args:
@@ -49,18 +49,18 @@ class Ledger:
     def __init__(self, stream: str) -> None:
         self.stream = stream
         self.position = 0
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, LedgerEntry] = {}
         self._head = origin_hash(stream)
-        self._books = Books()
+        self._books = PostingState()
 
-    def book(self, facts: Iterable[Fact]) -> Sequence[Entry]:
+    def book(self, facts: Iterable[LedgerEvent]) -> Sequence[LedgerEntry]:
         """Book events in the order of the log; those read before are dropped.
 
         Raises:
             LedgerError: they do not follow, or contradict what is booked; nothing is booked.
         """
         position, head, books = self.position, self._head, self._books
-        made: dict[str, Entry] = {}
+        made: dict[str, LedgerEntry] = {}
 
         def recall(name: str) -> Sequence[Posting] | None:
             found = made.get(name) or self.entries.get(name)
@@ -71,7 +71,7 @@ class Ledger:
                 continue
             if fact.position != position + 1:
                 raise LedgerError(f"event {position + 1} is missing before {fact.position}")
-            check_follows(self.stream, head, fact)
+            check_continues_chain(self.stream, head, fact)
             if fact.data is not None:
                 books, entries = post(books, fact.data, event_id=fact.event_id, recall=recall)
                 for entry in entries:
@@ -99,8 +99,8 @@ class CageProcess:
     def __init__(
         self,
         topics: Topics,
-        ledger: Ledger,
-        courier: Courier,
+        ledger: WorldLedger,
+        courier: FakeBroker,
         clock: WorldClock,
         session: int,
         probe: Callable[[str], None],
@@ -108,8 +108,8 @@ class CageProcess:
         self._topics, self._ledger, self._clock, self._probe = topics, ledger, clock, probe
         self._session = session
         self._events = frozenset({topics.event, topics.replayed(CAGE)})
-        self.client = Client(courier, (topics.response(CAGE), *self._events))
-        self.inflow = Inflow(ledger.position)
+        self.client = FakeClient(courier, (topics.response(CAGE), *self._events))
+        self.inflow = ReorderBuffer(ledger.position)
         self._asked: dict[str, tuple[Command, int]] = {}
         self._replays = 0
         self._acknowledged = 0
@@ -164,7 +164,7 @@ class CageProcess:
 
     def _hear(self, message: Message) -> None:
         if message.topic in self._events:
-            if self.inflow.offer(fact_of_message(message.payload)):
+            if self.inflow.offer(decode_published_event(message.payload)):
                 self._reread()
             return
         answer = _answers.decode(message.payload)
@@ -174,7 +174,7 @@ class CageProcess:
         if answer.result == ANSWER_REFUSED:
             self._asked[answer.transaction] = (asked[0], self._clock.now_us + _STALLED_US)
         elif isinstance(asked[0], Replay):
-            self.inflow.known_to(answer.position or 0)
+            self.inflow.extend_to(answer.position or 0)
             self._mind_gap()
 
     def _book(self) -> None:
@@ -209,13 +209,13 @@ class CageProcess:
 
 
 class DisplayProcess:
-    """A screen: the product's `Live`, told by the bus."""
+    """A screen: the product's `LiveState`, told by the bus."""
 
-    def __init__(self, topics: Topics, courier: Courier, clock: WorldClock) -> None:
+    def __init__(self, topics: Topics, courier: FakeBroker, clock: WorldClock) -> None:
         self._topics = topics
         self._status = topics.status("table")
-        self.client = Client(courier, (self._status, topics.state))
-        self.live = Live(clock)
+        self.client = FakeClient(courier, (self._status, topics.state))
+        self.live = LiveState(clock)
 
     @property
     def wakes_us(self) -> int:
@@ -232,9 +232,9 @@ class DisplayProcess:
         while self.client.inbox:
             message = self.client.inbox.popleft()
             if message.topic == self._status:
-                self.live.hear_status(message.payload, retain=message.retain)
+                self.live.on_status(message.payload, retain=message.retain)
             else:
-                self.live.hear_state(message.payload, retain=message.retain)
+                self.live.on_state(message.payload, retain=message.retain)
 
     def connect(self) -> None:
         """The broker is there."""

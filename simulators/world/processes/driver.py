@@ -1,4 +1,4 @@
-"""The driver's process: port, recorder and the driver's own `Teller`, without the waiting.
+"""The driver's process: port, recorder and the driver's own `EventSender`, without the waiting.
 
 It does what `shoe_driver.service.link_supervisor` and `.service` do, one thing at a time: read,
 store, decode, answer the device, tell the core; lose the port and open it again; notice silence.
@@ -16,8 +16,8 @@ from events.mqtt.topics import Topics
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile
 from shoe_driver.records import RecordKind
-from shoe_driver.service.event_sender import LinkView, Teller
-from simulators.world.parts.broker import Client, Courier
+from shoe_driver.service.event_sender import EventSender, PortStatus
+from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.port import WorldPort
@@ -56,7 +56,7 @@ class DriverProcess:
         profile: tuple[bytes, Profile],
         disk: JournalDisk,
         port: WorldPort,
-        courier: Courier,
+        courier: FakeBroker,
         clock: WorldClock,
         rng: Random,
         probe: Callable[[str], None],
@@ -71,7 +71,7 @@ class DriverProcess:
         self._opened_us = self._last_us = clock.now_us
         self._session = disk.session
         self._status = topics.status(_SERVICE)
-        self.client = Client(
+        self.client = FakeClient(
             courier,
             (topics.shoe_ack, self._status),
             Publication(self._status, self._presence("offline"), retain=True),
@@ -80,8 +80,10 @@ class DriverProcess:
         self._limits = profile[1].limits
         self._patience_us = profile[1].patience_ms * 1_000
         self._has_beat = profile[1].has_beat
-        self._teller = Teller(topics, self.recorder, self._view, self.client.post, clock, probe)
-        self.recorder.told = self._teller.told
+        self._teller = EventSender(
+            topics, self.recorder, self._view, self.client.post, clock, probe
+        )
+        self.recorder.on_events = self._teller.on_events
 
     @property
     def wakes_us(self) -> int:
@@ -195,13 +197,13 @@ class DriverProcess:
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
         if silent_ms <= self._limits.silence_ms:
             return
-        if decoder.ought_to_speak and decoder.link in _TO_SPEAK:
+        if decoder.device_should_send and decoder.link in _TO_SPEAK:
             self.recorder.happened(RecordKind.SILENCE, str(silent_ms))
         if self._has_beat and silent_ms > 3 * self._limits.silence_ms:
             raise LinkError(f"no heartbeat for {silent_ms} ms")
 
-    def _view(self) -> LinkView:
-        return LinkView(
+    def _view(self) -> PortStatus:
+        return PortStatus(
             self._held, "" if self._held else "not there", "world:shoe", "", self._opened
         )
 

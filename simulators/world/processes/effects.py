@@ -9,16 +9,16 @@ from collections.abc import Callable
 from typing import Final
 
 from events.log.store import EventLog, Stored
-from simulators.world.parts.broker import Client
+from simulators.world.parts.broker import FakeClient
 from table_core.service.event_replays import MAX_REPLAYS, Replays, Spawn
 from table_core.service.publishers import public_bytes
 
-__all__ = ["CursorPublisher", "QueuedReplays"]
+__all__ = ["QueuedReplays", "WorldPublisher"]
 
 _BATCH: Final = 64
 
 
-class CursorPublisher:
+class WorldPublisher:
     """Publishes every stored event that is wanted, in order, then moves its cursor.
 
     Args:
@@ -37,7 +37,7 @@ class CursorPublisher:
         self,
         name: str,
         log: EventLog,
-        client: Client,
+        client: FakeClient,
         topic: str,
         *,
         wanted: Callable[[Stored], bool],

@@ -49,7 +49,7 @@ class WorldRecorder:
         clock: Clock,
         probe: Callable[[str], None],
     ) -> None:
-        self.told: Callable[[], None] = lambda: None
+        self.on_events: Callable[[], None] = lambda: None
         self.notes: list[str] = []
         self.profile = profile
         self.forsaken = False
@@ -89,12 +89,12 @@ class WorldRecorder:
         """Note what has been acknowledged, without forcing it to the disk."""
         self._disk.acked[self.journal] = self.outbox.acked
 
-    def forsake(self, seq: int) -> None:
+    def abandon(self, seq: int) -> None:
         """The core has events of this journal that are not here."""
         self.forsaken = True
         self._say(f"the disk has lost events of journal {self.journal} (the core has {seq})")
 
-    def remember(self, journal: str, seq: int) -> None:
+    def check_older_journal(self, journal: str, seq: int) -> None:
         """The core stands in an older journal."""
         if self._disk.acked.get(journal, 0) > seq:
             self._say(f"the core has {seq} events of journal {journal} and once had more")
@@ -119,7 +119,7 @@ class WorldRecorder:
         self._owed.clear()
         for record in batch:
             self._queue(self.decoder.feed(record))
-        self.told()
+        self.on_events()
 
     def happened(self, kind: RecordKind, text: str = "") -> None:
         """Something happened on the link.

@@ -19,22 +19,22 @@ from events.mqtt.presence import Status, encode_status, read_status
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import LinkStatus, ShoeEvent
-from simulators.world.parts.broker import Client, Courier
+from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.people.float_keeper import COUNT_ROOM
-from simulators.world.processes.effects import CursorPublisher, QueuedReplays
-from table_core.projections.table import encode_view, view
+from simulators.world.processes.effects import QueuedReplays, WorldPublisher
+from table_core.projections.table import encode_state_view, project_table
 from table_core.rules.rulebook import Rulebook
-from table_core.service.alarm_publisher import AlarmBell
+from table_core.service.alarm_publisher import AlarmPublisher
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.consumer_health import FeedHealth
-from table_core.service.consumer_requests import Consumers
-from table_core.service.history_client import LookingBack
+from table_core.service.consumer_health import ConsumerHealth
+from table_core.service.consumer_requests import ConsumerRequests
+from table_core.service.history_client import HistoryClient
 from table_core.service.known_driver import KnownDriver
-from table_core.service.requests import Requests, Told
+from table_core.service.requests import RequestCallbacks, Requests
 from table_core.service.service import RESULT_OVERDUE_S
-from table_core.service.table_writer import Heard, Table
+from table_core.service.table_writer import ShoeEventResult, Table
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 
@@ -83,7 +83,7 @@ class TableProcess:
         rulebook: Rulebook,
         disk: LogDisk,
         told: Callable[[tuple[Stored, ...]], None],
-        courier: Courier,
+        courier: FakeBroker,
         clock: WorldClock,
         rng: Random,
         probe: Callable[[str], None],
@@ -99,20 +99,20 @@ class TableProcess:
             topics.status("shoe"): self._on_driver_status,
             self._status: lambda _: None,
         }
-        self.client = Client(
+        self.client = FakeClient(
             courier,
             (*self._hearers, topics.requests),
             Publication(self._status, self._presence("offline"), retain=True),
         )
         self._driver = KnownDriver()
-        self._feed = FeedHealth(self._log, clock, [f"{CAGE}/{CONSUMER}"])
+        self._feed = ConsumerHealth(self._log, clock, [f"{CAGE}/{CONSUMER}"])
         self._settlements = self._publisher("settlement", topics.settlement, self._feed.settled)
         self._events = self._publisher("event", topics.event, lambda _: True)
         self._replays = QueuedReplays(
             self._log, lambda user, message: self.client.post(topics.replayed(user), message)
         )
         self._requests = self._answering()
-        self._bell = AlarmBell(lambda notice: self.client.post(topics.alarm, notice))
+        self._bell = AlarmPublisher(lambda notice: self.client.post(topics.alarm, notice))
         keys = CheckpointKeys(signing_key(topics), None, _CHECKPOINT_S)
         self._checkpoints = Checkpoints(self.table, self._log, keys, clock)
         self._signed: bytes | None = None  # what of it was published
@@ -121,29 +121,27 @@ class TableProcess:
         self._complete_since: int | None = None
         self._unwritable: str | None = None
 
-    def _publisher(
-        self, name: str, topic: str, wanted: Callable[[Stored], bool]
-    ) -> CursorPublisher:
-        return CursorPublisher(
-            name, self._log, self.client, topic, wanted=wanted, probe=self._probe
-        )
+    def _publisher(self, name: str, topic: str, wanted: Callable[[Stored], bool]) -> WorldPublisher:
+        return WorldPublisher(name, self._log, self.client, topic, wanted=wanted, probe=self._probe)
 
     def _answering(self) -> Requests:
         return Requests(
             self._topics,
             self.table,
-            Consumers(self.table, self._feed, self._replays),
-            LookingBack(self.table, None),
+            ConsumerRequests(self.table, self._feed, self._replays),
+            HistoryClient(self.table, None),
             post=self.client.post,
             caught_up=lambda: self.caught_up,
-            told=Told(self._disk_refuses, self._disk_takes, self.table.distrust, self._changed),
+            told=RequestCallbacks(
+                self._disk_refuses, self._disk_takes, self.table.start_lockdown, self._changed
+            ),
             probe=self._probe,
         )
 
     @property
     def caught_up(self) -> bool:
         """Whether everything the driver is known to have numbered has been appended."""
-        return self.client.connected and self._driver.reached_by(self.table.state.link)
+        return self.client.connected and self._driver.is_covered_by(self.table.state.link)
 
     @property
     def wakes_us(self) -> int:
@@ -220,7 +218,7 @@ class TableProcess:
         self._disk_takes()
         self._driver.numbered(event.journal, event.seq)
         self._ack_due = True
-        if heard is Heard.APPENDED:
+        if heard is ShoeEventResult.APPENDED:
             self._changed()
 
     def _on_link(self, message: Message) -> None:
@@ -277,7 +275,7 @@ class TableProcess:
     def _show(self) -> None:
         """The newest state; what was overtaken meanwhile is never sent."""
         self._state_us = self._clock.now_us + _AGAIN_US
-        document = view(
+        document = project_table(
             self.table.state,
             table=self._topics.table,
             rulebook=self.table.rulebook,
@@ -286,7 +284,7 @@ class TableProcess:
             consumers=self._feed.view(),
         )
         self._bell.look(document.alarms, document.position)
-        self.client.post(self._topics.state, encode_view(document), retain=True)
+        self.client.post(self._topics.state, encode_state_view(document), retain=True)
 
     def _sign(self) -> None:
         """A checkpoint where one is due, and the newest to whoever has not heard of it."""

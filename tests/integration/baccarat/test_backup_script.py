@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from events.log.editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, read_editions, write_editions
 from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 
@@ -21,9 +21,9 @@ def test_the_logs_copy_and_the_editions_beside_it(tmp_path: Path) -> None:
     log.mkdir()
     copies.mkdir()
     shutil.copy("tests/corpus/0.1.0/table.sqlite", log / "table.sqlite")
-    keep_editions(log / RULEBOOKS, [b"id = 'harbour'\n"])
-    keep_editions(log / PROFILES, [b"id = 'our-shoe'\n"])
-    keep_editions(copies / RULEBOOKS, [b"id = 'older'\n"])  # of the backup before
+    write_editions(log / RULEBOOKS, [b"id = 'harbour'\n"])
+    write_editions(log / PROFILES, [b"id = 'our-shoe'\n"])
+    write_editions(copies / RULEBOOKS, [b"id = 'older'\n"])  # of the backup before
     program = tmp_path / "baccarat"
     program.write_text(_PROGRAM.format(python=sys.executable))
     program.chmod(0o755)
@@ -35,7 +35,7 @@ def test_the_logs_copy_and_the_editions_beside_it(tmp_path: Path) -> None:
     assert names == {RULEBOOKS, PROFILES}
     assert list(copies.glob("b7-*.sqlite"))
     books, profiles = (
-        set(kept_editions(copies / kind).sources.values()) for kind in (RULEBOOKS, PROFILES)
+        set(read_editions(copies / kind).sources.values()) for kind in (RULEBOOKS, PROFILES)
     )
     # What ships is there too: no table of this build may ever have opened the log.
     assert books == {b"id = 'harbour'\n", b"id = 'older'\n", *shipped_sources()}
@@ -50,4 +50,4 @@ def test_the_logs_copy_and_the_editions_beside_it(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert f"left out: {harbour}" in done.stderr
     assert (copies / "again.sqlite").exists()
-    assert set(kept_editions(copies / RULEBOOKS).sources.values()) == books
+    assert set(read_editions(copies / RULEBOOKS).sources.values()) == books

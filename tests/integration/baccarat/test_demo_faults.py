@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from baccarat.demo.ledger import Ledger, Summary
+from baccarat.demo.ledger import DemoStatistics, Summary
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import play
 from events.cards import Card, Winner
@@ -24,12 +24,12 @@ from events.log.verify import verify
 from events.types.envelope import decode_data, decode_envelope
 from events.types.irregularities import CoupRealigned
 from events.types.table import CoupMisaligned, CoupSettled, CoupVoided, Settlement, TableEvent
-from simulators.cage.book import Book
-from simulators.device.printed_rules import Outcome
+from simulators.cage.book import SettlementBook
+from simulators.device.printed_rules import PrintedOutcome
 from simulators.faults.plan import ALL, parse_faults
 from simulators.people.crew import PlayedCoup
 from table_core.fold.dispatch import fold_all
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.state.table import TableState
 from tests.integration.baccarat.test_demo import leaves_no_process
 from tests.support.table.auditor import Auditor
@@ -83,7 +83,7 @@ def game(
         port=None,
         faults=parse_faults(faults),
     )
-    ledger = Ledger()
+    ledger = DemoStatistics()
     with Machine(options) as machine:
         played = asyncio.run(play(options, machine, ledger, Onlooker()))
         table = machine.table
@@ -101,7 +101,7 @@ def in_force(events: Sequence[TableEvent]) -> dict[tuple[str, int], Settlement]:
     }
 
 
-def pays(rulebook: str, bet: str, outcome: Outcome, stake: int) -> int:
+def pays(rulebook: str, bet: str, outcome: PrintedOutcome, stake: int) -> int:
     """What comes back of a main wager or of Perfect Pairs, from the seeds' text.
 
     Seed 2: Player pays 1 to 1, tie 8 to 1, both push on a tie; Banker 1 to 1 less 5 per cent, or
@@ -133,7 +133,7 @@ def _perfect_pairs(hand: Sequence[Card], scale: tuple[int, int, int]) -> int:
     return coloured if (first.suit in "HD") == (second.suit in "HD") else mixed
 
 
-def _banker_pays(rulebook: str, outcome: Outcome, stake: int) -> int:
+def _banker_pays(rulebook: str, outcome: PrintedOutcome, stake: int) -> int:
     if rulebook == "ez":
         three_card_seven = outcome.banker_total == 7 and len(outcome.banker) == 3
         return stake if three_card_seven else 2 * stake
@@ -174,7 +174,7 @@ def _everybody_books_the_same_money(game: Game) -> None:
     sums = [sum(getattr(s, what) for s in standing) for what in ("staked", "paid", "commission")]
     assert sums == [told.staked, told.paid, told.commission]
     assert told.staked - told.paid == told.house
-    booked = Book(game.data / "cage.sqlite").totals()
+    booked = SettlementBook(game.data / "cage.sqlite").totals()
     assert [booked.staked, booked.paid, booked.commission] == sums
     assert booked.settlements == len(standing)
     auditor = Auditor(load_rulebook(game.rulebook))
@@ -224,7 +224,7 @@ def test_every_irregularity_and_it_still_adds_up(
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("disclosure", ["immediate", "deferred"])
-@pytest.mark.parametrize("rulebook", shipped())
+@pytest.mark.parametrize("rulebook", shipped_ids())
 def test_a_whole_shoe_of_every_rulebook_with_every_irregularity_adds_up(
     rulebook: str, disclosure: str, tmp_path: Path
 ) -> None:
@@ -239,7 +239,7 @@ def test_a_whole_shoe_of_every_rulebook_with_every_irregularity_adds_up(
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_other_seeds_add_up_too(seed: int, tmp_path: Path) -> None:
-    rulebook = shipped()[seed % len(shipped())]
+    rulebook = shipped_ids()[seed % len(shipped_ids())]
     disclosure = ("immediate", "deferred")[seed % 2]
     _adds_up(game(tmp_path, rulebook, disclosure, rounds=A_SHOE_AND_MORE, seed=seed))
 

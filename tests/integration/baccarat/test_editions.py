@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from events.commands.corrections import CorrectHands
 from events.commands.queries import ProveCoup
-from events.log.editions import PROFILES, RULEBOOKS, keep_editions, kept_editions
+from events.log.editions import PROFILES, RULEBOOKS, read_editions, write_editions
 from events.proof.keys import make_signing_key
 from events.types.shoe_reports import UnknownReport
 from tests.support.brokers.brokers import Broker
@@ -142,12 +142,12 @@ async def test_a_build_that_ships_both_editions_finds_the_older_one_by_its_hash(
 
 async def a_driver_reads_by_its_own_edition(everybody: Table1, folder: Path) -> None:
     """A journal is read to its end by what it began with, whatever the table's build ships."""
-    (digest,) = keep_editions(folder / "journal" / PROFILES, [b"# as the journal has it"])
+    (digest,) = write_editions(folder / "journal" / PROFILES, [b"# as the journal has it"])
     everybody.acks.clear()
     event = replace(shoe_event(8, UnknownReport(raw="5A")), profile_hash=digest)
     await everybody.say(event)
     await until(lambda: any(ack.seq == 8 for ack in everybody.acks), "it was not appended")
-    assert digest in kept_editions(folder / "log" / PROFILES).sources
+    assert digest in read_editions(folder / "log" / PROFILES).sources
 
 
 def eight_first(told: str) -> str:

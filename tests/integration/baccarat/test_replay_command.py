@@ -14,11 +14,11 @@ import msgspec
 import pytest
 
 from baccarat.history.log_facts import state_at, view_of
-from baccarat.rulebooks.editions import rulebooks_at_hand
+from baccarat.rulebooks.editions import available_rulebooks
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
@@ -128,7 +128,7 @@ async def test_the_replayed_state_is_every_state_that_the_live_table_published(
         await play(table)
         published = list(table.states)
         # Its writer is at work on it, and it is read beside it.
-        books = rulebooks_at_hand(tmp_path / "table.sqlite").books
+        books = available_rulebooks(tmp_path / "table.sqlite").books
         with reading(tmp_path / "table.sqlite") as log:
             for told in published:
                 if told.position and not told.catching_up:
@@ -215,7 +215,7 @@ def test_a_sites_own_rulebook_is_named(tmp_path: Path) -> None:
     source = shipped_source("au-commission").replace(b'"au-commission"', b'"house"')
     file = tmp_path / "house.toml"
     file.write_bytes(source)
-    world = KeptWorld(Context(table="t1", rulebook=parse_rulebook("house.toml", source)))
+    world = KeptWorld(DecisionContext(table="t1", rulebook=parse_rulebook("house.toml", source)))
     world.ready()
     world.open()
     world.close()

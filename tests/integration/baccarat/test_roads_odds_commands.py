@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from events.cards import Card
-from table_core.rulebooks.shipped import shipped, shipped_source
+from table_core.rulebooks.shipped import shipped_ids, shipped_source
 from tests.support.cage.books import source
 from tests.support.machine.files import vector
 
@@ -212,12 +212,12 @@ def test_a_bad_composition_is_told_in_one_line(tmp_path: Path, content: str, nam
 
 def test_the_shipped_rulebooks_are_listed() -> None:
     found = document("rulebook", "list", "--json")
-    assert [book["id"] for book in found] == list(shipped())
+    assert [book["id"] for book in found] == list(shipped_ids())
     assert [book["hash"] for book in found] == [
-        hashlib.sha256(shipped_source(name)).hexdigest() for name in shipped()
+        hashlib.sha256(shipped_source(name)).hexdigest() for name in shipped_ids()
     ]
     lines = baccarat("rulebook", "list").stdout.decode().splitlines()
-    assert [line.split()[0] for line in lines] == list(shipped())
+    assert [line.split()[0] for line in lines] == list(shipped_ids())
 
 
 def test_a_rulebook_is_shown_as_a_json_document() -> None:

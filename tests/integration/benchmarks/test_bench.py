@@ -12,8 +12,8 @@ import pytest
 from benchmarks.command import figures_of
 from benchmarks.driver.framing import measure as framing_row
 from benchmarks.instruments.figures import FLOOR_P50_MOST_MS, Figure, latency, memory
-from benchmarks.instruments.measure import Memory, Samples
-from benchmarks.rows import ROWS, Options, Row, Unmeasurable, rows_named
+from benchmarks.instruments.measure import MemoryUse, Samples
+from benchmarks.rows import ROWS, BenchOptions, BenchRow, Unmeasurable, rows_named
 
 FIELDS = {
     "name",
@@ -69,7 +69,7 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
 
 
 def test_every_framer_has_its_figure() -> None:
-    figures = framing_row(Options(samples=2, events=50_000))
+    figures = framing_row(BenchOptions(samples=2, events=50_000))
     assert [figure.name for figure in figures] == ["framing-enq", "framing-line", "framing-cobs"]
     for figure in figures:
         assert 0 < figure.p50 <= figure.p99
@@ -78,7 +78,8 @@ def test_every_framer_has_its_figure() -> None:
 
 def test_a_row_that_lacks_something_is_printed_void_and_says_what(tmp_path: Path) -> None:
     figures = figures_of(
-        Row("odd", f"{__name__}:lacking", ("odd_one", "odd_two")), Options(samples=1, data=tmp_path)
+        BenchRow("odd", f"{__name__}:lacking", ("odd_one", "odd_two")),
+        BenchOptions(samples=1, data=tmp_path),
     )
     assert [figure.name for figure in figures] == ["odd_one", "odd_two"]
     for figure in figures:
@@ -88,7 +89,7 @@ def test_a_row_that_lacks_something_is_printed_void_and_says_what(tmp_path: Path
         assert (line["p50"], line["floor_p99"], line["ratio_p50"]) == (None, None, None)
 
 
-def lacking(_: Options) -> list[Figure]:
+def lacking(_: BenchOptions) -> list[Figure]:
     raise Unmeasurable("there is no abacus: apt-get install abacus")
 
 
@@ -101,7 +102,7 @@ def test_a_name_means_a_row_or_one_of_its_figures() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_rows_function_is_there(row: Row) -> None:
+def test_a_rows_function_is_there(row: BenchRow) -> None:
     module, _, function = row.measure.partition(":")
     assert callable(getattr(importlib.import_module(module), function))
 
@@ -174,9 +175,9 @@ def test_a_floor_that_waits_for_delayed_acknowledgements_makes_the_figure_void()
 
 @pytest.mark.parametrize(("megabytes", "met"), [(150.0, True), (150.1, False)])
 def test_memory_is_counted_resident(megabytes: float, met: bool) -> None:
-    whole = Memory(megabytes, 90.0)
-    parts = {"broker": Memory(40, 40), "shoe": Memory(50, 20)}
-    found = Samples(product_memory=[whole], floor_memory=[Memory(75, 70)], parts=parts)
+    whole = MemoryUse(megabytes, 90.0)
+    parts = {"broker": MemoryUse(40, 40), "shoe": MemoryUse(50, 20)}
+    found = Samples(product_memory=[whole], floor_memory=[MemoryUse(75, 70)], parts=parts)
     figure = memory(found)
     assert (figure.p50, figure.met) == (megabytes, met)
     assert figure.detail == {"pss_p50": 90.0, "broker": 40, "shoe": 50}

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from benchmarks.instruments.bare_screens import PAGE
-from benchmarks.instruments.eye import FLOOR, Eye, browser
+from benchmarks.instruments.eye import FLOOR, PageObserver, browser
 
 LONG_ENOUGH_TO_LOAD_S = 1.0
 
@@ -36,14 +36,14 @@ class SlowStreams:
 
 
 @asynccontextmanager
-async def opening() -> AsyncIterator[tuple[SlowStreams, asyncio.Task[Eye]]]:
+async def opening() -> AsyncIterator[tuple[SlowStreams, asyncio.Task[PageObserver]]]:
     """A page that is about to be open, behind such a server."""
     slow = SlowStreams()
     server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
     async with asyncio.timeout(60), server, AsyncExitStack() as stack:
         chromium = await browser(stack)
-        yield slow, asyncio.create_task(Eye.open(chromium, address, FLOOR))
+        yield slow, asyncio.create_task(PageObserver.open(chromium, address, FLOOR))
         if slow.stream is not None:
             slow.stream.close()
 

@@ -11,11 +11,11 @@ import pytest
 
 from benchmarks.command import figures_of
 from benchmarks.instruments.figures import Figure
-from benchmarks.rows import ROWS, Options
+from benchmarks.rows import ROWS, BenchOptions
 from benchmarks.table import chances, core, settling, starting
 from events.types.registry import TABLE_EVENTS
-from table_core.decide.decision import Context
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.decide.decision import DecisionContext
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from tests.integration.benchmarks.test_bench import bench
 
 
@@ -27,10 +27,10 @@ def is_whole(figure: Figure) -> bool:
 
 
 def test_the_core_plays_whole_coups() -> None:
-    (figure,) = core.measure(Options(samples=2, events=30))
+    (figure,) = core.measure(BenchOptions(samples=2, events=30))
     assert (figure.name, figure.unit, figure.samples) == ("core", "us", 2)
     assert is_whole(figure)
-    context = Context(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
+    context = DecisionContext(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
     events = core.play(list(core.inputs_of(30)), context)
     assert figure.detail["events_a_coup"] == round(len(events) / 30, 1)
     settled = [each for each in events if each.TYPE == "coup_settled"]
@@ -42,22 +42,22 @@ def test_the_core_plays_whole_coups() -> None:
 
 def test_one_coup_of_many_wagers_is_settled_durably(tmp_path: Path) -> None:
     # Nine coups: a ninth copy of a face is in no shoe, and the bench takes the next one.
-    (figure,) = settling.measure(Options(samples=9, events=600, data=tmp_path))
+    (figure,) = settling.measure(BenchOptions(samples=9, events=600, data=tmp_path))
     assert (figure.name, figure.unit, figure.detail["wagers"]) == ("settle", "ms", 600.0)
     assert is_whole(figure)
     assert not list(tmp_path.iterdir()), "it leaves something behind"
 
 
 def test_the_odds_have_no_floor() -> None:
-    (figure,) = chances.measure(Options(samples=1, events=1))
+    (figure,) = chances.measure(BenchOptions(samples=1, events=1))
     assert (figure.name, figure.unit, figure.samples) == ("odds", "s", 1)
     assert 0 < figure.p50 == figure.p99
     assert math.isnan(figure.floor_p50)
-    assert set(figure.detail) == {shipped()[0], "load"}
+    assert set(figure.detail) == {shipped_ids()[0], "load"}
 
 
 def test_a_start_is_measured_on_an_empty_log_and_on_a_long_one(tmp_path: Path) -> None:
-    empty, long = starting.measure(Options(samples=1, events=500, data=tmp_path))
+    empty, long = starting.measure(BenchOptions(samples=1, events=500, data=tmp_path))
     assert [each.name for each in (empty, long)] == ["start_empty", "start_long"]
     assert (empty.detail["events"], long.detail["events"]) == (0.0, 500.0)
     assert is_whole(empty)
@@ -71,7 +71,7 @@ JUDGE = next(row for row in ROWS if row.name == "judge")
 
 def test_the_judge_stands_beside_its_peer_or_says_why_not(tmp_path: Path) -> None:
     """The peer is fetched: a machine without a network says so. With it both agree who won."""
-    (figure,) = figures_of(JUDGE, Options(samples=2, events=300, data=tmp_path))
+    (figure,) = figures_of(JUDGE, BenchOptions(samples=2, events=300, data=tmp_path))
     assert figure.name == "judge"
     if figure.void is None:
         assert is_whole(figure)
@@ -83,7 +83,7 @@ def test_the_judge_stands_beside_its_peer_or_says_why_not(tmp_path: Path) -> Non
 
 def test_without_node_the_judge_is_void(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    (figure,) = figures_of(JUDGE, Options(samples=1, events=10, data=tmp_path))
+    (figure,) = figures_of(JUDGE, BenchOptions(samples=1, events=10, data=tmp_path))
     assert figure.void == "there is no program node: install Node.js and npm"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from baccarat.cli.main import main
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from events.types.table import CoupSettled, CoupVoided, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
@@ -30,7 +30,7 @@ SEED = 5
 def played(tmp_path: Path, ledger: str) -> list[TableEvent]:
     log = tmp_path / "table.sqlite"
     events = play_log(log, seed=SEED, coups=25, book="au-commission")
-    with closing(Store.open(parse_ledger_url(ledger), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts_of(log))
     return events
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from tests.support.cage.ledgers import STREAM, facts_of, write_log
 from tests.support.log.long_logs import REVISED, long_log
 from tests.support.machine.processes import ROOT, environment
@@ -35,7 +35,7 @@ def test_a_reconciliation_takes_no_more_memory_for_a_longer_ledger(
     write_log(log, events)
     facts = facts_of(log)
     peaks, asked = [], ["cage", "reconcile", str(log), "--ledger", ledger, "--json"]
-    with closing(Store.open(parse_ledger_url(ledger), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         for coups in (SHORT, LONG):
             end = 3 * coups + coups // REVISED
             for first in range(store.position, end, 500):

@@ -10,7 +10,7 @@ import pytest
 
 from baccarat.cli.main import main
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from tests.house.sources import texts
 from tests.support.cage.ledgers import STREAM, facts_of, write_log
 from tests.support.table.chip_day import FLOAT, chip_day
@@ -21,7 +21,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("day")
     write_log(folder / "table.sqlite", chip_day())
     url = str(folder / "cage.sqlite")
-    with closing(Store.open(parse_ledger_url(url), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(url), STREAM)) as store:
         store.book(facts_of(folder / "table.sqlite"))
     return url
 

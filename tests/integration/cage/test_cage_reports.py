@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import text
 
-from cage.ledger.database import engine_of, parse_ledger_url
-from cage.ledger.reading import Filter, reading
-from cage.ledger.store import Store
+from cage.ledger.database import create_ledger_engine, parse_ledger_url
+from cage.ledger.reading import Filter, open_ledger
+from cage.ledger.store import LedgerStore
 from cage.reports.floats import FloatReport
 from cage.reports.patrons import PatronReport
-from cage.reports.summary import Report, report
+from cage.reports.summary import SummaryReport, summary_reports
 from events.commands.chips import ChipCommand, CloseFloat, CountDrop, Fill, OpenFloat
 from events.errors import LedgerError
 from events.types.chips import ChipsCorrected, ChipsFilled, FloatOpened, Pieces
@@ -38,24 +38,24 @@ SIGNED = ("s-1", "d-4")
 
 def booked(ledger: str, log: Path, events: list[TableEvent], every_s: int = 1) -> None:
     write_log(log, events, every_s=every_s)
-    with closing(Store.open(parse_ledger_url(ledger), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts_of(log))
     agrees(ledger, log)
 
 
-def by_day(ledger: str, day: str | None = None) -> list[Report]:
-    with reading(parse_ledger_url(ledger)) as opened:
-        return report(opened, "day", Filter(day=day), EDGES)
+def by_day(ledger: str, day: str | None = None) -> list[SummaryReport]:
+    with open_ledger(parse_ledger_url(ledger)) as opened:
+        return summary_reports(opened, "day", Filter(day=day), EDGES)
 
 
 @pytest.fixture
-def day(ledger: str, tmp_path: Path) -> Report:
+def day(ledger: str, tmp_path: Path) -> SummaryReport:
     booked(ledger, tmp_path / "table.sqlite", chip_day(), every_s=60)
     (found,) = by_day(ledger)
     return found
 
 
-def test_the_day_that_was_worked_by_hand(day: Report) -> None:
+def test_the_day_that_was_worked_by_hand(day: SummaryReport) -> None:
     assert (day.table, day.key) == (STREAM, "2026-11-27")
     assert (day.coups, day.voids, day.corrections) == (3, 1, 0)
     assert day.handle == 10_600_00  # 1,000 + 500, 2,000 + 100, 3,000 + 4,000
@@ -67,7 +67,7 @@ def test_the_day_that_was_worked_by_hand(day: Report) -> None:
     assert day.rulebooks == (RULES,)
 
 
-def test_drop_and_hold_of_that_day(day: Report) -> None:
+def test_drop_and_hold_of_that_day(day: SummaryReport) -> None:
     (found,) = day.floats
     assert (found.float_id, found.currency, found.closed) == (FLOAT, "AUD", True)
     assert (found.opening, found.fills, found.credits) == (40_000_00, 20_000_00, 2_500_00)
@@ -95,7 +95,7 @@ def test_drop_and_hold_of_that_day(day: Report) -> None:
     assert found.boxes[0].signed == SIGNED
 
 
-def test_each_patron_of_that_day(day: Report) -> None:
+def test_each_patron_of_that_day(day: SummaryReport) -> None:
     edge = {bet: edge for (_, bet), edge in EDGES.items()}
     theoretical = [
         1_000_00 * edge["banker"] + 6_000_00 * edge["player"],
@@ -115,7 +115,7 @@ def test_each_patron_of_that_day(day: Report) -> None:
     assert sum(each.win for each in day.patrons) == day.win
 
 
-def test_a_patrons_time_is_from_the_first_wager_to_the_last_settlement(day: Report) -> None:
+def test_a_patrons_time_is_from_the_first_wager_to_the_last_settlement(day: SummaryReport) -> None:
     """An event a minute: so the minutes are the distances of the events in the log."""
     events = chip_day()
     names = [event.TYPE for event in events]
@@ -128,10 +128,10 @@ def test_a_patrons_time_is_from_the_first_wager_to_the_last_settlement(day: Repo
     assert minutes["p-4"] == placed[3] - placed[0]
 
 
-def test_a_shoe_has_patrons_and_no_float(ledger: str, day: Report) -> None:
-    with reading(parse_ledger_url(ledger)) as opened:
-        (found,) = report(opened, "shoe", Filter(), EDGES)
-        (seat,) = report(opened, "day", Filter(seat=7), EDGES)
+def test_a_shoe_has_patrons_and_no_float(ledger: str, day: SummaryReport) -> None:
+    with open_ledger(parse_ledger_url(ledger)) as opened:
+        (found,) = summary_reports(opened, "shoe", Filter(), EDGES)
+        (seat,) = summary_reports(opened, "day", Filter(seat=7), EDGES)
     assert (found.floats, found.patrons) == ((), day.patrons)
     assert (seat.coups, seat.handle, seat.floats) == (1, 100_00, ())
     assert [each.seat for each in seat.patrons] == [7]
@@ -147,7 +147,7 @@ def test_a_float_that_is_open_is_taken_as_of_its_last_count(ledger: str, tmp_pat
     assert {each.closing for each in found.denominations} == {None}
     other = tmp_path / "longer.sqlite"
     write_log(other, events[: names.index("float_closed")])
-    with closing(Store.open(parse_ledger_url(ledger), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts_of(other))
     (found,) = by_day(ledger)[0].floats
     assert (found.closed, found.closing) == (False, 52_500_00)
@@ -229,7 +229,7 @@ def test_corrections_are_counted_and_named(ledger: str, tmp_path: Path) -> None:
     assert _only(by_day(ledger, day="2026-11-28"))[0].opening_difference == -150_00
 
 
-def _only(found: list[Report]) -> tuple[FloatReport, ...]:
+def _only(found: list[SummaryReport]) -> tuple[FloatReport, ...]:
     (one,) = found
     return one.floats
 
@@ -248,7 +248,7 @@ def test_reconcile_finds_what_was_changed_about_chips_and_patrons(
 ) -> None:
     log, postgres = tmp_path / "table.sqlite", "postgres" in ledger
     booked(ledger, log, chip_day())
-    with engine_of(parse_ledger_url(ledger), create=True).begin() as connection:
+    with create_ledger_engine(parse_ledger_url(ledger), create=True).begin() as connection:
         for table in ("entry", "posting"):
             seal = f"{table}_sealed ON {table}" if postgres else f"{table}_UPDATE"
             connection.execute(text(f"DROP TRIGGER {seal}"))
@@ -265,9 +265,9 @@ def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
     log = tmp_path / "table.sqlite"
     events = play_log(log, seed=3, coups=20)
     facts = facts_of(log)
-    with closing(Store.open(parse_ledger_url(ledger), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts[: len(facts) // 2])
-    with engine_of(parse_ledger_url(ledger), create=True).begin() as connection:
+    with create_ledger_engine(parse_ledger_url(ledger), create=True).begin() as connection:
         for statement in (
             "ALTER TABLE entry DROP COLUMN detail",
             "ALTER TABLE posting DROP COLUMN patron",
@@ -276,14 +276,14 @@ def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
             connection.execute(text(statement))
     with (
         pytest.raises(LedgerError, match="is at version 0001, and this build reads 0002"),
-        reading(parse_ledger_url(ledger)),
+        open_ledger(parse_ledger_url(ledger)),
     ):
         pass
-    with closing(Store.open(parse_ledger_url(ledger), STREAM)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         assert store.book(facts).repeated == len(facts) // 2
     assert agrees(ledger, log).read == len(events)
-    with reading(parse_ledger_url(ledger)) as opened:
-        (found,) = report(opened, "shoe", Filter())
+    with open_ledger(parse_ledger_url(ledger)) as opened:
+        (found,) = summary_reports(opened, "shoe", Filter())
     named = {each.patron for each in found.patrons}
     assert "" in named
     assert len(named) > 1
@@ -297,7 +297,7 @@ def test_a_log_that_holds_a_nul_is_booked_as_it_is(ledger: str, tmp_path: Path) 
     """No table takes such a text any more; what one has taken stays in its log for ever."""
     log, day = tmp_path / "table.sqlite", chip_day()
     booked(ledger, log, [_with_texts_of_before(event) for event in day], every_s=60)
-    with reading(parse_ledger_url(ledger)) as opened:
+    with open_ledger(parse_ledger_url(ledger)) as opened:
         patrons = {each.patron for entry in opened.entries(Filter()) for each in entry.postings}
     assert patrons == {"p\0-17", r"p\u0000-17", ""}
     (found,) = by_day(ledger)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import reading
+from cage.ledger.reading import open_ledger
 from events.errors import BusError, LedgerError
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage
@@ -37,7 +37,7 @@ def log(tmp_path: Path) -> Path:
 
 def committed(ledger: str) -> int:
     """What another connection sees."""
-    with reading(parse_ledger_url(ledger)) as found:
+    with open_ledger(parse_ledger_url(ledger)) as found:
         place = found.cursor(STREAM)
     assert place is not None
     return place[0]

@@ -12,11 +12,11 @@ from alembic.runtime.migration import MigrationContext
 from msgspec.structs import replace
 from sqlalchemy import text
 
-from cage.ledger.database import engine_of, parse_ledger_url
+from cage.ledger.database import create_ledger_engine, parse_ledger_url
 from cage.ledger.entries import Posting
-from cage.ledger.reading import Filter, reading
+from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.sql_tables import METADATA
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from events.errors import InputError, LedgerError, LedgerUnavailable
 from events.proof.chain import next_hash
 from events.types.table import WagersPlaced
@@ -34,8 +34,8 @@ SEED = 20261127
 
 
 @contextmanager
-def opened(url: str, stream: str = STREAM) -> Iterator[Store]:
-    with closing(Store.open(parse_ledger_url(url), stream)) as store:
+def opened(url: str, stream: str = STREAM) -> Iterator[LedgerStore]:
+    with closing(LedgerStore.open(parse_ledger_url(url), stream)) as store:
         yield store
 
 
@@ -45,7 +45,7 @@ def position_in(url: str) -> int:
 
 
 def run_sql(url: str, statement: str) -> None:
-    with engine_of(parse_ledger_url(url), create=True).begin() as connection:
+    with create_ledger_engine(parse_ledger_url(url), create=True).begin() as connection:
         connection.execute(text(statement))
 
 
@@ -138,7 +138,7 @@ def test_two_tables_keep_their_books_in_one_ledger(ledger: str, tmp_path: Path) 
     with opened(ledger) as store, opened(ledger, "site/t2") as other:
         store.book(facts_of(tmp_path / "table.sqlite"))
         assert other.book([]).position == 0
-    with reading(parse_ledger_url(ledger)) as found:
+    with open_ledger(parse_ledger_url(ledger)) as found:
         assert found.tables() == ["site/t1", "site/t2"]
         assert list(found.entries(Filter(table="site/t2"))) == []
     agrees(ledger, tmp_path / "table.sqlite")
@@ -146,7 +146,7 @@ def test_two_tables_keep_their_books_in_one_ledger(ledger: str, tmp_path: Path) 
 
 def test_a_second_writer_is_refused(ledger: str) -> None:
     with opened(ledger), pytest.raises(LedgerError, match="another writer has the book of site/t1"):
-        Store.open(parse_ledger_url(ledger), STREAM)
+        LedgerStore.open(parse_ledger_url(ledger), STREAM)
     with opened(ledger) as store:
         assert store.position == 0
 
@@ -184,7 +184,7 @@ def test_what_is_booked_cannot_be_edited(ledger: str, tmp_path: Path, statement:
 def test_the_migrations_make_what_the_code_reads(ledger: str) -> None:
     with opened(ledger):
         pass
-    with engine_of(parse_ledger_url(ledger), create=True).connect() as connection:
+    with create_ledger_engine(parse_ledger_url(ledger), create=True).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
 
 
@@ -193,28 +193,28 @@ def test_a_ledger_of_a_newer_build_is_left_alone(ledger: str) -> None:
         pass
     run_sql(ledger, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(LedgerError, match="9999, which is newer than this build"):
-        Store.open(parse_ledger_url(ledger), STREAM)
+        LedgerStore.open(parse_ledger_url(ledger), STREAM)
     with (
         pytest.raises(LedgerError, match="9999, which is newer than this build"),
-        reading(parse_ledger_url(ledger)),
+        open_ledger(parse_ledger_url(ledger)),
     ):
         pass
 
 
 def test_what_is_no_ledger_is_not_read(ledger: str) -> None:
     run_sql(ledger, "CREATE TABLE something (id INTEGER)")
-    with pytest.raises(LedgerError, match="holds no ledger"), reading(parse_ledger_url(ledger)):
+    with pytest.raises(LedgerError, match="holds no ledger"), open_ledger(parse_ledger_url(ledger)):
         pass
 
 
 def test_a_ledger_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
     with (
         pytest.raises(InputError, match="there is no such ledger"),
-        reading(parse_ledger_url(str(tmp_path / "none.sqlite"))),
+        open_ledger(parse_ledger_url(str(tmp_path / "none.sqlite"))),
     ):
         pass
     with pytest.raises(LedgerUnavailable) as away:
-        Store.open(parse_ledger_url("postgresql://cage:secret@127.0.0.1:1/x"), STREAM)
+        LedgerStore.open(parse_ledger_url("postgresql://cage:secret@127.0.0.1:1/x"), STREAM)
     assert "secret" not in str(away.value)
 
 
@@ -260,7 +260,7 @@ def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> No
     )
     for statement in unsealed:
         run_sql(ledger, statement)
-    with reading(parse_ledger_url(ledger)) as found:
+    with open_ledger(parse_ledger_url(ledger)) as found:
         settled = [e for e in found.entries(Filter()) if e.kind == "coup_settled" and e.postings]
     victim = settled[len(settled) // 2]
     posting: Posting = victim.postings[0]
@@ -269,7 +269,7 @@ def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> No
         f"UPDATE posting SET amount = amount + 1 WHERE position = {victim.position} "  # noqa: S608 - our own numbers
         f"AND part = {victim.part} AND line = 0",
     )
-    with reading(parse_ledger_url(ledger)) as found:
+    with open_ledger(parse_ledger_url(ledger)) as found:
         assert [(table, place) for table, place, _ in found.unbalanced()] == [
             (STREAM, victim.position)
         ]

@@ -16,9 +16,9 @@ from events.clock import SystemClock
 from events.commands.consumers import Replay
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.topics import Topics
-from simulators.conformance.book import Book, read_book, right_book
-from simulators.conformance.log import FEWEST, Feed, made_feed
-from simulators.conformance.server import CageFeed, Verdict
+from simulators.conformance.book import ConsumerBook, read_book, right_book
+from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
+from simulators.conformance.server import CageFeed, ConformanceResult
 from table_core.rulebooks.shipped import load_rulebook
 from tests.house.sources import ROOT
 from tests.support.brokers.brokers import Broker
@@ -44,16 +44,16 @@ BROKEN = {
 }
 
 
-def feed(seed: int = 1, settlements: int = SETTLEMENTS) -> Feed:
-    return made_feed(seed, settlements, TOPICS, load_rulebook("nz-scale-one"))
+def feed(seed: int = 1, settlements: int = SETTLEMENTS) -> SampleLog:
+    return make_sample_log(seed, settlements, TOPICS, load_rulebook("nz-scale-one"))
 
 
 async def judged(
     port: int, book: Path, script: Path, *, patience_s: float = 20, book_s: float
-) -> Verdict:
+) -> ConformanceResult:
     """The verdict on a program, which runs beside the kit."""
 
-    async def look() -> Book | None:
+    async def look() -> ConsumerBook | None:
         said = await asyncio.to_thread(shown, book, script=script)
         return read_book(json.dumps(said).encode())
 

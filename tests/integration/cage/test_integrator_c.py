@@ -10,8 +10,8 @@ import pytest
 from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from simulators.conformance.book import Book, read_book
-from simulators.conformance.log import made_feed
+from simulators.conformance.book import ConsumerBook, read_book
+from simulators.conformance.log import make_sample_log
 from simulators.conformance.server import CageFeed
 from table_core.rulebooks.shipped import load_rulebook
 from tests.house.sources import ROOT
@@ -61,7 +61,7 @@ async def test_it_keeps_the_right_book_of_a_running_table(
 def kit(port: int, path: Path, *, seed: int, settlements: int) -> CageFeed:
     """The conformance kit, which looks into the book at this path."""
 
-    async def look() -> Book | None:
+    async def look() -> ConsumerBook | None:
         said = await asyncio.to_thread(shown, path)
         return read_book(json.dumps(said).encode())
 
@@ -69,7 +69,7 @@ def kit(port: int, path: Path, *, seed: int, settlements: int) -> CageFeed:
         BusSettings("127.0.0.1", port, "kit"),
         LAB,
         "cage",
-        made_feed(seed, settlements, LAB, load_rulebook("nz-scale-one")),
+        make_sample_log(seed, settlements, LAB, load_rulebook("nz-scale-one")),
         seed=seed,
         clock=SystemClock(),
         book=look,

@@ -153,7 +153,7 @@ async def test_beyond_the_most_a_connection_is_cut_and_the_others_go_on(
         watching = await open_line(started, STREAM)
         lines = [await open_line(started) for _ in range(CONNECTIONS_MOST - 1)]
         assert await ends(await open_line(started, GET.format("/"))) == b""
-        started.live.hear_state(shown("BPB", 7), retain=False)
+        started.live.on_state(shown("BPB", 7), retain=False)
         async with asyncio.timeout(PATIENCE_SECONDS):
             await watching[0].readuntil(b"id: 7-")
         for _, writer in (*lines, watching):
@@ -210,7 +210,7 @@ async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPa
         while started.live.screens > 1:
             position += 1
             began = time.monotonic()
-            started.live.hear_state(shown("BPTBBP" * 12, position), retain=False)
+            started.live.on_state(shown("BPTBBP" * 12, position), retain=False)
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await reader.readuntil(b"id: %d-" % position)
             late.append(time.monotonic() - began)
@@ -230,7 +230,7 @@ async def test_a_stuck_screen_is_dropped_when_next_to_nothing_is_said(
     async with serving(short) as started:
         stuck = stuck_line(started)
         await until(lambda: started.live.screens == 1, "it watches")
-        started.live.hear_state(shown("BPTBBP" * 12, 1, table="t" * 30_000), retain=False)
+        started.live.on_state(shown("BPTBBP" * 12, 1, table="t" * 30_000), retain=False)
         await until(lambda: started.live.screens == 0, "it is dropped")
         stuck.close()
 

@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from displays import service
-from displays.auth.accounts import Account, save_accounts
+from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
 from displays.http import server as web
 from displays.http.certificate import Certificate
@@ -50,7 +50,9 @@ async def test_a_login_over_tls_has_all_that_keeps_it_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pair: Pair
 ) -> None:
     users = tmp_path / "users.toml"
-    save_accounts(users, {"sam": Account(password=hash_password(PASSWORD), roles=("supervisor",))})
+    save_accounts(
+        users, {"sam": UserAccount(password=hash_password(PASSWORD), roles=("supervisor",))}
+    )
     async with serving(monkeypatch, cert=pair.cert, key=pair.key, users=users) as started:
         assert started.address.startswith("https://127.0.0.1:")
         async with httpx.AsyncClient(

@@ -10,7 +10,7 @@ import pytest
 from baccarat.processes.children import Child
 from events.clock import SystemClock
 from events.mqtt.bus import Message
-from events.mqtt.presence import Herald, Presence, Status, encode_status, read_status
+from events.mqtt.presence import Presence, PresencePublisher, Status, encode_status, read_status
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import STATE, STATUS, Peer, at_work
 from tests.support.machine.waiting import until
@@ -57,17 +57,19 @@ async def test_the_will_of_a_killed_process_is_spoken_and_kept(broker: Broker) -
     assert late.got[0].retain
 
 
-def service_with(herald: Herald, port: int) -> Peer:
+def service_with(presence_publisher: PresencePublisher, port: int) -> Peer:
     """A service that announces itself, and contradicts who says that it has gone."""
 
     async def greet(peer: Peer) -> None:
-        assert herald.announce(peer.bus)
+        assert presence_publisher.announce(peer.bus)
 
     async def hear(message: Message) -> None:
-        if herald.contradicted_by(message.payload):
-            herald.announce(service.bus)
+        if presence_publisher.is_stale_will(message.payload):
+            presence_publisher.announce(service.bus)
 
-    service = Peer(port, "shoe", STATUS, handler=hear, on_connect=greet, will=herald.will)
+    service = Peer(
+        port, "shoe", STATUS, handler=hear, on_connect=greet, will=presence_publisher.will
+    )
     return service
 
 
@@ -75,21 +77,24 @@ def service_with(herald: Herald, port: int) -> Peer:
 async def test_a_service_told_that_it_is_offline_says_that_it_is_not(
     broker: Broker, session: int
 ) -> None:
-    herald = Herald(STATUS, 5, SystemClock())
-    service, observer = service_with(herald, broker.port), Peer(broker.port, "observer", STATUS)
+    presence_publisher = PresencePublisher(STATUS, 5, SystemClock())
+    service, observer = (
+        service_with(presence_publisher, broker.port),
+        Peer(broker.port, "observer", STATUS),
+    )
     late_will = Status(state="offline", session=session, ts="2026-11-27T20:00:00.000000000Z")
     async with at_work(observer, service):
         await until(lambda: observer.got, "the birth is heard")
         assert await observer.bus.publish(STATUS, encode_status(late_will), retain=True)
         await until(lambda: len(observer.got) == 3, "birth, contradiction, birth")
-        beating = asyncio.create_task(herald.beat(service.bus, every=0.01))
+        beating = asyncio.create_task(presence_publisher.beat(service.bus, every=0.01))
         await until(lambda: len(observer.got) >= 6, "heartbeats follow")
         beating.cancel()
     presence = Presence()
     for message in observer.got[:6]:
         status = read_status(message.payload)
         assert status is not None
-        presence = presence.heard(
+        presence = presence.with_message(
             status,
             retained=message.retain,
             utc_ns=time.time_ns(),
@@ -99,16 +104,19 @@ async def test_a_service_told_that_it_is_offline_says_that_it_is_not(
 
 
 async def test_a_farewell_is_the_last_word_but_for_the_will(broker: Broker) -> None:
-    herald = Herald(STATUS, 5, SystemClock())
-    service, observer = service_with(herald, broker.port), Peer(broker.port, "observer", STATUS)
+    presence_publisher = PresencePublisher(STATUS, 5, SystemClock())
+    service, observer = (
+        service_with(presence_publisher, broker.port),
+        Peer(broker.port, "observer", STATUS),
+    )
     async with at_work(observer):
         async with at_work(service):
             await until(lambda: observer.got, "the birth is heard")
-            beating = asyncio.create_task(herald.beat(service.bus, every=0.001))
-            assert await herald.farewell(service.bus)
+            beating = asyncio.create_task(presence_publisher.beat(service.bus, every=0.001))
+            assert await presence_publisher.publish_offline(service.bus)
             await until(lambda: b"offline" in observer.payloads[-1], "the farewell is heard")
             assert await service.bus.publish(STATE, b"its echo has come back by now")
-            assert not herald.announce(service.bus)
+            assert not presence_publisher.announce(service.bus)
         beating.cancel()
         said = observer.payloads.index(next(p for p in observer.payloads if b"offline" in p))
         await until(lambda: len(observer.got) == said + 2, "the Will is spoken")

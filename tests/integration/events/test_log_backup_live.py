@@ -13,7 +13,7 @@ import pytest
 from events.errors import LogRefused
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 from tests.support.log.logs import NAME, ORIGIN, keep_alarms
 
 TIMEOUT_S = 60
@@ -72,7 +72,7 @@ def test_a_backup_beside_a_writer_is_the_log_as_of_one_moment(
         assert child.returncode == 0, said
         verdict = verify(file)
         assert verdict.ok, verdict.reason
-        assert inspect(file) is None
+        assert inspect_log(file) is None
         assert verdict.events % 20 == 0  # whole commits
         events.append(verdict.events)
     assert events == sorted(events)  # equal where the writer was not let on meanwhile

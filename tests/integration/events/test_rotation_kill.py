@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from events.log.rotation import next_of
-from events.log.segments import archive_of, files_of
+from events.log.rotation import next_file_of
+from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.closed_files import chain, events_of
 from tests.support.table.money_game import BOOKS
@@ -48,11 +48,11 @@ def test_a_kill_at_any_step_leaves_one_whole_log(tmp_path: Path, step: str, shoe
     done = step in {"turn.renamed", "turn.done"}
     assert verify(made.path).root == root  # as the kill has left it
     assert events_of(made.path) == made.rows
-    files = files_of(archive_of(made.path), ORIGIN)
+    files = segments_in(archive_folder(made.path), ORIGIN)
     assert len(files) == before + done
     assert all(each.path.stat().st_mode & 0o777 == 0o444 for each in files)
-    assert not next_of(made.path).exists()
-    assert inspect(made.path) is None
+    assert not next_file_of(made.path).exists()
+    assert inspect_log(made.path) is None
     with EventLog.open(made.path, ORIGIN) as log:
         assert log.cursor("cage") == 5
         assert (log.new_file() is None) is done

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.processes.inspection import inspect_behind
+from baccarat.processes.inspection import inspect_in_background
 from events.commands.consumers import Replay
 from events.commands.previews import ShowCoup
 from events.commands.shoe import EndShoe, LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.backup import back_up, restore
-from events.log.segments import archive_of, files_of
+from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 from tests.support.brokers.brokers import Broker
 from tests.support.log.closed_books import ORIGIN
 from tests.support.machine.waiting import until
@@ -31,8 +31,8 @@ async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
 
 
 async def three_shoes(table: Table1, folder: Path) -> None:
-    archive = archive_of(folder / "table.sqlite")
-    async with service(table.port, folder, inspection=inspect_behind, new_file="shoe"):
+    archive = archive_folder(folder / "table.sqlite")
+    async with service(table.port, folder, inspection=inspect_in_background, new_file="shoe"):
         await table.driver_comes()
         await play(table)
         for number in (1, 2, 3):
@@ -42,7 +42,7 @@ async def three_shoes(table: Table1, folder: Path) -> None:
             end = EndShoe(transaction=f"e{number}", reason="done")
             assert (await table.ask("dealer", end)).result == "accepted"
             if number < 3:
-                await until(lambda: len(files_of(archive, ORIGIN)) == number, "no new file")  # noqa: B023 - used at once
+                await until(lambda: len(segments_in(archive, ORIGIN)) == number, "no new file")  # noqa: B023 - used at once
         head = table.states[-1].position
         answer = await table.ask("display", Replay(transaction="r", start=1))
         assert answer.result == "accepted"
@@ -62,7 +62,7 @@ async def test_a_consumer_that_was_away_since_the_first_shoe_catches_up(
     folder = tmp_path / "data"
     await three_shoes(one, folder)
     path = folder / "table.sqlite"
-    assert inspect(path) is None
+    assert inspect_log(path) is None
     whole = verify(path)
     assert main(["log", "verify", str(path)]) == 0
     assert f"{whole.events:,} events" in capsys.readouterr().out
@@ -76,10 +76,12 @@ async def test_a_consumer_that_was_away_since_the_first_shoe_catches_up(
     file, restored = tmp_path / "kept" / "monday.sqlite", tmp_path / "new" / "table.sqlite"
     file.parent.mkdir()
     restored.parent.mkdir()
-    back_up(path, file, inspect)
-    back_up(path, file.with_name("tuesday.sqlite"), inspect)  # the closed files are there already
+    back_up(path, file, inspect_log)
+    back_up(
+        path, file.with_name("tuesday.sqlite"), inspect_log
+    )  # the closed files are there already
     assert verify(file) == whole
-    restore(file, restored, inspect)
+    restore(file, restored, inspect_log)
     assert verify(restored) == whole
     async with service(one.port, restored.parent, new_file="shoe"):
         pass

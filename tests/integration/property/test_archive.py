@@ -16,10 +16,10 @@ import pytest
 from baccarat.processes.children import Child
 from events.proof.chain import next_hash
 from events.types.table import TableEvent
-from property.archive.database import connected
+from property.archive.database import connect_archive
 from property.archive.store import release
-from property.hub.replicated_event import HASH, POSITION, Carried, headers_of
-from property.hub.streams import clear_feed, give_up
+from property.hub.replicated_event import HASH, POSITION, ReplicatedEvent, replication_headers
+from property.hub.streams import publish_uplink_ended, purge_table
 from property.hub.subjects import (
     CHECKPOINTS,
     COSIGNED,
@@ -31,7 +31,7 @@ from property.hub.subjects import (
     feed_subject,
     split_origin,
 )
-from property.hub.uplink_status import UplinkWord, encode_word
+from property.hub.uplink_status import UplinkStatus, encode_uplink_status
 from tests.support.property.archive_site import ArchiveSite, until_true
 from tests.support.property.logs import archived, carried_in, dealt, differences, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
@@ -74,14 +74,14 @@ async def site(hub: Hub, postgres: Postgres, tmp_path: Path) -> AsyncIterator[Ar
         await _emptied(made)
 
 
-def _forged(event: Carried) -> Carried:
+def _forged(event: ReplicatedEvent) -> ReplicatedEvent:
     return event._replace(stored=event.stored.replace(b'"actor":"shoe"', b'"actor":"core"'))
 
 
-def _tail(events: list[Carried], stored: bytes) -> Carried:
+def _tail(events: list[ReplicatedEvent], stored: bytes) -> ReplicatedEvent:
     """An event that goes on from these, honestly hashed, whatever its bytes are."""
     last = events[-1]
-    return Carried(last.origin, last.position + 1, stored, next_hash(last.hash, stored))
+    return ReplicatedEvent(last.origin, last.position + 1, stored, next_hash(last.hash, stored))
 
 
 async def test_what_the_hub_has_is_archived_byte_by_byte(
@@ -264,9 +264,9 @@ async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     await site.say(events[:50])
     await site.say([_forged(events[50]), *events[51:]])
     await site.until_alarm(events[0].origin, "forged")
-    await clear_feed((await site.keeper()).jetstream(), events[0].origin)
+    await purge_table((await site.keeper()).jetstream(), events[0].origin)
     await site.say(events)
-    db = await connected(site.url)
+    db = await connect_archive(site.url)
     try:
         assert await release(site.url, db, events[0].origin, "s-1")
         assert not await release(site.url, db, events[0].origin, "s-1")
@@ -286,25 +286,25 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     origin = split_origin(events[0].origin)
     site.worker()
     await site.say(events)
-    stopped = UplinkWord(state="stopped", position=9, code="fork", reason="another event")
-    for data in (b"\xff no word", b"{}", encode_word(stopped)):
+    stopped = UplinkStatus(state="stopped", position=9, code="fork", reason="another event")
+    for data in (b"\xff no word", b"{}", encode_uplink_status(stopped)):
         await site.say_raw(feed_subject(*origin), data, {})
     alarm = await site.until_alarm(events[0].origin, "uplink")
     assert (alarm["position"], alarm["reason"]) == (9, "fork: another event")
     await site.until_archived(logs[0])  # what the hub holds goes on into the archive
-    db = await connected(site.url)
+    db = await connect_archive(site.url)
     try:  # nobody can say in an uplink's stead that it runs
         assert not await release(site.url, db, events[0].origin, "s-1")
     finally:
         await db.close()
     assert await site.until_alarm(events[0].origin, "uplink") == alarm
     # Another uplink of the same table does not set it right; the newest reason stands.
-    other = UplinkWord(state="stopped", position=12, code="gap", reason="12 is not there")
-    for word in (UplinkWord(state="running"), UplinkWord(state="ended"), other):
-        await site.say_raw(feed_subject(*origin), encode_word(word), {})
+    other = UplinkStatus(state="stopped", position=12, code="gap", reason="12 is not there")
+    for word in (UplinkStatus(state="running"), UplinkStatus(state="ended"), other):
+        await site.say_raw(feed_subject(*origin), encode_uplink_status(word), {})
     newest = "SELECT 1 FROM property.feed_alarm WHERE position = 12 AND cleared_at IS NULL"
     await until_true(lambda: site.ask(newest), "the newest reason stands")
-    await give_up((await site.keeper()).jetstream(), events[0].origin, "s-1")
+    await publish_uplink_ended((await site.keeper()).jetstream(), events[0].origin, "s-1")
     ended = "SELECT kind, reason, cleared_by FROM property.feed_alarm WHERE cleared_at > raised_at"
     await until_true(lambda: site.ask(ended), "the alarm is cleared")
     assert [tuple(row.values()) for row in site.ask(ended)] == [
@@ -336,8 +336,8 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
 
 
 def _odd(
-    events: list[Carried], data: bytes, at: bytes = b"2026", actor: bytes = b"shoe"
-) -> list[Carried]:
+    events: list[ReplicatedEvent], data: bytes, at: bytes = b"2026", actor: bytes = b"shoe"
+) -> list[ReplicatedEvent]:
     """With one more event, of which the envelope is in order."""
     position = b'"position":%d' % len(events)
     stored = events[-1].stored.partition(b'"data":')[0] + b'"data":' + data + b"}"
@@ -365,7 +365,7 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
     last = {POSITION: str(odd[-1][-1].position), HASH: odd[-1][-1].hash.hex()}
     await site.say_raw(event_subject(*split_origin(named[0].origin)), odd[-1][-1].stored, last)
     subject = event_subject(*split_origin(sound[0].origin))
-    await site.say_raw(subject, b"?", {**headers_of(sound[0]), "Bac-Position": "first"})
+    await site.say_raw(subject, b"?", {**replication_headers(sound[0]), "Bac-Position": "first"})
     await site.say(carried_in(logs[3])[30:])
     await site.until_archived(logs[3])
     asked = "SELECT data, actor, bytes FROM property.event WHERE hash = %s"

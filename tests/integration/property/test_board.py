@@ -14,11 +14,11 @@ from psycopg import sql
 from events.clock import SystemClock
 from events.errors import ArchiveError
 from events.types.table import CoupSettled
-from property.archive.client import Asker
-from property.archive.database import connected, migrate
+from property.archive.client import ArchiveClient
+from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive
-from property.board.feed import BoardFeed
-from property.hub.replicated_event import Carried, Head
+from property.board.feed import BoardUpdater
+from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import PARTITIONS
 from tests.support.machine.waiting import until
 from tests.support.property.logs import carried_in, dealt, entries_in, played, write_log
@@ -27,9 +27,9 @@ from tests.support.property.postgres import Postgres
 ORIGIN = "harbour/b7"
 
 
-async def store(url: str, *events: Carried) -> None:
+async def store(url: str, *events: ReplicatedEvent) -> None:
     """Put events into the archive as a worker would, from the first or behind what is there."""
-    connection = await connected(url)
+    connection = await connect_archive(url)
     try:
         archive = Archive(url, connection)
         found: dict[str, Head] = {}
@@ -58,7 +58,7 @@ def away(url: str) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def filling(feed: BoardFeed) -> AsyncIterator[None]:
+async def filling(feed: BoardUpdater) -> AsyncIterator[None]:
     task = asyncio.create_task(feed.run())
     try:
         yield
@@ -67,7 +67,7 @@ async def filling(feed: BoardFeed) -> AsyncIterator[None]:
         await asyncio.wait({task})
 
 
-def shown(feed: BoardFeed) -> dict[str, Any]:
+def shown(feed: BoardUpdater) -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = json.loads(feed.board.news(0))["tables"]
     return tables[ORIGIN]
 
@@ -80,7 +80,7 @@ async def test_a_table_is_followed_event_by_event_and_its_roads_coup_by_coup(
     write_log(log, ORIGIN, dealt(9, 6))
     events = carried_in(log)
     ends = [entry.position for entry in entries_in(log) if isinstance(entry.data, CoupSettled)]
-    feed = BoardFeed(url, SystemClock())
+    feed = BoardUpdater(url, SystemClock())
     woken: list[int] = []
     feed.subscribe(lambda: woken.append(feed.board.change))
     await store(url, *events[: ends[1]])
@@ -105,7 +105,7 @@ async def test_a_board_whose_archive_goes_says_so_keeps_what_it_had_and_comes_ba
     migrate(url)
     write_log(log, ORIGIN, played(4, 6))
     events = carried_in(log)
-    feed = BoardFeed(url, SystemClock())
+    feed = BoardUpdater(url, SystemClock())
     await store(url, *events[:50])
     async with filling(feed):
         await until(lambda: feed.live and feed.board.position(ORIGIN) == 50, "it is there")
@@ -119,7 +119,7 @@ async def test_a_board_whose_archive_goes_says_so_keeps_what_it_had_and_comes_ba
 async def test_an_asker_can_change_nothing(postgres: Postgres) -> None:
     url = postgres.database()
     migrate(url)
-    async with await Asker.open(url) as asker:
+    async with await ArchiveClient.open(url) as asker:
         for statement in ("DELETE FROM property.head", "CREATE TABLE a (b int)"):
             with pytest.raises(ArchiveError, match="read-only"):
                 await asker.rows(statement)

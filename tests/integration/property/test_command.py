@@ -14,9 +14,9 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.config.property import load_property
-from baccarat.property.standing import property_standing
+from baccarat.property.standing import property_status
 from events.clock import Clock, SystemClock
-from events.log.editions import RULEBOOKS, editions_beside, keep_editions
+from events.log.editions import RULEBOOKS, editions_folder, write_editions
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
@@ -25,7 +25,7 @@ from events.types.table import CoupSettled
 from property.archive.database import migrate
 from property.hub.connection import connect
 from property.hub.subjects import FEEDS, feed_subject, split_origin
-from property.hub.uplink_status import UplinkWord, encode_word
+from property.hub.uplink_status import UplinkStatus, encode_uplink_status
 from property.witness.book import read_book
 from property.witness.cosignature import cosign, cosigned_at, witness_key
 from shoe_driver.profiles.catalogue import shipped_texts
@@ -107,10 +107,10 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
         write_log(path, origin, [*signed, *dealt(number + 1, 12)])
     with EventLog.open(logs["harbour/b7"], "harbour/b7") as log:
         size = log.position
-        log.keep_checkpoint(signed_checkpoint(Checkpoint("harbour/b7", size, log.root), [B7]))
+        log.store_checkpoint(signed_checkpoint(Checkpoint("harbour/b7", size, log.root), [B7]))
     archive, keys = postgres.database(), {"harbour/b7": [B7]}
     own = source("ez", "id=harbour").encode()
-    (digest,) = keep_editions(editions_beside(logs["harbour/b7"], RULEBOOKS), [own])
+    (digest,) = write_editions(editions_folder(logs["harbour/b7"], RULEBOOKS), [own])
     site = PropertySite(tmp_path, archive, hub_node, logs, keys)
     with site.running() as child:
         told = until_well(site)
@@ -151,7 +151,7 @@ def test_the_archive_is_given_the_editions_beside_a_log(postgres: Postgres, tmp_
     log.parent.mkdir()
     write_log(log, "harbour/b7", dealt(1, 1))
     own = source("ez", "id=harbour").encode()
-    (digest,) = keep_editions(log.parent / RULEBOOKS, [own])
+    (digest,) = write_editions(log.parent / RULEBOOKS, [own])
     assert site.ask("editions", str(tmp_path / "none.sqlite")).code == 2
     for _ in range(2):  # to say it again changes nothing
         assert site.ask("editions", str(log)).code == 0
@@ -175,7 +175,7 @@ class Later(SystemClock):
 
 def uplinks(site: PropertySite, clock: Clock = _NOW) -> dict[str, tuple[str | None, int]]:
     """Each table's uplink as its property stands, and how much stands against the table."""
-    found = asyncio.run(property_standing(load_property(site.config), clock))
+    found = asyncio.run(property_status(load_property(site.config), clock))
     return {each.table: (each.uplink, len(each.standing)) for each in found.tables}
 
 
@@ -185,11 +185,11 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     archive = postgres.database()
     migrate(archive)
     site = PropertySite(tmp_path, archive, hub_node)
-    say(hub_node, "harbour/b7", UplinkWord(state="running", position=3))
-    say(hub_node, "harbour/b8", UplinkWord(state="ended", position=3))
+    say(hub_node, "harbour/b7", UplinkStatus(state="running", position=3))
+    say(hub_node, "harbour/b8", UplinkStatus(state="ended", position=3))
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
     assert uplinks(site, Later()) == {"harbour/b7": ("silent", 1), "harbour/b8": ("ended", 0)}
-    stopped = UplinkWord(state="stopped", position=3, code="fork", reason="another event")
+    stopped = UplinkStatus(state="stopped", position=3, code="fork", reason="another event")
     say(hub_node, "harbour/b8", stopped)
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("stopped", 1)}
     shown = site.ask("status")
@@ -208,13 +208,13 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     assert (b7["position"], b7["lag"], b7["uplink"]) == (None, None, "running")
 
 
-def say(hub: Hub, origin: str, word: UplinkWord) -> None:
+def say(hub: Hub, origin: str, word: UplinkStatus) -> None:
     """As that table's uplink."""
 
     async def said() -> None:
         client = await connect(hub.settings(origin), 0)
         await client.request(
-            feed_subject(*split_origin(origin)), encode_word(word), timeout=PATIENCE_S
+            feed_subject(*split_origin(origin)), encode_uplink_status(word), timeout=PATIENCE_S
         )
         await client.close()
 

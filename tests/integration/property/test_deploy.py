@@ -12,7 +12,7 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.site.hub import load_hub_plan
-from property.hub.server_conf import HubNode, LeafPlace, LeafTable, leaf_conf
+from property.hub.server_conf import HubNode, LeafNode, LeafTable, leaf_conf
 from property.hub.subjects import CHECKPOINTS, COSIGNED, EDITIONS, EVENTS, FEEDS
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held
 from tests.support.property.nats_hub import Hub, running_hub
@@ -37,7 +37,7 @@ def test_a_units_sandbox_is_tight(unit: str) -> None:
 def test_the_leaf_that_is_shown_is_the_one_that_is_written() -> None:
     plan = load_hub_plan(_DEPLOY / "hub.toml")
     nodes = [HubNode(name=name, host=form.host) for name, form in plan.nodes.items()]
-    place = LeafPlace(
+    place = LeafNode(
         name="b7",
         pki="/etc/baccarat-leaf/pki",
         cert="/etc/baccarat-leaf/pki/leaf.pem",

@@ -15,9 +15,9 @@ from nats.errors import Error as NatsError
 from nats.js.errors import Error as JetStreamError
 from structlog.testing import capture_logs
 
-from events.log.editions import PROFILES, RULEBOOKS, editions_beside, keep_editions
+from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
 from property.hub.connection import connect
-from property.hub.streams import clear_feed
+from property.hub.streams import purge_table
 from property.hub.subjects import EDITIONS, EVENTS, edition_subject
 from property.uplink import hub_client, service
 from shoe_driver.profiles.catalogue import profile_text
@@ -56,7 +56,7 @@ def _digest(data: bytes) -> str:
 
 
 def _keep(log: Path, kind: str, *sources: bytes) -> None:
-    keep_editions(editions_beside(log, kind), sources)
+    write_editions(editions_folder(log, kind), sources)
 
 
 def _archived(site: ArchiveSite) -> dict[str, tuple[str, bytes]]:
@@ -90,7 +90,7 @@ async def test_a_sites_own_editions_arrive_by_themselves_and_again_on_a_hub_that
             logs.grow(origin, 3)
             _keep(logs.paths[origin], RULEBOOKS, BOOK)
         _keep(logs.paths[B7], PROFILES, PROFILE)
-        damaged = editions_beside(logs.paths[B7], RULEBOOKS) / f"{'0' * 64}.toml"
+        damaged = editions_folder(logs.paths[B7], RULEBOOKS) / f"{'0' * 64}.toml"
         damaged.write_bytes(BOOK)
         site.worker()
         wanted = {_digest(BOOK): ("rulebook", BOOK), _digest(PROFILE): ("profile", PROFILE)}
@@ -154,7 +154,7 @@ async def test_what_is_no_edition_of_that_hash_is_refused_and_hides_no_other_tab
             # What the thief has left in the table's name goes when the table is filled in anew.
             await until_held(hub, B7, logs.paths[B7])
             async with keeper(hub) as js:
-                assert await clear_feed(js, B7)
+                assert await purge_table(js, B7)
             await _until_on_hub(
                 hub,
                 {

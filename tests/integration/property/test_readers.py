@@ -8,7 +8,7 @@ import pytest
 from nats.errors import Error as NatsError
 from nats.js.api import AckPolicy, ConsumerConfig
 
-from property.archive.stream_reader import FeedReader
+from property.archive.stream_reader import StreamReader
 from property.hub.connection import connect
 from property.hub.server_conf import KEEPER, ROLES
 from property.hub.subjects import (
@@ -145,7 +145,7 @@ async def test_what_junk_says_of_its_place_is_not_believed(fresh_hub: Hub) -> No
         await table.request(SAID, b"junk", headers=headers, timeout=30)
     await table.close()
     client = await connect(fresh_hub.settings("archive"), 0)
-    reader = await FeedReader.table(client, B7)
+    reader = await StreamReader.table(client, B7)
     assert reader is not None
     async with reader:
         found = await reader.next()

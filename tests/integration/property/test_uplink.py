@@ -24,12 +24,12 @@ from property.hub.replicated_event import (
     HASH,
     MESSAGE_ID,
     POSITION,
-    Carried,
-    Verdict,
-    follows,
-    headers_of,
+    HeadRelation,
+    ReplicatedEvent,
+    relation_to_head,
+    replication_headers,
 )
-from property.hub.streams import clear_feed
+from property.hub.streams import purge_table
 from property.hub.subjects import (
     CHECKPOINTS,
     FEEDS,
@@ -38,8 +38,8 @@ from property.hub.subjects import (
     feed_subject,
     split_origin,
 )
-from property.hub.uplink_status import UplinkWord, parse_word
-from property.uplink.replication import EXPECTED_SEQUENCE, Refused, answer_of
+from property.hub.uplink_status import UplinkStatus, parse_uplink_status
+from property.uplink.replication import EXPECTED_SEQUENCE, PublishRefused, parse_publish_answer
 from property.uplink.service import UplinkLog, feeds_of, run_uplink
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.log.closed_books import ORIGIN
@@ -122,7 +122,7 @@ async def test_a_hub_that_lost_a_table_is_filled_again_though_no_connection_brok
         async with feeding(logs, [hub.settings(B7)]) as feeds:
             await until_held(hub, B7, logs.paths[B7])
             async with keeper(hub) as js:
-                await clear_feed(js, B7)
+                await purge_table(js, B7)
             # Nothing is committed: the uplink notices by asking.
             await until_held(hub, B7, logs.paths[B7])
             assert feeds[B7].state.refilled == 1
@@ -146,12 +146,14 @@ async def _until_said(
     pytest.fail(f"{subject}: {said!r} is not what was waited for; {trouble}")
 
 
-async def _told(hub: Hub, origin: str, state: str) -> UplinkWord:
+async def _told(hub: Hub, origin: str, state: str) -> UplinkStatus:
     """What the hub has of a table's uplink, once it is that."""
     subject = feed_subject(*split_origin(origin))
     async with keeper(hub) as js:
-        return parse_word(
-            await _until_said(js, FEEDS, subject, lambda said: parse_word(said).state == state)
+        return parse_uplink_status(
+            await _until_said(
+                js, FEEDS, subject, lambda said: parse_uplink_status(said).state == state
+            )
         )
 
 
@@ -161,7 +163,7 @@ async def test_how_a_feed_stands_is_told_on_the_hub(hub: Hub, tmp_path: Path) ->
         async with feeding(logs, [hub.settings(B8)]):
             await until_held(hub, B8, logs.paths[B8])
             await _told(hub, B8, "running")
-        assert await _told(hub, B8, "ended") == UplinkWord(state="ended", position=4)
+        assert await _told(hub, B8, "ended") == UplinkStatus(state="ended", position=4)
 
 
 async def test_a_log_brought_back_from_an_old_copy_stops_its_feed_alone(
@@ -238,13 +240,13 @@ async def test_a_forged_event_stops_the_feed_and_is_named_behind_the_hub(
             await until_held(hub, B7, logs.paths[B7])
             # Whoever has the table's login can say what he likes in its name, and no more.
             stored = pending(11, cause="theft/1", stream=B7).stored
-            forged = Carried(B7, 11, stored, bytes(32))
+            forged = ReplicatedEvent(B7, 11, stored, bytes(32))
             thief = await connect(hub.settings(B7), 0)
             answer = await thief.request(
-                SAID_B7, stored, headers=headers_of(forged), timeout=PATIENCE_SECONDS
+                SAID_B7, stored, headers=replication_headers(forged), timeout=PATIENCE_SECONDS
             )
             await thief.close()
-            assert not isinstance(answer_of(answer.data), Refused)
+            assert not isinstance(parse_publish_answer(answer.data), PublishRefused)
             logs.grow(B7, 1)
             await until(lambda: feeds[B7].state.stopped, "the feed stops")
             stopped = feeds[B7].state.stopped
@@ -252,12 +254,12 @@ async def test_a_forged_event_stops_the_feed_and_is_named_behind_the_hub(
             assert (stopped.code, stopped.position) == ("fork", 11)
             logs.grow(B8, 3)
             await until_held(hub, B8, logs.paths[B8])
-        *honest, last = (Carried(B7, *row) for row in await held_rows(hub, B7))
+        *honest, last = (ReplicatedEvent(B7, *row) for row in await held_rows(hub, B7))
         assert last == forged
-        assert follows(honest[-1].head, last) is Verdict.FORGED
+        assert relation_to_head(honest[-1].head, last) is HeadRelation.FORGED
         # Once it has been looked at, the feed is cleared and filled anew.
         async with keeper(hub) as js:
-            await clear_feed(js, B7)
+            await purge_table(js, B7)
         async with feeding(logs, [hub.settings(B7)]):
             await until_held(hub, B7, logs.paths[B7])
 
@@ -284,24 +286,24 @@ async def test_replayed_and_reordered_events_are_refused_by_what_they_expect(
         logs.grow(B7, 10)
         async with feeding(logs, [hub.settings(B7)]):
             await until_held(hub, B7, logs.paths[B7])
-        rows = [Carried(B7, *row) for row in log_rows(logs.paths[B7])]
+        rows = [ReplicatedEvent(B7, *row) for row in log_rows(logs.paths[B7])]
         thief = await connect(hub.settings(B7), 1)
         for number in (9, 3, 0, 5):
-            headers = headers_of(rows[number]) | {EXPECTED_SEQUENCE: str(number)}
+            headers = replication_headers(rows[number]) | {EXPECTED_SEQUENCE: str(number)}
             del headers[MESSAGE_ID]
             answer = await thief.request(
                 SAID_B7, rows[number].stored, headers=headers, timeout=PATIENCE_SECONDS
             )
-            refused = answer_of(answer.data)
-            assert isinstance(refused, Refused)
+            refused = parse_publish_answer(answer.data)
+            assert isinstance(refused, PublishRefused)
             assert "wrong last sequence" in refused.text
         # Without saying what it expects, it is stored; whoever reads it tells it from the next.
-        headers = headers_of(rows[4])
+        headers = replication_headers(rows[4])
         del headers[MESSAGE_ID]
         await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=PATIENCE_SECONDS)
         await thief.close()
-        *_, last = (Carried(B7, *row) for row in await held_rows(hub, B7))
-        assert follows(rows[-1].head, last) is Verdict.DUPLICATE
+        *_, last = (ReplicatedEvent(B7, *row) for row in await held_rows(hub, B7))
+        assert relation_to_head(rows[-1].head, last) is HeadRelation.DUPLICATE
 
 
 async def test_an_id_that_another_table_has_used_up_holds_nothing_back(
@@ -311,13 +313,13 @@ async def test_an_id_that_another_table_has_used_up_holds_nothing_back(
         logs.grow(B7, 1)
         logs.grow(B7, 3)
         # The ids of the next events can be guessed; message ids are the whole stream's.
-        rows = [Carried(B7, *row) for row in log_rows(logs.paths[B7])]
+        rows = [ReplicatedEvent(B7, *row) for row in log_rows(logs.paths[B7])]
         thief = await connect(hub.settings(B8), 0)
         for row in rows:
-            headers = {MESSAGE_ID: headers_of(row)[MESSAGE_ID]}
+            headers = {MESSAGE_ID: replication_headers(row)[MESSAGE_ID]}
             said = event_subject("harbour", "b8")
             answer = await thief.request(said, b"junk", headers=headers, timeout=PATIENCE_SECONDS)
-            assert not isinstance(answer_of(answer.data), Refused)
+            assert not isinstance(parse_publish_answer(answer.data), PublishRefused)
         await thief.close()
         async with feeding(logs, [hub.settings(B7)]):
             await until_held(hub, B7, logs.paths[B7])

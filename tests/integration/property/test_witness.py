@@ -15,13 +15,13 @@ from events.errors import BusError, InputError, LogRefused
 from events.log.store import EventLog
 from events.proof.note import SigningKey, parse_note
 from property.hub.connection import connect
-from property.hub.replicated_event import Carried
-from property.hub.streams import clear_feed
+from property.hub.replicated_event import ReplicatedEvent
+from property.hub.streams import purge_table
 from property.hub.subjects import COSIGNED, cosigned_subject, split_origin
 from property.witness import book as witness_book
-from property.witness.book import Refusal, WitnessBook, read_book
+from property.witness.book import RecordedRefusal, WitnessBook, read_book
 from property.witness.cosignature import cosigned_at, witness_key
-from property.witness.observed_log import Refused
+from property.witness.observed_log import WitnessRefusal
 from property.witness.service import WitnessSettings, run_witness
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.witnessed import SignedLog
@@ -96,8 +96,8 @@ async def until_cosigned(client: Client, log: SignedLog, note: bytes) -> None:
 
 async def until_refused(
     book: Path, log: SignedLog, code: str, position: int | None = None
-) -> Refusal:
-    found: list[Refusal] = []
+) -> RecordedRefusal:
+    found: list[RecordedRefusal] = []
 
     async def there() -> bool:
         found.extend(
@@ -149,7 +149,7 @@ async def test_a_log_rewritten_and_signed_by_its_own_key_is_refused_whatever_is_
         await log.sign(keeper, log.checkpoint(10))
         await until_cosigned(keeper, log, log.checkpoint(10))
         # The events' feed is taken off the hub and filled by the forger, from the beginning.
-        await clear_feed(keeper.jetstream(), log.origin)
+        await purge_table(keeper.jetstream(), log.origin)
         await forged.say(keeper)
         await forged.sign(keeper)
         await until_refused(book, log, "fork", 15)
@@ -182,7 +182,7 @@ async def test_what_is_forged_replayed_or_out_of_order_is_named_and_harms_no_oth
         await other.say(keeper)
         await other.sign(keeper)
         await until_cosigned(keeper, other, other.checkpoint())
-        await clear_feed(keeper.jetstream(), log.origin)
+        await purge_table(keeper.jetstream(), log.origin)
         await log.say(keeper)
         await log.sign(keeper)
         await until_cosigned(keeper, log, log.checkpoint())
@@ -272,7 +272,7 @@ async def test_whichever_node_dies_the_witness_hears_on_and_cosigns(
     assert [each for each in read_book(book)[1] if each.standing] == []
 
 
-async def said(hub: Hub, log: SignedLog, events: Sequence[Carried]) -> bool:
+async def said(hub: Hub, log: SignedLog, events: Sequence[ReplicatedEvent]) -> bool:
     """Say it to whoever is left; said twice, it is one that was heard before."""
     try:
         client = await connect(hub.settings("keeper", hub.alive()[0]), 0)
@@ -316,8 +316,10 @@ def test_refusals_are_kept_word_by_word_up_to_a_number(
     monkeypatch.setattr(witness_book, "_REFUSED_MOST", 3)
     opened = WitnessBook.open(tmp_path / "witness.sqlite")
     for size in range(1, 7):
-        opened.refuse("harbour/b7", Refused("rewritten", "another root", size), b"note", 100 + size)
-    opened.refuse("harbour/b8", Refused("older", "it is", 1), b"note", 200)
+        opened.refuse(
+            "harbour/b7", WitnessRefusal("rewritten", "another root", size), b"note", 100 + size
+        )
+    opened.refuse("harbour/b8", WitnessRefusal("older", "it is", 1), b"note", 200)
     opened.close()
     kept = {(each.origin[-2:], each.code, each.position, each.times): each.standing for each in
             read_book(tmp_path / "witness.sqlite")[1]}  # fmt: skip

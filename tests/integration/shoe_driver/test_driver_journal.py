@@ -9,7 +9,7 @@ from random import Random
 from baccarat.local_brokers.nats import LOOPBACK
 from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
-from shoe_driver.service.retention import Keep
+from shoe_driver.service.retention import JournalRetention
 from shoe_driver.service.service import DriverConfig, DriverService
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import at_work
@@ -28,7 +28,7 @@ async def with_small_files(port: int, shoe: ShoePort, journals: Path) -> AsyncIt
         url=shoe.url,
         profile="enq-bcc",
         journal_dir=journals,
-        keep=Keep(segment_bytes=1),
+        keep=JournalRetention(segment_bytes=1),
     )
     settings = BusSettings(LOOPBACK, port, "driver")
     async with running(DriverService(config, settings, SystemClock(), Random(SEED))):

@@ -12,7 +12,7 @@ from events.types.shoe_reports import LinkStatus, ShoeEvent
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.records import Record, RecordKind
-from shoe_driver.service.event_sender import LinkView, Teller
+from shoe_driver.service.event_sender import EventSender, PortStatus
 from shoe_driver.service.recorder import Recorder
 from tests.support.shoe.shoe_bytes import stream
 from tests.support.shoe.shoe_line import TOPICS
@@ -49,9 +49,11 @@ class Shoe:
 
     def __init__(self, recorder: Recorder, line: Line) -> None:
         self._recorder = recorder
-        view = LinkView(True, "", "pty:/x")
-        self.teller = Teller(TOPICS, recorder, lambda: view, line.post, CLOCK, lambda _: None)
-        recorder.told = self.teller.told
+        view = PortStatus(True, "", "pty:/x")
+        self.event_sender = EventSender(
+            TOPICS, recorder, lambda: view, line.post, CLOCK, lambda _: None
+        )
+        recorder.on_events = self.event_sender.on_events
         self._seq = 0
 
     async def says(self, reports: str) -> None:
@@ -72,7 +74,7 @@ async def speaking(folder: Path, line: Line) -> AsyncIterator[Shoe]:
             await recorder.happened(RecordKind.OPEN, "pty:/x")
             await shoe.says("D P1 9H")
             assert line.taken() == []
-            shoe.teller.connected()
+            shoe.event_sender.connected()
             assert line.taken() == ["head 3", "event 1", "event 2", "event 3"]
             yield shoe
         finally:
@@ -99,9 +101,9 @@ async def test_one_event_alone_waits_for_no_other_message_and_its_head_follows_a
         await shoe.says("D B1 2D")
         await shoe.says("D P2 8S")
         assert line.taken() == ["event 4", "event 5"]
-        shoe.teller.tick()
+        shoe.event_sender.tick()
         assert line.taken() == ["head 5"]
-        shoe.teller.tick()
+        shoe.event_sender.tick()
         assert line.taken() == []
 
 

@@ -14,7 +14,7 @@ from shoe_driver.link.outbox import IN_FLIGHT, KEPT
 from shoe_driver.link.states import LinkState
 from shoe_driver.records import RecordKind
 from shoe_driver.service.recorder import Recorder
-from shoe_driver.service.retention import Keep
+from shoe_driver.service.retention import JournalRetention
 from tests.support.machine.disk import disk_full_at
 from tests.support.machine.waiting import until
 from tests.support.shoe.recorder_life import SHIPPED, data, life, sent
@@ -137,7 +137,7 @@ async def test_a_journal_is_read_to_its_end_with_the_profile_it_was_begun_with(
         await recorder.arrived(data(stream("E 1")))
     async with life(tmp_path, other) as recorder:
         await recorder.settle()
-        assert recorder.wants_to_roll
+        assert recorder.needs_new_journal
         assert not recorder.roll()  # not while something is unacknowledged
         await recorder.arrived(data(stream("E 1", first_seq=2)))
         told = await sent(recorder)
@@ -149,19 +149,19 @@ async def test_a_journal_is_read_to_its_end_with_the_profile_it_was_begun_with(
         assert recorder.counts == counts == (1, 0, 0)
         await recorder.arrived(data(stream("E 1", first_seq=3)))
         assert said(await sent(recorder)) == ["error_raised blind"]
-        assert not recorder.wants_to_roll
+        assert not recorder.needs_new_journal
 
 
 def small(folder: Path, **wish: int) -> "AbstractAsyncContextManager[Recorder]":
     """A life whose files are followed by others after every coup."""
-    return life(folder, keep=Keep(segment_bytes=1, **wish))
+    return life(folder, keep=JournalRetention(segment_bytes=1, **wish))
 
 
 async def coups(recorder: Recorder, count: int, first: int = 1) -> None:
     """So many coups, each in a file of its own; all of their copies long past."""
     for coup in range(first - 1, first - 1 + count):
         await recorder.arrived(data(stream(COUP, first_seq=coup * 5 % 9 + 1)))
-        assert await recorder.go_on_in_a_new_segment()
+        assert await recorder.begin_segment()
 
 
 def files(folder: Path) -> list[Path]:
@@ -202,18 +202,18 @@ async def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
 
 async def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> None:
     clock = HandClock()
-    async with life(tmp_path, keep=Keep(segment_bytes=1), clock=clock) as recorder:
+    async with life(tmp_path, keep=JournalRetention(segment_bytes=1), clock=clock) as recorder:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         await recorder.arrived(data(stream("D P1 9H"), clock))
         clock.now_us += LATEST_US  # no copy can come any more
-        assert not await recorder.go_on_in_a_new_segment()
+        assert not await recorder.begin_segment()
         await recorder.arrived(data(stream("G player", copies=2, first_seq=2), clock))
-        assert not await recorder.go_on_in_a_new_segment()  # copies may come
+        assert not await recorder.begin_segment()  # copies may come
         clock.now_us += LATEST_US
         await recorder.arrived(data(frames("P", first_seq=3)[0][:3], clock))
-        assert not await recorder.go_on_in_a_new_segment()
+        assert not await recorder.begin_segment()
         await recorder.happened(RecordKind.QUIET)
-        assert await recorder.go_on_in_a_new_segment()
+        assert await recorder.begin_segment()
 
 
 async def test_a_new_life_reads_no_more_than_it_needs_and_all_of_that(tmp_path: Path) -> None:
@@ -319,11 +319,11 @@ async def test_a_core_that_has_more_than_the_disk_begins_a_new_journal(tmp_path:
     async with life(tmp_path) as recorder:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         before = recorder.journal
-        recorder.forsake(9)
+        recorder.abandon(9)
         with pytest.raises(LinkError, match="has lost events: another is begun"):
-            recorder.refuse_to_go_on_untrusted()
+            recorder.require_trusted_journal()
         assert recorder.roll()
-        recorder.refuse_to_go_on_untrusted()
+        recorder.require_trusted_journal()
         assert recorder.journal != before
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         assert [event.seq for event in await sent(recorder)] == [1]

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.link.states import LinkState
 from shoe_driver.records import RecordKind
-from shoe_driver.service.retention import Keep
+from shoe_driver.service.retention import JournalRetention
 from tests.integration.shoe_driver.test_recorder import COUP, files, small
 from tests.support.machine.disk import disk_full_at
 from tests.support.shoe.recorder_life import data, life, sent
@@ -21,11 +21,11 @@ async def test_a_disk_that_refuses_another_file_costs_neither_link_nor_card(
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         await recorder.arrived(data(stream(COUP)))
         with disk_full_at(100), capture_logs() as lines:
-            assert not await recorder.go_on_in_a_new_segment()
+            assert not await recorder.begin_segment()
         assert [line["event"] for line in lines] == ["journal.cannot_go_on"]
         assert recorder.decoder.link is LinkState.UP
         await recorder.arrived(data(stream(COUP, first_seq=6)))
-        assert not await recorder.go_on_in_a_new_segment()  # asked again in a minute
+        assert not await recorder.begin_segment()  # asked again in a minute
         assert len(files(tmp_path)) == 1
         assert [event.seq for event in await sent(recorder)] == list(range(1, 13))
 
@@ -36,12 +36,12 @@ async def test_killed_when_the_next_file_was_just_begun(tmp_path: Path) -> None:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         await recorder.arrived(data(stream(COUP)))
         told = await sent(recorder)
-        assert await recorder.go_on_in_a_new_segment()
+        assert await recorder.begin_segment()
         journal = recorder.journal
     (tmp_path / f".{journal}.0003.journal.new").write_bytes(b"half of a header")
     for acked in (7, 3):
         (tmp_path / f"{journal}.acked").write_bytes(b"%d\n" % acked)
-        async with life(tmp_path, keep=Keep(segment_bytes=1)) as recorder:
+        async with life(tmp_path, keep=JournalRetention(segment_bytes=1)) as recorder:
             assert recorder.decoder.head == 7
             assert await sent(recorder) == told[acked:]
 
@@ -51,7 +51,7 @@ async def test_a_torn_second_file_is_repaired_and_the_first_is_not_touched(
 ) -> None:
     async with small(tmp_path) as recorder:
         await recorder.arrived(data(stream(COUP)))
-        assert await recorder.go_on_in_a_new_segment()
+        assert await recorder.begin_segment()
         await recorder.arrived(data(stream("P", first_seq=6)))
         told = await sent(recorder)
         journal = recorder.journal

@@ -72,7 +72,7 @@ async def test_a_journal_that_is_forsaken_hands_nothing_on(tmp_path: Path) -> No
     async with life(tmp_path, REF) as recorder:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         await heard(recorder, device.say(POWER_UP))
-        recorder.forsake(9)
+        recorder.abandon(9)
         assert recorder.roll()
         assert host_said(recorder.decoder.greeting()) == [(RESEND, 0, 0)]
 
@@ -133,4 +133,4 @@ async def test_a_journal_of_before_keeps_its_events_and_their_numbers(tmp_path: 
         )
         assert said(await sent(recorder)) == ["card_drawn player 1 8S"]
     async with life(tmp_path) as recorder:
-        assert not recorder.wants_to_roll
+        assert not recorder.needs_new_journal

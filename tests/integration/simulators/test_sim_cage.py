@@ -16,7 +16,7 @@ import pytest
 from events.errors import BusError
 from events.mqtt.bus import BusSettings
 from events.types.table import CoupSettled
-from simulators.cage.book import Book, Totals
+from simulators.cage.book import BookTotals, SettlementBook
 from simulators.cage.service import Anomalies, Cage
 from tests.support.brokers.brokers import Broker
 from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, SmallTable, small_table, until
@@ -27,10 +27,12 @@ LOG = publish_log(COUPS)
 HEAD = EVERY * COUPS
 
 
-def _totals(coups: int, position: int) -> Totals:
+def _totals(coups: int, position: int) -> BookTotals:
     """By the rule of the made-up log: coup n stakes 1000 n, pays 700 n, commission n."""
     n = coups * (coups + 1) // 2
-    return Totals(settlements=coups, staked=1000 * n, paid=700 * n, commission=n, position=position)
+    return BookTotals(
+        settlements=coups, staked=1000 * n, paid=700 * n, commission=n, position=position
+    )
 
 
 class LogTable:
@@ -231,7 +233,7 @@ async def test_a_settlement_of_a_newer_build_stops_the_cage(nats: Broker) -> Non
 
 async def test_a_refused_acknowledgement_stops_the_cage(nats: Broker, tmp_path: Path) -> None:
     path = tmp_path / "cage.sqlite"
-    book = Book(path)
+    book = SettlementBook(path)
     book.read_to(HEAD + 1)  # from a log that was longer: not the one that this table has
     book.close()
     async with _log_table(nats) as table:

@@ -14,14 +14,14 @@ from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.mqtt.bus import BusSettings
-from simulators.people.console import Console, Waits
+from simulators.people.console import Console, ConsoleTimeouts
 from tests.support.brokers.brokers import Broker
 from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, small_table, until
 
 LOAD = LoadShoe(transaction="l-1", shoe="20261127-01")
-QUICK = Waits(answer=0.1, back_off=0.02, back_off_most=0.1)
+QUICK = ConsoleTimeouts(answer=0.1, back_off=0.02, back_off_most=0.1)
 # Where what was sent is counted: an answer that is merely late must not be asked for again.
-PATIENT = Waits(answer=LIMIT_S, back_off=0.02, back_off_most=0.1)
+PATIENT = ConsoleTimeouts(answer=LIMIT_S, back_off=0.02, back_off_most=0.1)
 
 Reply = Callable[[list[bytes]], dict[str, Any] | bytes | None]
 """What the table answers, given all bodies it got so far; None is silence."""
@@ -41,7 +41,9 @@ async def _table(broker: Broker, reply: Reply) -> AsyncIterator[list[bytes]]:
 
 
 @asynccontextmanager
-async def _console(broker: Broker, *users: str, waits: Waits = QUICK) -> AsyncIterator[Console]:
+async def _console(
+    broker: Broker, *users: str, waits: ConsoleTimeouts = QUICK
+) -> AsyncIterator[Console]:
     settings = BusSettings(HOST, broker.port, "console")
     console = Console(settings, TOPICS, users or ("dealer",), waits=waits)
     running = asyncio.create_task(console.run())

@@ -17,7 +17,7 @@ from events.types.envelope import decode_data, decode_envelope
 from events.types.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
 from simulators.cage.service import Anomalies, Cage
 from simulators.device.pty_port import Pace, PtyPort
-from simulators.people.console import RequestRefused, Waits
+from simulators.people.console import ConsoleTimeouts, RequestRefused
 from simulators.people.crew import Croupier, Game, PlayedCoup
 from simulators.people.patrons import wagers
 from simulators.people.view import TableSeen
@@ -84,7 +84,7 @@ class Pit:
             game=Game(decks=decks, quiet_s=QUIET_S),
             speed=0,
             on_coup=self.played.append,
-            waits=Waits(answer=0.5),
+            waits=ConsoleTimeouts(answer=0.5),
         )
 
     def cage(self) -> Cage:

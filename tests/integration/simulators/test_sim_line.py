@@ -10,7 +10,7 @@ import serial
 
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
-from simulators.shoe.dealing import DealingShoe, Step
+from simulators.shoe.dealing import DealingShoe, ReportStep
 from simulators.shoe.player import DealtCoup, ShoeSimulator
 
 LIMIT_S = 20.0
@@ -24,7 +24,7 @@ def _expected(disclosure: Disclosure) -> bytes:
     dealing = DealingShoe(seed=SEED, disclosure=disclosure)
     steps = dealing.new_shoe(SHOE)[0]
     for _ in range(COUPS):
-        steps += [step for step in dealing.coup()[0] if isinstance(step, Step)]
+        steps += [step for step in dealing.coup()[0] if isinstance(step, ReportStep)]
     return b"".join(step.noise + b"".join(step.copies) for step in steps)
 
 
@@ -56,7 +56,7 @@ async def test_the_deciding_moment_is_the_end_of_the_results_first_copy(tmp_path
     port.plug_in()
     dealing = DealingShoe(seed=SEED)
     dealing.new_shoe(SHOE)
-    steps = [step for step in dealing.coup()[0] if isinstance(step, Step)]
+    steps = [step for step in dealing.coup()[0] if isinstance(step, ReportStep)]
     result = next(index for index, step in enumerate(steps) if step.deciding)
     copy = len(steps[result].copies[0])
     after = sum(len(frame) for step in steps[result + 1 :] for frame in step.copies)

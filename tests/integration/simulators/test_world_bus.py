@@ -8,8 +8,8 @@ from typing import Protocol
 import pytest
 
 from events.mqtt.bus import Message, Publication
-from simulators.world.parts.broker import Client, Courier
-from simulators.world.parts.trouble import Trouble
+from simulators.world.parts.broker import FakeBroker, FakeClient
+from simulators.world.parts.trouble import ArmedFaults
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import EVENT, ROOT, STATE, STATUS, Peer, at_work
 from tests.support.machine.waiting import until
@@ -59,11 +59,11 @@ class RealClients:
 
 class WorldClients:
     def __init__(self) -> None:
-        self._courier = Courier(Random(1), Trouble())
-        self._clients: list[Client] = []
+        self._courier = FakeBroker(Random(1), ArmedFaults())
+        self._clients: list[FakeClient] = []
 
     async def join(self, name: str, *filters: str, will: Publication | None = None) -> int:  # noqa: ARG002 - a world's client needs no name
-        client = Client(self._courier, filters, will)
+        client = FakeClient(self._courier, filters, will)
         client.connect()
         self._clients.append(client)
         return len(self._clients) - 1

@@ -16,12 +16,12 @@ from baccarat.history.evidence import gather
 from events.clock import SystemClock
 from events.log.reader import reading
 from events.log.store import EventLog
-from events.log.verify import held_elsewhere, verify
+from events.log.verify import parse_kept_checkpoints, verify
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.proof.checkpoint import parse_checkpoint
-from events.proof.keys import given_key, make_signing_key
+from events.proof.keys import make_signing_key, read_verifier_key
 from events.proof.note import signed_by
 from events.types.envelope import decode_envelope
 from table_core.evidence.bundle import verify_evidence
@@ -61,7 +61,7 @@ async def keeping(port: int, topics: Topics) -> AsyncIterator[list[Message]]:
     async def keep(message: Message) -> None:
         kept.append(message)
 
-    will = Herald(topics.status("keeper"), 1, SystemClock()).will
+    will = PresencePublisher(topics.status("keeper"), 1, SystemClock()).will
     settings = BusSettings("127.0.0.1", port, "keeper")
     bus = Bus(settings, will=will, subscriptions={topics.checkpoint: keep})
     running = asyncio.create_task(bus.run())
@@ -92,7 +92,7 @@ async def test_the_newest_checkpoint_is_retained_and_proves_what_the_log_said(
     assert signed_by(note, PUBLIC) == PUBLIC
     assert (checkpoint.size, late[0].payload) in stored_checkpoints(path)
     kept = b"\n".join(message.payload for message in live)
-    verdict = verify(path, held=held_elsewhere("kept", kept), keys=PUBLIC)
+    verdict = verify(path, held=parse_kept_checkpoints("kept", kept), keys=PUBLIC)
     assert verdict.ok, verdict
 
 
@@ -184,7 +184,7 @@ def test_every_coup_of_a_game_with_faults_proves_itself(
     command = [sys.executable, "-m", "baccarat", "demo", *options, "--json"]
     subprocess.run(command, check=True, capture_output=True, timeout=100)
     path, public = tmp_path / "d" / "table.sqlite", tmp_path / "d" / "table.pub"
-    key = given_key(str(public))
+    key = read_verifier_key(str(public))
     with reading(path) as log:
         coups = {decode_envelope(each.stored).correlation for each in log.read()} - {""}
     assert len(coups) == 12

@@ -21,7 +21,7 @@ from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup
 from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
-from table_core.service.history_process import WAITING_MOST, Question, ReaderProcess
+from table_core.service.history_process import WAITING_MOST, HistoryProcess, HistoryQuestion
 from tests.support.brokers.brokers import Broker
 from tests.support.log.logs import keep_alarms
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
@@ -32,9 +32,9 @@ COUP = f"{SHOE}/1"
 NEXT = f"{SHOE[:-1]}2"
 
 
-def reader(log: Path, patience_s: float = 30.0) -> ReaderProcess:
+def reader(log: Path, patience_s: float = 30.0) -> HistoryProcess:
     """The real one, with patience for a busy machine."""
-    return ReaderProcess([sys.executable, "-m", "baccarat.history.process", log], patience_s)
+    return HistoryProcess([sys.executable, "-m", "baccarat.history.process", log], patience_s)
 
 
 class Alive:
@@ -42,9 +42,9 @@ class Alive:
 
     def __init__(self, log: Path) -> None:
         self.real = reader(log)
-        self.asked: list[Question] = []
+        self.asked: list[HistoryQuestion] = []
 
-    async def ask(self, question: Question) -> Any:
+    async def ask(self, question: HistoryQuestion) -> Any:
         self.asked.append(question)
         return await self.real.ask(question)
 
@@ -119,7 +119,7 @@ async def test_what_was_recalled_and_is_no_longer_so_is_recalled_again(
     """Two people correct one coup at once: the second decides on what the first has made of it."""
     async with second_shoe(one, tmp_path) as past:
 
-        async def overtaken(question: Question) -> Any:
+        async def overtaken(question: HistoryQuestion) -> Any:
             said = await past.real.ask(question)
             past.asked.append(question)
             if len(past.asked) == 1:
@@ -173,7 +173,7 @@ async def test_a_reader_that_dies_costs_one_answer_and_comes_back(
 
 
 async def test_a_reader_that_hangs_delays_nobody_but_who_asks(one: Table1, tmp_path: Path) -> None:
-    hanging = ReaderProcess(["sleep", "1000"], patience_s=2)
+    hanging = HistoryProcess(["sleep", "1000"], patience_s=2)
     async with service(one.port, tmp_path, past=hanging):
         await one.driver_comes()
         await play(one)
@@ -193,7 +193,7 @@ async def test_a_reader_that_hangs_delays_nobody_but_who_asks(one: Table1, tmp_p
 async def test_the_fate_of_what_still_waits_for_the_reader_is_not_told_yet(
     one: Table1, tmp_path: Path
 ) -> None:
-    hanging = ReaderProcess(["sleep", "1000"], patience_s=PATIENCE_SECONDS)
+    hanging = HistoryProcess(["sleep", "1000"], patience_s=PATIENCE_SECONDS)
     async with service(one.port, tmp_path, past=hanging):
         await one.driver_comes()
         await play(one)
@@ -216,7 +216,7 @@ async def test_a_reader_holds_nothing_open_and_ends_with_the_table(tmp_path: Pat
         keep_alarms(log, 5)
         asking = reader(path)
         running = asyncio.create_task(asking.run())
-        question = Question("find_coups", 5, FindCoups(transaction="t"))
+        question = HistoryQuestion("find_coups", 5, FindCoups(transaction="t"))
         assert isinstance(await asking.ask(question), bytes)
         held = held_by(asking.pid)
         assert held

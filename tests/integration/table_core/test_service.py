@@ -10,7 +10,7 @@ from events.clock import SystemClock
 from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
-from events.mqtt.presence import Herald, read_status
+from events.mqtt.presence import PresencePublisher, read_status
 from events.types.shoe_reports import LinkUp
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import TOPICS, Table1, play, service
@@ -79,7 +79,9 @@ async def test_a_driver_that_goes_takes_the_trust_with_it(table: Table1, tmp_pat
     async with service(table.port, tmp_path):
         await table.driver_comes()
         await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
-        assert await table.driver.farewell(table.bus)  # as its Will has it; and it beats no more
+        assert await table.driver.publish_offline(
+            table.bus
+        )  # as its Will has it; and it beats no more
         await until(lambda: table.states[-1].catching_up, "the core still trusts the driver")
         refused = await table.ask("dealer", OpenBetting(transaction="o"))
         assert refused.code == "catching_up"
@@ -132,7 +134,7 @@ async def test_a_late_will_of_an_older_session_is_contradicted(
 ) -> None:
     async with service(table.port, tmp_path):
         await until(lambda: table.statuses, "it is not online")
-        old = Herald(TOPICS.status("table"), 1, SystemClock())
+        old = PresencePublisher(TOPICS.status("table"), 1, SystemClock())
         await table.bus.publish(*old.will[:2], retain=True)
         await until(lambda: b'"online"' in table.statuses[-1], "it did not speak up")
 

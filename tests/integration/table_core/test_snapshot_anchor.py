@@ -8,12 +8,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from baccarat.processes import inspection
-from baccarat.processes.inspection import inspect_behind
+from baccarat.processes.inspection import inspect_in_background
 from events.commands.coup import OpenBetting
 from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
 from events.types.shoe_reports import LinkOpen, LinkUp
-from table_core.service.snapshot_anchor import inspect, snapshot_of
+from table_core.service.snapshot_anchor import inspect_log, snapshot_path
 from tests.support.brokers.brokers import Broker
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.logs import forging
@@ -53,10 +53,10 @@ async def test_the_books_are_closed_behind_a_shoes_end_and_the_next_start_begins
         ends = [each.type for each in log.read()][-3:]
         assert log.checked_from == log.position
     assert ends == ["shoe_ended", "shoe_audited", "books_closed"]
-    assert inspect(path) is None
-    assert snapshot_of(path).exists()
+    assert inspect_log(path) is None
+    assert snapshot_path(path).exists()
     with capture_logs() as logs:
-        async with service(one.port, tmp_path, inspection=inspect_behind):
+        async with service(one.port, tmp_path, inspection=inspect_in_background):
             await one.core_comes()
             loaded = await one.ask("dealer", LoadShoe(transaction="l2", shoe=NEXT_SHOE))
             assert loaded.result == "accepted"
@@ -71,7 +71,7 @@ async def test_a_log_that_was_changed_before_its_books_stops_the_bets_while_the_
     path = await a_shoe_ends(one, tmp_path)
     with forging(path) as db:
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 4")
-    async with service(one.port, tmp_path, inspection=inspect_behind):
+    async with service(one.port, tmp_path, inspection=inspect_in_background):
         await until(
             lambda: [alarm for alarm in one.alarms if alarm.alarm == "log_unsound"], "no alarm"
         )
@@ -98,7 +98,7 @@ async def test_an_inspection_that_is_ended_by_somebody_says_nothing_and_is_begun
     path = tmp_path / "table.sqlite"
     monkeypatch.setattr(inspection, "_AGAIN_S", 0.01)
     with capture_logs() as logs:
-        running = asyncio.create_task(inspect_behind(path))  # there is no such log yet
+        running = asyncio.create_task(inspect_in_background(path))  # there is no such log yet
         told = "inspection.failed"
         await until(lambda: told in [each["event"] for each in logs], "it does not fail")
         EventLog.open(path, ORIGIN).close()
@@ -109,7 +109,7 @@ async def test_an_inspection_that_is_ended_by_somebody_says_nothing_and_is_begun
 async def test_an_inspection_ends_with_the_service(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     EventLog.open(path, ORIGIN).close()
-    running = asyncio.create_task(inspect_behind(path))
+    running = asyncio.create_task(inspect_in_background(path))
     await asyncio.sleep(0)  # until it has begun
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -18,7 +18,7 @@ from baccarat.config.table import load_config
 from baccarat.processes.children import Child
 from baccarat.services.registry import service_command
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import reading
+from cage.ledger.reading import open_ledger
 from events.log.reader import reading as reading_log
 from events.types.table import CoupSettled
 from simulators.device.pty_port import INSTANT, PtyPort
@@ -251,7 +251,7 @@ class _Table:
     def _all_read(self, user: str) -> bool:
         code = self._children[user].code
         assert code is None, f"{user} has ended with code {code}"
-        with reading(parse_ledger_url(self._game.ledgers[user])) as ledger:
+        with open_ledger(parse_ledger_url(self._game.ledgers[user])) as ledger:
             place = ledger.cursor(STREAM)
         with reading_log(self._game.log) as log:
             if place is None or place[0] != log.end:

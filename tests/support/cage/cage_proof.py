@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import Filter, reading
+from cage.ledger.reading import Filter, open_ledger
 from events.types.table import Settlement
 from tests.support.cage.cage_game import acknowledged, newest_settlement
 from tests.support.cage.consumers import seats_of, settlements_of
@@ -25,7 +25,7 @@ def proved(url: str, log: Path, user: str) -> list[Settlement]:
     """
     agrees(url, log)
     settlements = settlements_of(log, STREAM)
-    with reading(parse_ledger_url(url)) as ledger:
+    with open_ledger(parse_ledger_url(url)) as ledger:
         entries = list(ledger.entries(Filter(table=STREAM)))
         hands: Counter[str] = Counter()
         for each in ledger.balances(Filter(table=STREAM), by="seat"):

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from cage.service import CageService
 from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
@@ -22,7 +22,7 @@ async def cage(
     broker: Broker, ledger: str, probe: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[CageService]:
     settings = BusSettings(HOST, broker.port, "cage")
-    open_store = partial(Store.open, parse_ledger_url(ledger), STREAM)
+    open_store = partial(LedgerStore.open, parse_ledger_url(ledger), STREAM)
     made = CageService(settings, TOPICS, open_store, SystemClock(), probe=probe)
     stop = asyncio.Event()
     async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as tasks:

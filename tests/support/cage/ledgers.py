@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.entries import Books, Entry, Posting
-from cage.ledger.facts import Fact, fact_of_stored
+from cage.ledger.entries import LedgerEntry, Posting, PostingState
+from cage.ledger.facts import LedgerEvent, decode_stored_event
 from cage.ledger.posting import post
-from cage.ledger.reading import Filter, reading
-from cage.ledger.store import Store
-from cage.reports.reconcile import Reconciled, reconcile
+from cage.ledger.reading import Filter, open_ledger
+from cage.ledger.store import LedgerStore
+from cage.reports.reconcile import Reconciliation, reconcile
 from events.clock import rfc3339
 from events.log.reader import reading as reading_log
 from events.log.store import EventLog, Pending
@@ -44,8 +44,8 @@ class MemoryLedger:
     """What a store keeps, without one."""
 
     def __init__(self) -> None:
-        self.books = Books()
-        self.entries: list[Entry] = []
+        self.books = PostingState()
+        self.entries: list[LedgerEntry] = []
         self.settlements: dict[str, tuple[Posting, ...]] = {}
         self._heard = 0
 
@@ -109,17 +109,17 @@ def _pending(position: int, event: TableEvent, every_s: int) -> Pending:
     return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
 
 
-def facts_of(path: Path) -> list[Fact]:
+def facts_of(path: Path) -> list[LedgerEvent]:
     """The log's events as the ledger takes them."""
     with reading_log(path) as reader:
-        return [fact_of_stored(each.stored, each.hash) for each in reader.read()]
+        return [decode_stored_event(each.stored, each.hash) for each in reader.read()]
 
 
 def book_log(url: str, log: Path) -> None:
     """Book all of a log in a ledger, by the cage's own store."""
     with reading_log(log) as reader:
         origin = reader.origin
-    with closing(Store.open(parse_ledger_url(url), origin)) as store:
+    with closing(LedgerStore.open(parse_ledger_url(url), origin)) as store:
         store.book(facts_of(log))
 
 
@@ -129,15 +129,15 @@ def messages_of(path: Path) -> dict[int, bytes]:
         return {each.position: public_bytes(each) for each in reader.read()}
 
 
-def held_against(url: str, log: Path) -> Reconciled:
+def held_against(url: str, log: Path) -> Reconciliation:
     """What a reconciliation finds."""
-    with reading(parse_ledger_url(url)) as ledger, reading_log(log) as reader:
+    with open_ledger(parse_ledger_url(url)) as ledger, reading_log(log) as reader:
         return reconcile(reader, ledger)
 
 
-def agrees(url: str, log: Path) -> Reconciled:
+def agrees(url: str, log: Path) -> Reconciliation:
     """The ledger is the log, to the unit."""
-    with reading(parse_ledger_url(url)) as ledger:
+    with open_ledger(parse_ledger_url(url)) as ledger:
         assert ledger.unbalanced() == []
     found = held_against(url, log)
     assert found.agrees, found
@@ -146,6 +146,6 @@ def agrees(url: str, log: Path) -> Reconciled:
 
 def accounts_of(url: str) -> dict[str, int]:
     """What stands on each account, of those that are not even."""
-    with reading(parse_ledger_url(url)) as ledger:
+    with open_ledger(parse_ledger_url(url)) as ledger:
         found = ledger.balances(Filter())
     return {name: amount for each in found for name, amount in each.accounts.items() if amount}

@@ -40,11 +40,11 @@ from events.types.shoe_reports import (
     UnknownReport,
 )
 from table_core.decide.cards import RECORDED_KINDS
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.service.options import NewFile
+from table_core.service.options import RotationPolicy
 from tests.support.cage.books import source
 from tests.support.kept.stories import LOG
 from tests.support.kept.wired_table import Stage, WiredGame, WiredTable
@@ -90,7 +90,9 @@ def _rules(folder: Path, name: str) -> Rulebook:
 
 
 @contextmanager
-def _stage(folder: Path, origin: str = ORIGIN, new_file: NewFile = "never") -> Iterator[Stage]:
+def _stage(
+    folder: Path, origin: str = ORIGIN, new_file: RotationPolicy = "never"
+) -> Iterator[Stage]:
     key = SigningKey(origin, KEY.seed)
     with EventLog.open(folder / LOG, origin) as log:
         stage = Stage(log, key, new_file=new_file)
@@ -115,7 +117,7 @@ def _money(
     with _stage(folder) as stage:
         made: list[WiredTable] = []
 
-        def world(context: Context) -> WiredTable:
+        def world(context: DecisionContext) -> WiredTable:
             made.append(WiredTable(stage, context, others))
             return made[-1]
 
@@ -134,7 +136,7 @@ def _closed(folder: Path) -> None:
     with _stage(folder, "harbour/b9", "shoe") as stage:
         made: list[WiredTable] = []
 
-        def world(context: Context) -> WiredTable:
+        def world(context: DecisionContext) -> WiredTable:
             made.append(WiredTable(stage, context, ()))
             return made[-1]
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from events.cards import Card
 from simulators.device.deck import shuffled
 from simulators.device.printed_rules import next_place
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from tests.support.kept.stories import LEDGER, LOG, answer_to, events_of
 
@@ -156,14 +156,14 @@ def _booked(folder: Path) -> Iterator[Question]:
 
 def judgements(folder: Path) -> Iterator[Question]:
     """Rulebooks and wire profiles as they are shipped, exact odds, settlements, roads."""
-    for name in shipped():
+    for name in shipped_ids():
         file = f"./{name}.toml"  # as it was, whatever is shipped by now
         yield from _both("rulebook", "show", file)
         if name in _COUNTED:
             yield _ask("odds", "--rulebook", file, "--json")
         yield from _both(*_settle(load_rulebook(name), file))
     for profile in sorted(folder.glob("*.toml")):
-        if profile.stem not in shipped():
+        if profile.stem not in shipped_ids():
             yield _ask("shoe", "profiles", "--check", profile.name, "--json")
     yield _ask("settle", "--batch", "--json", stdin=CASES)
     results = "BPPTBBPBTTPPPBPBBBBTPBPPBBPTBPPPPPBBPBPTTTBBBBPPBPBPBB"
@@ -191,7 +191,7 @@ def _settle(book: Rulebook, file: str) -> Iterable[str]:
 
 def case_lines() -> Iterator[str]:
     """Deals under every rulebook with a wager on each of its bets; and what is no coup."""
-    for name in shipped():
+    for name in shipped_ids():
         book = load_rulebook(name)
         for number in range(_DEALS):
             cards = _deal(f"{name}/{number}")
@@ -215,5 +215,5 @@ def case_lines() -> Iterator[str]:
             {"id": "e", "seat": 1, "bet": "player", "stake": 100 * book.unit},
         ]})  # fmt: skip
     for number, cards in enumerate((["9S"], [*_deal("x"), "2C", "2D", "2H"], ["1Z"], ["9S"] * 9)):
-        yield json.dumps({"case": number, "rules": shipped()[0], "cards": cards, "wagers": []})
+        yield json.dumps({"case": number, "rules": shipped_ids()[0], "cards": cards, "wagers": []})
     yield json.dumps({"case": "no rules", "rules": "none", "cards": ["9S"], "wagers": []})

@@ -35,7 +35,7 @@ from shoe_driver.decode import Decoder
 from shoe_driver.profiles.catalogue import load_profile, profile_text
 from shoe_driver.records import MAGIC, JournalHeader, Record, RecordKind, encode_record
 from simulators.device.enq_bcc import EnqBccDevice
-from simulators.device.printed_rules import Outcome, Place
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 from simulators.device.reports import Copies
 from tests.support.log.corpus_game import TickingClock
 
@@ -103,9 +103,9 @@ class WiredShoe:
         return self._decoder.feed(record)
 
 
-def _called(result: DeviceResult) -> Outcome:
+def _called(result: DeviceResult) -> PrintedOutcome:
     """As much of an outcome as the device tells."""
-    return Outcome(
+    return PrintedOutcome(
         player=(),
         banker=(),
         player_total=0,
@@ -123,8 +123,8 @@ def _drawn(device: EnqBccDevice, report: CardDrawn) -> Copies:
     return device.card_drawn(place, report.face) if report.face else device.card_unread(place)
 
 
-def _place(report: Any) -> Place:
-    return Place(report.hand, report.number)
+def _place(report: Any) -> PrintedPlace:
+    return PrintedPlace(report.hand, report.number)
 
 
 def _lost(device: EnqBccDevice, _: ReportLost) -> Copies:

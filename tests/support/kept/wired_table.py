@@ -18,11 +18,11 @@ from events.proof.note import SigningKey
 from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport, CardDrawn, CardUnreadable
 from events.types.table import TableEvent
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.options import NewFile
-from table_core.service.table_writer import Heard, Table
+from table_core.service.options import RotationPolicy
+from table_core.service.table_writer import ShoeEventResult, Table
 from tests.support.kept.wired_shoe import WiredShoe
 from tests.support.log.corpus_game import CorpusGame, TickingClock
 from tests.support.table.coups import World
@@ -53,7 +53,7 @@ class Stage:
     log: EventLog
     key: SigningKey
     retiring: SigningKey | None = None
-    new_file: NewFile = "never"
+    new_file: RotationPolicy = "never"
 
     def __post_init__(self) -> None:
         self.clock = TickingClock()
@@ -69,7 +69,7 @@ class Stage:
             roles=_USERS,
             library=library,
         )
-        table.close_files(self.new_file)
+        table.configure_rotation(self.new_file)
         keys = CheckpointKeys(self.key, self.retiring, _CHECKPOINT_S)
         self.checkpoints = Checkpoints(table, self.log, keys, self.clock)
         return table
@@ -78,7 +78,7 @@ class Stage:
         """The shoe says it, perhaps a copy late, and the table takes all that the driver tells."""
         told = self.shoe.say_late(report) if late else self.shoe.say(report)
         for event in told:
-            assert table.hear(event) is Heard.APPENDED
+            assert table.hear(event) is ShoeEventResult.APPENDED
         # To this shoe a card that it could not read is one whose face it does not tell.
         kind = CardDrawn if isinstance(report, CardUnreadable) else type(report)
         assert kind in {type(event.report) for event in told}, (report, told)
@@ -88,7 +88,7 @@ class Stage:
 class WiredTable(World):
     """See the module; `context` may name rulebooks that the table does not have."""
 
-    def __init__(self, stage: Stage, context: Context, library: Sequence[Rulebook]) -> None:
+    def __init__(self, stage: Stage, context: DecisionContext, library: Sequence[Rulebook]) -> None:
         self.context = replace(context, library=tuple(library))
         self.log: list[TableEvent] = []
         self._transaction = 0

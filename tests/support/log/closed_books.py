@@ -13,7 +13,7 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
 from table_core.rules.rulebook import Rulebook
-from table_core.service.snapshot_anchor import Opened, open_books
+from table_core.service.snapshot_anchor import OpenedTable, restore_state
 from table_core.service.table_writer import Table, no_probe
 from table_core.state.table import TableState
 from tests.support.log.logs import NAME, keep
@@ -117,7 +117,7 @@ def books_of(path: Path, position: int) -> BooksClosed:
     return event
 
 
-def opened(made: Closed) -> tuple[Opened, list[str], int]:
+def opened(made: Closed) -> tuple[OpenedTable, list[str], int]:
     """What opening finds, the names of what it logged, and how many events it folded."""
     with EventLog.open(made.path, ORIGIN) as log, capture_logs() as logs:
         folded = 0
@@ -131,5 +131,5 @@ def opened(made: Closed) -> tuple[Opened, list[str], int]:
                 folded += len(found) if limit is None else 0
                 return iter(found)
 
-        found = open_books(Counting())  # type: ignore[arg-type]  # a log that counts what is read
+        found = restore_state(Counting())  # type: ignore[arg-type]  # a log that counts what is read
     return found, [entry["event"] for entry in logs], folded

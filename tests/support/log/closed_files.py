@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from events.commands.shoe import EndShoe
-from events.log.segments import ClosedFile, archive_of, files_of
+from events.log.segments import Segment, archive_folder, segments_in
 from events.log.store import EventLog
 from events.types.envelope import decode_data, decode_envelope
 from table_core.rules.rulebook import Rulebook
@@ -22,7 +22,7 @@ class Chain(NamedTuple):
     """A log in several files, and its stored events as one file would have them."""
 
     path: Path
-    files: tuple[ClosedFile, ...]
+    files: tuple[Segment, ...]
     rows: tuple[tuple[int, bytes, bytes], ...]
 
 
@@ -50,7 +50,7 @@ def chain(
             heard = len(game.world.log)
             assert game.world.state == state
         rows = tuple((each.position, each.stored, each.hash) for each in log.read())
-    return Chain(path, files_of(archive_of(path), ORIGIN), rows)
+    return Chain(path, segments_in(archive_folder(path), ORIGIN), rows)
 
 
 def events_of(path: Path) -> tuple[tuple[int, bytes, bytes], ...]:
@@ -59,7 +59,7 @@ def events_of(path: Path) -> tuple[tuple[int, bytes, bytes], ...]:
         return tuple((each.position, each.stored, each.hash) for each in log.read())
 
 
-def writable(file: ClosedFile) -> Path:
+def writable(file: Segment) -> Path:
     """A closed file that somebody has laid hands on."""
     file.path.chmod(0o644)
     return file.path

@@ -68,7 +68,7 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_source
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.table_writer import Heard, Table
+from table_core.service.table_writer import ShoeEventResult, Table
 from tests.support.table.coups import ORDER, drawn, revealed, shoe_event
 
 __all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "TickingClock", "play", "play_scenes"]
@@ -133,7 +133,7 @@ class CorpusGame:
     def say(self, *reports: AnyReport) -> None:
         for report in reports:
             event = shoe_event(self.table.shoe_ack.seq + 1, report)
-            assert self.table.hear(event) is Heard.APPENDED
+            assert self.table.hear(event) is ShoeEventResult.APPENDED
 
     def shoe(self, name: str) -> None:
         self.ask("dealer", LoadShoe(transaction="", shoe=name))

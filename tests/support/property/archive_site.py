@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 from baccarat.processes.children import Child
 from events.errors import BusError
 from property.hub.connection import connect
-from property.hub.replicated_event import Carried, headers_of
+from property.hub.replicated_event import ReplicatedEvent, replication_headers
 from property.hub.subjects import PARTITIONS, event_subject, split_origin
 from tests.support.machine.processes import ROOT, environment
 from tests.support.property.logs import carried_in, differences
@@ -111,12 +111,12 @@ class ArchiveSite:
 
     # ---- the hub ----
 
-    async def say(self, events: Sequence[Carried]) -> None:
+    async def say(self, events: Sequence[ReplicatedEvent]) -> None:
         """Publish as an uplink does, in order, without its checks: the keeper may do anything."""
         waiting: list[asyncio.Future[Any]] = []
         for each in events:
             message = (event_subject(*split_origin(each.origin)), each.stored)
-            waiting.append(await self._published(*message, headers_of(each)))
+            waiting.append(await self._published(*message, replication_headers(each)))
             if len(waiting) >= _AHEAD:
                 await asyncio.gather(*waiting)
                 waiting.clear()

@@ -21,7 +21,7 @@ from events.proof.note import SigningKey
 from events.types.table import AlarmRaised
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import EVENTS, split_origin, stored_subject
-from property.uplink.service import Feed, UplinkLog, feeds_of, run_uplink
+from property.uplink.service import UplinkFeed, UplinkLog, feeds_of, run_uplink
 from tests.support.log.logs import pending
 from tests.support.property.nats_hub import Hub
 
@@ -81,7 +81,7 @@ class TableLogs:
         log = self._logs[origin]
         root = root_of(leaf_hash(stored) for _, stored, _ in log_rows(self.paths[origin]))
         note = signed_checkpoint(Checkpoint(origin, log.position, root), [key])
-        log.keep_checkpoint(note)
+        log.store_checkpoint(note)
         return note
 
     def reopen(
@@ -191,7 +191,7 @@ async def until_held(hub: Hub, origin: str, path: Path, upto: int | None = None)
 @asynccontextmanager
 async def feeding(
     logs: TableLogs, settings: Iterable[HubSettings]
-) -> AsyncIterator[dict[str, Feed]]:
+) -> AsyncIterator[dict[str, UplinkFeed]]:
     """Uplinks of tables in this process, by table; ended at the end."""
     tables = [UplinkLog(path=logs.paths[each.who], hub=each) for each in settings]
     feeds = feeds_of(tables, SystemClock())

@@ -13,9 +13,9 @@ from events.log.reader import reading
 from events.log.store import EventLog, Pending
 from events.types.envelope import Entry, decode_entry, decode_envelope, encode_envelope
 from events.types.table import TableEvent
-from property.archive.database import connected, migrate
+from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive
-from property.hub.replicated_event import Carried, Head
+from property.hub.replicated_event import Head, ReplicatedEvent
 from tests.support.table.money_game import BOOKS, Game, Played, random_coup
 
 __all__ = [
@@ -89,11 +89,12 @@ def _pending(origin: str, position: int, event: TableEvent, at_s: int) -> Pendin
     return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
 
 
-def carried_in(path: Path) -> list[Carried]:
+def carried_in(path: Path) -> list[ReplicatedEvent]:
     """What an uplink says of a log."""
     with reading(path) as log:
         return [
-            Carried(log.origin, position, stored, head) for position, stored, head in log.bare()
+            ReplicatedEvent(log.origin, position, stored, head)
+            for position, stored, head in log.bare()
         ]
 
 
@@ -106,7 +107,7 @@ def into_archive(url: str, *logs: Path) -> None:
     """Make an archive and store logs in it, without a hub."""
 
     async def store() -> None:
-        connection = await connected(url)
+        connection = await connect_archive(url)
         try:
             archive = Archive(url, connection)
             for log in logs:

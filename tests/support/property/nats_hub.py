@@ -21,7 +21,7 @@ from nats.js import JetStreamContext
 from nats.js.errors import Error as JetStreamError
 
 from baccarat.local_brokers.nats import LOOPBACK, find_nats_server
-from baccarat.placing import put_in_place
+from baccarat.placing import write_atomically
 from baccarat.processes.children import Child
 from baccarat.site.pki import Pki
 from events.errors import BusError
@@ -29,10 +29,10 @@ from property.hub.connection import HubSettings, connect
 from property.hub.server_conf import (
     ROLES,
     SYSTEM,
+    HubLogin,
     HubNode,
-    LeafPlace,
+    LeafNode,
     LeafTable,
-    Login,
     accounts_conf,
     hub_conf,
     leaf_conf,
@@ -213,7 +213,7 @@ class Hub:
 
     def _write_accounts(self) -> None:
         hashed = (
-            Login(who, bcrypt.hashpw(password.encode(), bcrypt.gensalt(_ROUNDS)).decode())
+            HubLogin(who, bcrypt.hashpw(password.encode(), bcrypt.gensalt(_ROUNDS)).decode())
             for who, password in self.passwords.items()
         )
         text = accounts_conf(list(hashed))
@@ -221,8 +221,8 @@ class Hub:
             place = self.folder / node.name
             place.mkdir(exist_ok=True)
             # In one step: a node that was started a moment ago may be about to read it.
-            put_in_place(place / "accounts.conf", text.encode(), 0o600)
-            put_in_place(place / "nats-server.conf", hub_conf(node, self.nodes).encode(), 0o600)
+            write_atomically(place / "accounts.conf", text.encode(), 0o600)
+            write_atomically(place / "nats-server.conf", hub_conf(node, self.nodes).encode(), 0o600)
 
     def _launch(self, number: int) -> None:
         place = self.folder / self.nodes[number].name
@@ -253,7 +253,7 @@ class Leaf:
         self._place.mkdir()
         self.port = free_port()
         pki = hub.folder / "pki"
-        place = LeafPlace(
+        place = LeafNode(
             name=name,
             port=self.port,
             pki=str(pki),

@@ -11,7 +11,7 @@ from events.proof.merkle import root_of
 from events.proof.note import SigningKey
 from events.types.envelope import encode_envelope
 from events.types.table import AlarmRaised
-from property.hub.replicated_event import MESSAGE_ID, Carried, headers_of
+from property.hub.replicated_event import MESSAGE_ID, ReplicatedEvent, replication_headers
 from property.hub.subjects import checkpoint_subject, event_subject, split_origin
 
 __all__ = ["SignedLog"]
@@ -30,7 +30,7 @@ class SignedLog:
     def __init__(self, origin: str, key: SigningKey) -> None:
         self.origin = origin
         self.key = key
-        self.events: list[Carried] = []
+        self.events: list[ReplicatedEvent] = []
 
     def grow(self, count: int, text: str = "an ordinary evening") -> None:
         """So many more events."""
@@ -51,7 +51,9 @@ class SignedLog:
     def take(self, stored: bytes) -> None:
         """This event more."""
         head = self.events[-1].hash if self.events else origin_hash(self.origin)
-        carried = Carried(self.origin, len(self.events) + 1, stored, next_hash(head, stored))
+        carried = ReplicatedEvent(
+            self.origin, len(self.events) + 1, stored, next_hash(head, stored)
+        )
         self.events.append(carried)
 
     def rewritten(self, at: int, text: str) -> "SignedLog":
@@ -70,7 +72,7 @@ class SignedLog:
         root = root_of(each.stored for each in self.events[:size])
         return signed_checkpoint(Checkpoint(self.origin, size, root), keys or [self.key])
 
-    async def say(self, client: Client, events: Sequence[Carried] | None = None) -> None:
+    async def say(self, client: Client, events: Sequence[ReplicatedEvent] | None = None) -> None:
         """Publish events, each stored before the next; all where none are named.
 
         Without the message's id, by which the hub drops what is said twice: here it may be.
@@ -78,7 +80,7 @@ class SignedLog:
         js = client.jetstream()
         for each in self.events if events is None else events:
             subject = event_subject(*split_origin(self.origin))
-            headers = {k: v for k, v in headers_of(each).items() if k != MESSAGE_ID}
+            headers = {k: v for k, v in replication_headers(each).items() if k != MESSAGE_ID}
             await js.publish(subject, each.stored, headers=headers)
 
     async def sign(self, client: Client, note: bytes | None = None) -> None:

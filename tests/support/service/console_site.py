@@ -12,9 +12,9 @@ import httpx
 from argon2 import PasswordHasher
 
 from displays.app import make_app
-from displays.auth.accounts import Account, Accounts, save_accounts
-from displays.consoles.request_client import Desk
-from displays.live import Live
+from displays.auth.accounts import UserAccount, UserAccounts, save_accounts
+from displays.consoles.request_client import ConsoleRequestClient
+from displays.live import LiveState
 from events.mqtt.topics import Topics
 from tests.support.table.evidence import HandClock
 
@@ -53,17 +53,17 @@ class Site:
         self.users = folder / "users.toml"
         save_accounts(
             self.users,
-            {name: Account(password=SECRET, roles=(role,)) for name, role in PEOPLE.items()},
+            {name: UserAccount(password=SECRET, roles=(role,)) for name, role in PEOPLE.items()},
         )
         self.sent: list[tuple[str, dict[str, object]]] = []
         self.answers = True
         self.carried_out: int | None = None  # what it says of any request
-        self.desk = Desk(Topics("site", "t1"), self._post)
-        self.live = Live(self.clock)
+        self.desk = ConsoleRequestClient(Topics("site", "t1"), self._post)
+        self.live = LiveState(self.clock)
         self.app = make_app(
             self.live,
             self.clock,
-            accounts=Accounts(self.users) if consoles else None,
+            accounts=UserAccounts(self.users) if consoles else None,
             desk=self.desk,
             secure=secure,
             idle_s=IDLE_S,

@@ -24,7 +24,7 @@ from baccarat.config.table import load_config
 from baccarat.services.screens import serve_displays
 from baccarat.services.shoe import serve as serve_shoe
 from baccarat.services.table import serve as serve_table
-from displays.auth.accounts import Account, save_accounts
+from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
 from events.clock import SystemClock
 from events.log.store import EventLog
@@ -224,7 +224,7 @@ def console_table(
     secret = _secret()
     save_accounts(
         folder / "users.toml",
-        {name: Account(password=secret, roles=roles) for name, roles in _PEOPLE.items()},
+        {name: UserAccount(password=secret, roles=roles) for name, roles in _PEOPLE.items()},
     )
     key = str(make_signing_key(folder / "b7.key", "harbour/b7").verifier)
     shoe = ShoePort(folder / "shoe")

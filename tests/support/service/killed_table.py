@@ -19,7 +19,7 @@ from baccarat.local_brokers.nats import EmbeddedBroker
 from baccarat.processes.children import Child
 from baccarat.services.registry import service_command
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.reading import reading as reading_ledger
+from cage.ledger.reading import open_ledger as reading_ledger
 from events.errors import InputError, LedgerError
 from events.log.reader import reading as reading_log
 from events.proof.keys import make_signing_key

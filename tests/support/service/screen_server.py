@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from displays import service
-from displays.live import Live
+from displays.live import LiveState
 from displays.service import DisplayService, DisplaySettings
 from events.clock import Clock, SystemClock
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from table_core.roads.document import read_results, view_roads
+from table_core.roads.document import project_roads, read_results
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 
@@ -35,7 +35,7 @@ def shown(results: str, position: int, **more: Any) -> bytes:
         position: of the log.
         more: further fields.
     """
-    roads = msgspec.to_builtins(view_roads(read_results(results)))
+    roads = msgspec.to_builtins(project_roads(read_results(results)))
     shoe = {"id": "20261128-01", "decks": 8, "coups": len(results), "cards": 5 * len(results)}
     document = {
         "position": position,
@@ -113,9 +113,9 @@ class Served:
 
     def tell(self, document: bytes) -> None:
         """The table says a state."""
-        self._loop.call_soon_threadsafe(lambda: self._live.hear_state(document, retain=False))
+        self._loop.call_soon_threadsafe(lambda: self._live.on_state(document, retain=False))
 
-    def do(self, act: Callable[[Live], object]) -> None:
+    def do(self, act: Callable[[LiveState], object]) -> None:
         """Do something to what is shown, in its own thread."""
         self._loop.call_soon_threadsafe(lambda: act(self._live))
 

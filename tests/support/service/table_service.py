@@ -17,15 +17,15 @@ from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
 from table_core.projections.table import StateView
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.alarm_publisher import AlarmNotice
-from table_core.service.history_client import Reader
-from table_core.service.options import NewFile
+from table_core.service.history_client import HistoryReader
+from table_core.service.options import RotationPolicy
 from table_core.service.service import TableService
 from table_core.service.table_writer import Table
 from tests.support.machine.waiting import until
@@ -55,7 +55,7 @@ class Table1:
         self.statuses: list[bytes] = []
         self.requests: list[Message] = []
         self.head: int | None = None  # the driver's newest number; None while it is not there
-        self.driver = Herald(TOPICS.status("shoe"), 1, SystemClock())
+        self.driver = PresencePublisher(TOPICS.status("shoe"), 1, SystemClock())
         self.beating: asyncio.Task[None] | None = None  # the driver's heart
         self.bus = Bus(
             BusSettings("127.0.0.1", port, "everybody"),
@@ -172,8 +172,8 @@ async def service(
     folder: Path,
     *,
     inspection: Callable[[Path], Awaitable[str | None]] | None = None,
-    new_file: NewFile = "never",
-    past: Reader | None = None,
+    new_file: RotationPolicy = "never",
+    past: HistoryReader | None = None,
 ) -> AsyncIterator[asyncio.Event]:
     """The service, until the block ends or the event that it yields is set.
 
@@ -188,7 +188,7 @@ async def service(
     with EventLog.open(folder / "table.sqlite", "site/t1") as log:
         clock = SystemClock()
         table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
-        table.close_files(new_file)
+        table.configure_rotation(new_file)
         settings = BusSettings("127.0.0.1", port, "table")
         look = partial(inspection, log.path) if inspection else None
         made = TableService(table, log, TOPICS, settings, clock, inspection=look, past=past)

@@ -6,14 +6,14 @@ from events.cards import Card
 from events.types.shoe_reports import AnyReport
 from shoe_driver.decode import Decoder
 from simulators.device.reports import Disclosure
-from simulators.shoe.dealing import Coup, DealingShoe, Happening, Step
+from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep
 from tests.support.shoe.shoe_bytes import PROFILE
 
 SHOE, SPARE = "20261127-01", "20261127-02"
 SEEDS = range(30)
 DISCLOSURES: tuple[Disclosure, ...] = ("immediate", "deferred")
 
-Dealt = tuple[DealingShoe, list[Happening], Coup]
+Dealt = tuple[DealingShoe, list[Happening], PhysicalCoup]
 
 
 def deal(fault: str | None, seed: int, disclosure: Disclosure = "immediate") -> Dealt:
@@ -30,7 +30,7 @@ def decoded(happenings: Sequence[Happening]) -> list[AnyReport]:
     events = [
         event
         for step in happenings
-        if isinstance(step, Step)
+        if isinstance(step, ReportStep)
         for event in decoder.feed_bare(step.noise + b"".join(step.copies))
     ]
     events += decoder.finish()
@@ -54,4 +54,4 @@ def without(reports: Sequence[AnyReport], *dropped: type[AnyReport]) -> list[Any
 
 
 def fallen(happenings: Sequence[Happening]) -> list[Card]:
-    return [step.falls.card for step in happenings if isinstance(step, Step) and step.falls]
+    return [step.falls.card for step in happenings if isinstance(step, ReportStep) and step.falls]

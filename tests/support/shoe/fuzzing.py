@@ -118,7 +118,7 @@ def _bare(profile: Profile, parts: list[bytes]) -> list[ShoeEvent]:
 
 def check_bounds(decoder: Decoder) -> None:
     """What a listener keeps of the past has an end."""
-    listener = decoder._listener
+    listener = decoder._protocol
     window = listener.__dict__.get("_window")
     if window is not None:
         assert len(window._held) <= KEPT + 1

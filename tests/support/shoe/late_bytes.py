@@ -19,7 +19,7 @@ from shoe_driver.profiles.profile import Profile
 from shoe_driver.records import Record, RecordKind
 from simulators.device.ref_link import RefLink
 from simulators.device.reports import Disclosure
-from simulators.shoe.dealing import DealingShoe, Happening, Step
+from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
 
 __all__ = ["SECOND", "STAGES", "Played", "play"]
 
@@ -188,16 +188,16 @@ def _dealt(
         played.drawn += len(coup.cards)
 
 
-def _timed(happenings: Iterator[Happening], speed: float) -> Iterator[tuple[int, Step]]:
+def _timed(happenings: Iterator[Happening], speed: float) -> Iterator[tuple[int, ReportStep]]:
     at = SECOND
     for step in happenings:
-        assert isinstance(step, Step)
+        assert isinstance(step, ReportStep)
         at += int(step.pause * SECOND / speed) + _MS
         yield at, step
 
 
 def _play_linked(
-    steps: Sequence[tuple[int, Step]], way: _Way, driver: _Driver, back: _Late
+    steps: Sequence[tuple[int, ReportStep]], way: _Way, driver: _Driver, back: _Late
 ) -> None:
     """A device that minds its host: what the host says is late too."""
     link, due = RefLink(), deque(steps)

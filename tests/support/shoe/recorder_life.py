@@ -13,7 +13,7 @@ from shoe_driver.link.outbox import IN_FLIGHT
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.records import Record, RecordKind
 from shoe_driver.service.recorder import Recorder
-from shoe_driver.service.retention import Keep
+from shoe_driver.service.retention import JournalRetention
 
 CLOCK = SystemClock()
 SHIPPED = profile_text("enq-bcc")
@@ -21,7 +21,10 @@ SHIPPED = profile_text("enq-bcc")
 
 @asynccontextmanager
 async def life(
-    folder: Path, profile: bytes = SHIPPED, keep: Keep | None = None, clock: Clock = CLOCK
+    folder: Path,
+    profile: bytes = SHIPPED,
+    keep: JournalRetention | None = None,
+    clock: Clock = CLOCK,
 ) -> AsyncIterator[Recorder]:
     """One life of a driver on this folder, without its port and its bus."""
     with JournalFolder(folder) as locked:

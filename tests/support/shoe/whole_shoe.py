@@ -23,8 +23,8 @@ from events.types.shoe_reports import (
 )
 from events.types.table import TableEvent
 from simulators.device.deck import Deck
-from simulators.device.printed_rules import Outcome, Place, next_place, outcome
-from table_core.decide.decision import Context
+from simulators.device.printed_rules import PrintedOutcome, PrintedPlace, next_place, outcome
+from table_core.decide.decision import DecisionContext
 from tests.support.table.coups import World
 
 __all__ = ["CardTable", "device_result"]
@@ -38,11 +38,13 @@ class CardTable:
         world: makes the table; the core alone where nobody says otherwise.
     """
 
-    def __init__(self, context: Context, world: Callable[[Context], World] = World) -> None:
+    def __init__(
+        self, context: DecisionContext, world: Callable[[DecisionContext], World] = World
+    ) -> None:
         self.world = world(context)
         self.world.say(LinkOpen(transport="pty:cards"), LinkUp())
         self.deck = Deck(())
-        self.called: Outcome | None = None  # what the dealer called last
+        self.called: PrintedOutcome | None = None  # what the dealer called last
 
     @property
     def over(self) -> bool:
@@ -74,10 +76,10 @@ class CardTable:
             self.world.say(CutCard())
         return self.deck.draw()
 
-    def deal(self, *, squeeze: bool = False) -> Outcome:
+    def deal(self, *, squeeze: bool = False) -> PrintedOutcome:
         """Every card of a coup, faces open or disclosed at the end; not yet its result."""
         cards: list[Card] = []
-        places: list[Place] = []
+        places: list[PrintedPlace] = []
         while (place := next_place(cards)) is not None:
             card = self.draw()
             cards.append(card)
@@ -100,7 +102,7 @@ class CardTable:
         return self.world.log[begun:]
 
 
-def device_result(called: Outcome) -> DeviceResult:
+def device_result(called: PrintedOutcome) -> DeviceResult:
     """What the device says of a coup."""
     return DeviceResult(
         winner=called.winner.value,

@@ -14,8 +14,8 @@ from events.commands.coup import VoidCoup
 from events.commands.wagers import WagerRequest
 from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent
 from simulators.device.printed_rules import next_place
-from table_core.roads.columns import Roads, bead
-from table_core.rules.outcome import deal, judge
+from table_core.roads.columns import Roads, bead_of
+from table_core.rules.outcome import deal_cards, judge_hands
 from table_core.rules.settlement import settle
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
@@ -142,7 +142,7 @@ def check_past(world: World, state: TableState | None = None) -> None:
         assert coup.id in voided or coup.phase is Phase.SETTLED
         _check_coup(world, coup, standing.get(coup.id, {}))
         if coup.phase is Phase.SETTLED:
-            roads = roads.add(bead(judge(*_faces(coup))))
+            roads = roads.add(bead_of(judge_hands(*_faces(coup))))
     assert state.shoe is not None
     assert state.shoe.roads == roads
     last = state.coup
@@ -165,7 +165,7 @@ def _check_coup(world: World, coup: Coup, standing: dict[int, Settlement]) -> No
     books = {book.hash: book for book in (world.context.rulebook, *world.context.library)}
     rulebook, (player, banker) = books[coup.rulebook_hash], _faces(coup)
     assert dealt_hands([card for card in _row(coup) if card]) == (player, banker)
-    outcome = deal([card for card in _row(coup) if card])
+    outcome = deal_cards([card for card in _row(coup) if card])
     assert not isinstance(outcome, str)
     for phase in (1, 2):
         lines = settle(rulebook, outcome, coup.wagers, phase=phase)

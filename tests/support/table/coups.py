@@ -23,19 +23,19 @@ from events.types.shoe_reports import (
     ShoeEvent,
 )
 from events.types.table import CoupSettled, TableEvent
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
-from table_core.decide.shoe_reports import hear
+from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from table_core.state.table import TableState
 
 USER = "dealer"
 SHOE = "20261127-01"
 COUP = f"{SHOE}/1"
-CONTEXT = Context(table="t1", rulebook=load_rulebook("au-commission"))
+CONTEXT = DecisionContext(table="t1", rulebook=load_rulebook("au-commission"))
 
 # Player 9 against 5: a natural, complete on four cards. Dealing order P B P B.
 NATURAL_NINE = ("9S", "2D", "KH", "3C")
@@ -50,7 +50,7 @@ ORDER = (
 class World:
     """A table that is driven one step at a time; every event it made is kept."""
 
-    def __init__(self, context: Context = CONTEXT) -> None:
+    def __init__(self, context: DecisionContext = CONTEXT) -> None:
         self.context = context
         self.state = TableState()
         self.log: list[TableEvent] = []
@@ -79,7 +79,7 @@ class World:
     def say(self, *reports: AnyReport) -> list[TableEvent]:
         made: list[TableEvent] = []
         for report in reports:
-            made += self.take(hear(self.state, self.event(report), self.context))
+            made += self.take(decide_on_report(self.state, self.event(report), self.context))
         return made
 
     def event(self, report: AnyReport) -> ShoeEvent:
@@ -134,7 +134,7 @@ def cards(text: str) -> tuple[Card, ...]:
     return tuple(parse_card(card) for card in text.split())
 
 
-def world_in(phase: Phase, *, wagers: bool = True, context: Context = CONTEXT) -> World:
+def world_in(phase: Phase, *, wagers: bool = True, context: DecisionContext = CONTEXT) -> World:
     """A table whose coup stands in `phase`."""
     world = World(context)
     world.ready()
@@ -208,7 +208,7 @@ def settled(world: World) -> CoupSettled:
     return found
 
 
-def shoe_of(world: World) -> ShoeView:
+def shoe_of(world: World) -> ShoeState:
     """The shoe on the table, as the table knows it."""
     assert world.state.shoe is not None
     return world.state.shoe

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand, parse_card
-from table_core.rules.draw import due
-from table_core.rules.outcome import Outcome, deal, judge
+from table_core.rules.draw import hand_due
+from table_core.rules.outcome import Outcome, deal_cards, judge_hands
 
 SHOE_OF_8 = [card for card in Card for _ in range(8)]
 BY_POINTS = [parse_card(face) for face in ("TS", *(f"{n}S" for n in "A23456789"))]
@@ -20,7 +20,7 @@ def cards(text: str) -> tuple[Card, ...]:
 
 def outcome(text: str) -> Outcome:
     """The coup of these cards in dealing order."""
-    judged = deal(cards(text))
+    judged = deal_cards(cards(text))
     assert isinstance(judged, Outcome), f"{text}: {judged}"
     return judged
 
@@ -30,7 +30,7 @@ def trimmed(row: list[Card]) -> tuple[Card, ...]:
     player: list[Card] = []
     banker: list[Card] = []
     for number, card in enumerate(row):
-        hand, _ = due(player, banker)
+        hand, _ = hand_due(player, banker)
         if hand is None:
             return tuple(row[:number])
         (player if hand is Hand.PLAYER else banker).append(card)
@@ -53,10 +53,10 @@ def all_deals_by_points() -> Iterator[tuple[int, Outcome]]:
 def _grown(
     player: list[Card], banker: list[Card], left: list[int], size: int, weight: int
 ) -> Iterator[tuple[int, Outcome]]:
-    hand, _ = due(player, banker)
+    hand, _ = hand_due(player, banker)
     if hand is None:
         undrawn = 6 - len(player) - len(banker)
-        yield weight * math.perm(size, undrawn), judge(player, banker)
+        yield weight * math.perm(size, undrawn), judge_hands(player, banker)
         return
     drawn = player if hand is Hand.PLAYER else banker
     for points, card in enumerate(BY_POINTS):

@@ -2,7 +2,7 @@
 
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.rules.wagers import KINDS
+from table_core.rules.wagers import BET_KINDS
 
 __all__ = ["every_wager", "every_wager_source"]
 
@@ -18,7 +18,7 @@ def every_wager_source(variant: int = 0, *, phases: bool = False) -> bytes:
         'form = 1\nid = "all"\ntitle = "all"\ndecks = 8\ncurrency = "AUD"\nunit = 5\n',
         '[commission]\nrate = "1/20"\ntiming = "deduct"\nblock = 100\n',
     ]
-    for number, (bet, kind) in enumerate(KINDS.items(), start=3):
+    for number, (bet, kind) in enumerate(BET_KINDS.items(), start=3):
         early = phases and kind.initial
         pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(kind.categories)]
         pushes = bet in ("player", "banker") or (number % 3 > 0 and not early)

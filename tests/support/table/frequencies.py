@@ -12,7 +12,7 @@ from events.types.table import CoupSettled, SettlementLine
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
 from simulators.world.auditor.rules import Hands, settle_wager
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.composition import full_shoe
@@ -84,7 +84,7 @@ def play_shoes(rulebook_id: str, seed: str, coups: int) -> Tally:
         coups: how many at least.
     """
     rulebook = load_rulebook(rulebook_id)
-    table = CardTable(Context(table="t1", rulebook=rulebook))
+    table = CardTable(DecisionContext(table="t1", rulebook=rulebook))
     wagers, shoe, shoes = every_bet(rulebook), _FIRST_SHOE, 0
     found: Counter[tuple[str, str]] = Counter()
     paid: dict[tuple[str, str], set[int]] = {}

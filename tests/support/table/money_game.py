@@ -16,8 +16,8 @@ from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.types.shoe_reports import DeviceResult, ReportLost
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
-from table_core.decide.decision import Context
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.decide.decision import DecisionContext
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
@@ -33,7 +33,7 @@ __all__ = ["BOOKS", "ENDS", "LIBRARY", "Asked", "Game", "Played", "random_coup"]
 # The shipped rulebooks, and what a site may make of them: other timings, coarse chips, pairs paid
 # after the initial deal, a maximum that is often reached, a void that takes the first phase back.
 BOOKS: Final[dict[str, Callable[[], Rulebook]]] = {
-    **{name: lambda name=name: load_rulebook(name) for name in shipped()},  # type: ignore[misc]  # the default is the loop's
+    **{name: lambda name=name: load_rulebook(name) for name in shipped_ids()},  # type: ignore[misc]  # the default is the loop's
     "prepaid": lambda: book("au-commission", "commission.timing=prepaid"),
     "per_coup": lambda: book("au-commission", "commission.timing=per_coup", "unit=5"),
     "per_shoe": lambda: book("nz-scale-one", "commission.timing=per_shoe", "commission.block=500"),
@@ -97,7 +97,7 @@ class Game:
     """A table, the shoe in it and the auditor beside it; `world` makes the table."""
 
     def __init__(
-        self, rulebook: Rulebook, seed: int, world: Callable[[Context], World] = World
+        self, rulebook: Rulebook, seed: int, world: Callable[[DecisionContext], World] = World
     ) -> None:
         self.rulebook = rulebook
         self.rng = random.Random(seed)
@@ -107,7 +107,7 @@ class Game:
             for name in LIBRARY
             if BOOKS[name]().hash != rulebook.hash
         )
-        context = Context(table="t1", rulebook=rulebook, library=library)
+        context = DecisionContext(table="t1", rulebook=rulebook, library=library)
         self.table = CardTable(context, world)
         self.world = self.table.world
         self.auditor = Auditor(rulebook, *library)

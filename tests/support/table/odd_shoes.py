@@ -13,13 +13,13 @@ from events.commands.coup import FreeHand
 from events.commands.shoe import EndShoe, ReplaceShoe
 from events.types.shoe_reports import CardCarriedOver, CardOutOfGame
 from simulators.device.deck import Deck, shuffled
-from simulators.device.printed_rules import Place, next_place, outcome
+from simulators.device.printed_rules import PrintedPlace, next_place, outcome
 from simulators.shoe.dealing import next_shoe_id
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import SHOE, shoe_of
 from tests.support.table.odd_telling import OddTelling
@@ -43,7 +43,7 @@ class OddShoes(OddTelling):
         source = shipped_source("au-commission")
         source += f'\n[procedure]\nexcess = "{policy}"\n'.encode()
         rulebook = parse_rulebook("au-commission.toml", source)
-        self.table = CardTable(Context(table="t1", rulebook=rulebook))
+        self.table = CardTable(DecisionContext(table="t1", rulebook=rulebook))
         super().__init__(self.table.world, random.Random(seed))
         self.seed, self.decks, self.policy = seed, decks, policy
         self.shoe = SHOE
@@ -105,11 +105,11 @@ class OddShoes(OddTelling):
         else:
             self.table.begin()
 
-    def _deal(self, way: str, replaced: str) -> list[tuple[Place, Card]] | None:
+    def _deal(self, way: str, replaced: str) -> list[tuple[PrintedPlace, Card]] | None:
         """The cards in dealing order; None where the coup was broken off."""
         self._odd = self.rng.randrange(4) if self.aside is None else self.rng.randrange(1, 4)
         switch = self.rng.randrange(1, 4)
-        dealt: list[tuple[Place, Card]] = []
+        dealt: list[tuple[PrintedPlace, Card]] = []
         while (place := next_place([card for _, card in dealt])) is not None:
             if replaced and len(dealt) == switch:
                 if replaced == "void":
@@ -122,7 +122,7 @@ class OddShoes(OddTelling):
                 return None
         return dealt
 
-    def _next(self, place: Place, way: str, *, odd: bool) -> Card:
+    def _next(self, place: PrintedPlace, way: str, *, odd: bool) -> Card:
         hand, number = place.hand, place.number
         squeeze = way == "squeeze"
         if self.aside is not None:
@@ -189,6 +189,6 @@ class OddShoes(OddTelling):
             self._take_out(card)
             self.untold[self.shoe] -= Counter([card])
 
-    def view(self) -> ShoeView:
+    def view(self) -> ShoeState:
         """The shoe on the table as the table knows it."""
         return shoe_of(self.world)

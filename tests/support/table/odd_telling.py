@@ -15,7 +15,7 @@ from events.types.shoe_reports import (
     ReportLost,
     ShoeBooted,
 )
-from simulators.device.printed_rules import Place
+from simulators.device.printed_rules import PrintedPlace
 from table_core.state.shoe import times_seen
 from tests.support.table.coups import World, shoe_of
 
@@ -34,7 +34,7 @@ class OddTelling:
         self.world = world
         self.rng = rng
 
-    def tell(self, place: Place, card: Card, way: str, *, odd: bool) -> None:
+    def tell(self, place: PrintedPlace, card: Card, way: str, *, odd: bool) -> None:
         """The card has left the shoe; it is the one of its coup with which something is `odd`."""
         hand, number = place.hand, place.number
         told: AnyReport = CardDrawn(hand=hand, number=number, face=card)
@@ -54,7 +54,7 @@ class OddTelling:
                 self.world.say(ShoeBooted())
             self.ask(VoidCoup(transaction=self.world.transaction(), reason=way))
 
-    def tell_the_rest(self, way: str, dealt: list[tuple[Place, Card]], odd: int) -> None:
+    def tell_the_rest(self, way: str, dealt: list[tuple[PrintedPlace, Card]], odd: int) -> None:
         """All cards lie there: what was withheld, unread or lost is told of."""
         if way == "squeeze":
             for place, card in self.rng.sample(dealt, len(dealt)):
@@ -77,6 +77,6 @@ class OddTelling:
             [face for face in Card if face is not card and times_seen(shoe, face) < shoe.decks]
         )
 
-    def _at(self, place: Place) -> dict[str, Any]:
+    def _at(self, place: PrintedPlace) -> dict[str, Any]:
         transaction = self.world.transaction()
         return {"transaction": transaction, "hand": place.hand, "number": place.number}

@@ -6,7 +6,7 @@ from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWa
 from events.commands.wagers import WagerRequest
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CoupSettled, Settlement, ShoeLoaded
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.fold.dispatch import fold_all
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
@@ -18,7 +18,7 @@ PLAYER, BANKER = cards("9S KH"), cards("2D 3C")
 
 
 def played(
-    context: Context = CONTEXT,
+    context: DecisionContext = CONTEXT,
     *,
     player: tuple[Card, ...] = PLAYER,
     banker: tuple[Card, ...] = BANKER,

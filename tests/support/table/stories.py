@@ -10,22 +10,22 @@ from events.log.store import EventLog, Pending
 from events.types.envelope import encode_envelope
 from events.types.shoe_reports import DeviceResult
 from events.types.table import ShoeReported, TableEvent
-from table_core.decide.decision import Context
-from table_core.narrative.coup import Story, tell_coup
-from table_core.replay.coup_events import CoupCollector, CoupRecord, Fact, moments
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.decide.decision import DecisionContext
+from table_core.narrative.coup import CoupNarrative, narrate_coup
+from table_core.replay.coup_events import CoupCollector, CoupRecord, LoggedEvent, moments
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from tests.support.table.coups import CONTEXT, COUP, World, cards
 
 ORIGIN = "sydney/t1"
-BOOKS = {book.hash: book for book in map(load_rulebook, shipped())}
+BOOKS = {book.hash: book for book in map(load_rulebook, shipped_ids())}
 
 
 class KeptWorld(World):
     """A table that keeps of each event who caused it, and with what."""
 
-    def __init__(self, context: Context = CONTEXT, user: str = "supervisor") -> None:
-        self.facts: list[Fact] = []
+    def __init__(self, context: DecisionContext = CONTEXT, user: str = "supervisor") -> None:
+        self.facts: list[LoggedEvent] = []
         self.user = user
         self._causes = 0
         super().__init__(context)
@@ -39,7 +39,7 @@ class KeptWorld(World):
                 actor = "shoe"
             position = len(self.facts) + 1
             self.facts.append(
-                Fact(
+                LoggedEvent(
                     position=position,
                     at=f"2026-11-27T21:{position // 60:02d}:{position % 60:02d}.000000000Z",
                     actor=actor,
@@ -59,9 +59,9 @@ class KeptWorld(World):
         assert record is not None, coup
         return record
 
-    def story(self, coup: str = COUP, *books: Rulebook) -> Story:
+    def story(self, coup: str = COUP, *books: Rulebook) -> CoupNarrative:
         known = BOOKS | {book.hash: book for book in (self.context.rulebook, *books)}
-        return tell_coup(self.record(coup), origin=ORIGIN, rulebooks=known)
+        return narrate_coup(self.record(coup), origin=ORIGIN, rulebooks=known)
 
     def write(self, path: Path) -> Path:
         """The events as a log file."""
@@ -74,7 +74,7 @@ class KeptWorld(World):
         return path
 
 
-def _pending(fact: Fact, index: int) -> Pending:
+def _pending(fact: LoggedEvent, index: int) -> Pending:
     stored = encode_envelope(
         fact.event,
         index=index,

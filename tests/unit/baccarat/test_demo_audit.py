@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from baccarat.demo.ledger import Ledger, audit
+from baccarat.demo.ledger import DemoStatistics, audit
 from events.cards import Card, Hand
 from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
 from events.types.shoe_reports import AnyReport, CardCarriedOver, CardDrawn, CardOutOfGame
@@ -172,7 +172,7 @@ def test_a_settlement_that_is_in_the_log_twice_is_doubled() -> None:
 
 
 def test_money_counts_what_stands_and_not_what_was_taken_back() -> None:
-    ledger = Ledger()
+    ledger = DemoStatistics()
     first, last = settlement(1, 1, 10, 60), settlement(2, 1, 50, 20)
     again = replace(settlement(1, 2, 10, 0), difference=(SeatDifference(seat=1, paid=-60),))
     # Long after its coup, and the stake along with it.
@@ -187,7 +187,7 @@ def test_money_counts_what_stands_and_not_what_was_taken_back() -> None:
 
 
 def test_latency_is_that_of_coups_that_went_by_themselves() -> None:
-    ledger = Ledger()
+    ledger = DemoStatistics()
     last = settlement(2, 1, 50, 20)
     ledger.on_receipt(Receipt(settlement=last, position=1, booked_ns=7_000_000))
     ledger.on_coup(replace(played(), fault="noise"))

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 from baccarat.contract.schemas import bundle
 from baccarat.history.evidence import gather
 from baccarat.history.log_facts import replay, state_at, view_of
-from baccarat.history.process import Past
+from baccarat.history.process import HistoryQueries
 from baccarat.history.proof import proofs
-from baccarat.rulebooks.editions import rulebooks_at_hand
+from baccarat.rulebooks.editions import available_rulebooks
 from events.cards import Card, Hand
 from events.commands.base import Refusal
 from events.commands.cards import ResolveIrregularity
@@ -28,13 +28,13 @@ from events.proof.merkle import inclusion_proofs, leaf_hash
 from events.types.shoe_reports import CardCarriedOver, DeviceResult, LinkDown
 from table_core.evidence.bundle import verify_evidence
 from table_core.fold.snapshot import decode_state
-from table_core.history.index import BLOCK, PastIndex
-from table_core.narrative.coup import tell_coup
-from table_core.projections.table import encode_view
+from table_core.history.index import BLOCK, HistoryIndex
+from table_core.narrative.coup import narrate_coup
+from table_core.projections.table import encode_state_view
 from table_core.replay.coup_events import CoupCollector
-from table_core.service.coup_recall import recall
+from table_core.service.coup_recall import recall_coup
 from table_core.service.history_client import RECALL
-from table_core.service.history_process import REFUSED, SHOWN, Question
+from table_core.service.history_process import REFUSED, SHOWN, HistoryQuestion
 from tests.support.log.corpus import folders
 from tests.support.log.logs import keep_alarms
 from tests.support.table.commands import example
@@ -54,10 +54,10 @@ class Asked:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.past = Past(path, rulebooks_at_hand(path))
+        self.past = HistoryQueries(path, available_rulebooks(path))
 
     def said(self, name: str, to: int, body: object) -> bytes | Refusal:
-        answer = self.past.answer(Question(name, to, body))
+        answer = self.past.answer(HistoryQuestion(name, to, body))
         if answer[:1] == REFUSED:
             return msgspec.json.decode(answer[1:], type=Refusal)
         assert answer[:1] == SHOWN
@@ -108,7 +108,7 @@ def test_each_coup_is_told_as_by_one_who_reads_the_whole_log(
                 collector.take(moment)
         record = collector.record()
         assert record is not None
-        story = tell_coup(record, origin=log.origin, rulebooks=BOOKS)
+        story = narrate_coup(record, origin=log.origin, rulebooks=BOOKS)
         told = corpus.shown("tell_coup", coup=coup)
         assert told["story"] == json.loads(msgspec.json.encode(story))
         assert [each["position"] for each in told["steps"]] == [
@@ -131,7 +131,7 @@ def test_each_coup_is_recalled_as_from_the_log_itself(corpus: Asked, coups: list
         for coup in coups:
             said = corpus.said(RECALL, corpus.end, coup)
             assert isinstance(said, bytes)
-            mine, whole = decode_state(said), recall(log.read, log.position, coup)
+            mine, whole = decode_state(said), recall_coup(log.read, log.position, coup)
             assert whole is not None
             assert (mine.shoe, mine.coup) == (whole.shoe, whole.coup)
             assert list(mine.past) == [each for each in whole.past if each.id == coup]
@@ -147,7 +147,7 @@ def test_the_table_is_shown_as_it_was_published(corpus: Asked) -> None:
                 assert corpus.code("show_table", position=position) == "unknown_rulebook"
                 continue
             shown = corpus.shown("show_table", position=position)
-            assert shown == json.loads(encode_view(view_of(state, log, BOOKS)))
+            assert shown == json.loads(encode_state_view(view_of(state, log, BOOKS)))
         assert corpus.code("show_table", position=log.end + 1) == "unknown_position"
     assert corpus.code("show_table", position=0) == "unknown_position"
 
@@ -331,7 +331,7 @@ def test_proofs_are_those_of_the_whole_tree(events: int, tmp_path: Path) -> None
     with EventLog.open(path, "site/t1") as log:
         keep_alarms(log, events)
     with reading(path) as source:
-        index, leaves = PastIndex(source.origin), []
+        index, leaves = HistoryIndex(source.origin), []
         for row in source.bare():
             index.take(row)
             leaves.append(leaf_hash(row[1]))
@@ -346,12 +346,12 @@ def test_a_long_log_is_read_in_slices_and_says_how_far(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with EventLog.open(path, "site/t1") as log:
         keep_alarms(log, 3000)
-    past = Past(path, rulebooks_at_hand(path))
+    past = HistoryQueries(path, available_rulebooks(path))
     slices = 1
     while not past.catch_up(3000, 0.0):
         slices += 1
     assert slices == 3000 // 256 + 1
-    assert past.answer(Question("find_coups", 3000, {"transaction": "t"}))[:1] == SHOWN
+    assert past.answer(HistoryQuestion("find_coups", 3000, {"transaction": "t"}))[:1] == SHOWN
 
 
 def test_a_log_that_was_changed_behind_its_reader_is_not_told_from(

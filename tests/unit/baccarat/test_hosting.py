@@ -9,7 +9,7 @@ import structlog
 
 from baccarat.config.form import ScoreboardConfig, ShoeConfig, TableConfig
 from baccarat.services import hosting
-from baccarat.services.hosting import check_apart, host
+from baccarat.services.hosting import check_nothing_shared, host
 from baccarat.services.registry import Probe
 from events.errors import ConfigError, LogUnwritable, OurBug
 from tests.support.machine.waiting import until
@@ -152,8 +152,8 @@ def test_two_tables_cannot_share_what_is_one_tables(
     first: TableConfig, second: TableConfig, what: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"b.toml: {what}, as in a.toml"):
-        check_apart({Path("a.toml"): first, Path("b.toml"): second})
+        check_nothing_shared({Path("a.toml"): first, Path("b.toml"): second})
 
 
 def test_tables_that_are_apart_are_let_be() -> None:
-    check_apart({Path("a.toml"): screen("t1", 8081), Path("b.toml"): screen("t2", 8082)})
+    check_nothing_shared({Path("a.toml"): screen("t1", 8081), Path("b.toml"): screen("t2", 8082)})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.table.opening import make_log, opening
 from events.log.store import EventLog
-from table_core.service.snapshot_anchor import inspect, open_books
+from table_core.service.snapshot_anchor import inspect_log, restore_state
 
 EVENTS = 3_000
 
@@ -13,11 +13,11 @@ def test_the_benchs_log_is_sound_and_opens_at_its_books(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     told: list[int] = []
     events, behind = make_log(path, EVENTS, told.append)
-    assert inspect(path) is None
+    assert inspect_log(path) is None
     with EventLog.open(path, "bench/t1") as log:
         assert log.position == events >= EVENTS
         assert log.checked_from == events - behind
-        opened = open_books(log)
+        opened = restore_state(log)
         assert (opened.state.position, opened.owed, opened.fault) == (events, None, None)
         assert opened.state.totals.coups == 60 * 3
         assert opened.state.totals.staked == 60 * 3 * 7_000

@@ -4,10 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from cage.ledger.accounts import ACCOUNTS
-from cage.ledger.chips import chip_entry, day_of, fact_of
+from cage.ledger.chips import business_day_of, chip_entry, decode_chip_event
 from events.errors import LedgerError
 from events.types.chips import (
-    ChipFact,
+    ChipEvent,
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
@@ -55,7 +55,7 @@ def _corrected(move: str, was: int) -> ChipsCorrected:
         (_corrected("fill", 1_000), {}),
     ],
 )
-def test_each_fact_moves_what_it_says(fact: ChipFact, moved: dict[str, int]) -> None:
+def test_each_fact_moves_what_it_says(fact: ChipEvent, moved: dict[str, int]) -> None:
     ledger = MemoryLedger()
     ledger.hear([ShoeLoaded(shoe="20261128-04", decks=8), fact])
     (entry,) = ledger.entries
@@ -63,11 +63,11 @@ def test_each_fact_moves_what_it_says(fact: ChipFact, moved: dict[str, int]) -> 
     assert set(moved) <= set(ACCOUNTS)
     assert (entry.kind, entry.coup, entry.shoe) == (fact.TYPE, "", "20261128-04")
     assert entry.day == "2026-11-27"  # the float's, not the shoe's
-    assert fact_of(entry.kind, entry.detail) == fact
+    assert decode_chip_event(entry.kind, entry.detail) == fact
 
 
 @pytest.mark.parametrize("fact", [OPENED, FILLED, CREDITED, COUNTED, CLOSED, DROPPED])
-def test_a_fact_whose_pieces_come_to_something_else_is_not_booked(fact: ChipFact) -> None:
+def test_a_fact_whose_pieces_come_to_something_else_is_not_booked(fact: ChipEvent) -> None:
     wrong = replace(fact, amount=fact.amount + 1)
     with pytest.raises(LedgerError, match="says 1001, and its pieces come to 1000"):
         chip_entry(wrong, ref="e", shoe="")
@@ -79,7 +79,7 @@ def test_a_fact_whose_pieces_come_to_something_else_is_not_booked(fact: ChipFact
 )
 def test_a_detail_that_was_edited_is_named(kind: str, detail: str) -> None:
     with pytest.raises(LedgerError, match=f"an entry of kind {kind} does not hold its fact"):
-        fact_of(kind, detail)
+        decode_chip_event(kind, detail)
 
 
 def test_what_is_left_on_the_float_is_the_win_by_the_count() -> None:
@@ -93,4 +93,4 @@ def test_what_is_left_on_the_float_is_the_win_by_the_count() -> None:
 
 
 def test_a_day_is_how_an_id_begins() -> None:
-    assert day_of("20261127-01") == "2026-11-27"
+    assert business_day_of("20261127-01") == "2026-11-27"

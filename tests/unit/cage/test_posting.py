@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cage.ledger.accounts import ACCOUNTS
-from cage.ledger.entries import Books, Posting
+from cage.ledger.entries import Posting, PostingState
 from cage.ledger.posting import post, reversal_ref
 from events.errors import LedgerError
 from events.types.commission import (
@@ -294,7 +294,7 @@ def test_commission_taken_in_a_way_that_nobody_knows_is_not_booked() -> None:
 
 def test_a_posting_is_the_same_whenever_it_is_made() -> None:
     event = _settlement(_line(), _line(wager="w/1/1"))
-    made = [post(Books(), event, event_id="x", recall=lambda _: None) for _ in range(2)]
+    made = [post(PostingState(), event, event_id="x", recall=lambda _: None) for _ in range(2)]
     assert made[0] == made[1]
     (entry,) = made[0][1]
     assert entry.postings[0] == Posting("pool", 3, "banker", "win", 2000)

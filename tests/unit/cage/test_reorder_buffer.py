@@ -5,16 +5,16 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cage.feed.reorder_buffer import AHEAD_MOST, READY_MOST, Inflow
-from cage.ledger.facts import Fact
+from cage.feed.reorder_buffer import AHEAD_MOST, READY_MOST, ReorderBuffer
+from cage.ledger.facts import LedgerEvent
 from tests.support.cage.feed_table import disorder
 
 
-def fact(position: int) -> Fact:
-    return Fact("site/t1", position, f"{position:032x}", "", None, None, b"")
+def fact(position: int) -> LedgerEvent:
+    return LedgerEvent("site/t1", position, f"{position:032x}", "", None, None, b"")
 
 
-def taken(inflow: Inflow) -> list[int]:
+def taken(inflow: ReorderBuffer) -> list[int]:
     return [each.position for each in inflow.ready]
 
 
@@ -22,7 +22,7 @@ def taken(inflow: Inflow) -> list[int]:
 def test_what_is_ready_is_always_the_log_without_gap_or_repetition(
     seed: int, start: int, length: int
 ) -> None:
-    rng, inflow = random.Random(seed), Inflow(start)
+    rng, inflow = random.Random(seed), ReorderBuffer(start)
     row = range(start + 1, start + length + 1)
     came: set[int] = set()
     for position in disorder(rng, range(max(1, start - 5), start + length + 1)):
@@ -38,7 +38,7 @@ def test_what_is_ready_is_always_the_log_without_gap_or_repetition(
 
 
 def test_a_jump_is_told_once_and_not_again_for_what_follows_it() -> None:
-    inflow = Inflow(0)
+    inflow = ReorderBuffer(0)
     assert [inflow.offer(fact(position)) for position in (1, 4, 5, 4, 2, 3, 3)] == [
         False, True, False, False, False, False, False,
     ]  # fmt: skip
@@ -46,8 +46,8 @@ def test_a_jump_is_told_once_and_not_again_for_what_follows_it() -> None:
 
 
 def test_a_log_that_is_known_to_be_longer_is_behind_though_nothing_jumped() -> None:
-    inflow = Inflow(3)
-    inflow.known_to(5)
+    inflow = ReorderBuffer(3)
+    inflow.extend_to(5)
     assert inflow.behind
     assert not inflow.offer(fact(4))
     assert not inflow.offer(fact(5))
@@ -55,8 +55,8 @@ def test_a_log_that_is_known_to_be_longer_is_behind_though_nothing_jumped() -> N
 
 
 def test_what_a_stale_screen_said_is_forgotten_when_the_log_says_where_it_ends() -> None:
-    inflow = Inflow(3)
-    inflow.known_to(90)
+    inflow = ReorderBuffer(3)
+    inflow.extend_to(90)
     inflow.offer(fact(7))
     inflow.ends_at(6)
     assert inflow.highest == 7  # it has come
@@ -68,13 +68,13 @@ def test_what_a_stale_screen_said_is_forgotten_when_the_log_says_where_it_ends()
 
 
 def test_the_bounds_hold_and_what_they_drop_is_known_to_be_missing() -> None:
-    inflow = Inflow(0)
+    inflow = ReorderBuffer(0)
     for position in range(1, READY_MOST + 10):
         inflow.offer(fact(position))
     assert (len(inflow.ready), inflow.taken) == (READY_MOST, READY_MOST)
     assert inflow.overflowed
     assert inflow.behind
-    inflow = Inflow(0)
+    inflow = ReorderBuffer(0)
     for position in range(2, AHEAD_MOST + 10):
         inflow.offer(fact(position))
     assert inflow.overflowed

@@ -7,7 +7,7 @@ import pytest
 
 from displays.http.languages import choose_language
 from displays.http.stream import StateStream
-from displays.live import SILENCE_SECONDS, Live
+from displays.live import SILENCE_SECONDS, LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
 from tests.support.table.evidence import HandClock
@@ -34,12 +34,12 @@ class Told:
 
     def __init__(self, betting_s: int | None = None) -> None:
         self.clock = HandClock()
-        self.live = Live(self.clock, betting_s=betting_s)
+        self.live = LiveState(self.clock, betting_s=betting_s)
 
     def beat(self, *, session: int = 1, retain: bool = False, ago_s: int = 0) -> None:
         ts = rfc3339(self.clock.utc_ns() - ago_s * 1_000_000_000)
         status = Status(state="online", session=session, ts=ts)
-        self.live.hear_status(encode_status(status), retain=retain)
+        self.live.on_status(encode_status(status), retain=retain)
 
     @property
     def reason(self) -> str:
@@ -51,7 +51,7 @@ def told() -> Told:
     made = Told(betting_s=20)
     made.live.connected()
     made.beat()
-    made.live.hear_state(state(5), retain=True)
+    made.live.on_state(state(5), retain=True)
     assert made.reason == ""
     return made
 
@@ -75,7 +75,7 @@ def test_a_connection_proves_nothing_of_what_the_broker_had_kept(told: Told) -> 
     assert told.reason == "table"
     told.beat()
     assert told.reason == "state"
-    told.live.hear_state(state(5), retain=True)
+    told.live.on_state(state(5), retain=True)
     assert told.reason == ""
 
 
@@ -87,30 +87,30 @@ def test_another_machines_clock_may_be_wrong(told: Told) -> None:
 
 def test_a_late_will_of_an_older_run_is_ignored(told: Told) -> None:
     told.beat(session=2)
-    told.live.hear_state(state(6), retain=False)
+    told.live.on_state(state(6), retain=False)
     will = Status(state="offline", session=1, ts=rfc3339(told.clock.utc_ns()))
-    told.live.hear_status(encode_status(will), retain=False)
+    told.live.on_status(encode_status(will), retain=False)
     assert told.reason == ""
     newer = Status(state="offline", session=2, ts=rfc3339(told.clock.utc_ns()))
-    told.live.hear_status(encode_status(newer), retain=False)
+    told.live.on_status(encode_status(newer), retain=False)
     assert told.reason == "table"
 
 
 def test_an_older_state_never_replaces_a_newer_one(told: Told) -> None:
-    told.live.hear_state(state(9), retain=False)
+    told.live.on_state(state(9), retain=False)
     for old, retain in ((state(8), False), (state(12), True), (b"junk", False), (b"", True)):
-        told.live.hear_state(old, retain=retain)
+        told.live.on_state(old, retain=retain)
         assert told.live.document is not None
         assert told.live.document.position == 9
     told.beat(session=2)  # the table's log was restored from a backup
-    told.live.hear_state(state(3), retain=False)
+    told.live.on_state(state(3), retain=False)
     assert told.live.document is not None
     assert told.live.document.position == 3
 
 
 def ended(told: Told, session: int) -> None:
     will = Status(state="offline", session=session, ts=rfc3339(told.clock.utc_ns()))
-    told.live.hear_status(encode_status(will), retain=False)
+    told.live.on_status(encode_status(will), retain=False)
 
 
 @pytest.mark.parametrize("before", [7, 1])
@@ -122,12 +122,12 @@ def test_a_table_on_a_fresh_log_is_live_with_its_own_first_state(
     told = Told()
     told.live.connected()
     told.beat(session=before)
-    told.live.hear_state(state(500), retain=True)
+    told.live.on_state(state(500), retain=True)
     if will or before == 1:
         ended(told, before)
     told.beat(session=1)
     assert told.reason == "state", "what the old log said is not the table as it is now"
-    told.live.hear_state(state(3), retain=False)
+    told.live.on_state(state(3), retain=False)
     assert told.reason == ""
     assert told.live.document is not None
     assert told.live.document.position == 3
@@ -138,13 +138,13 @@ def test_a_table_on_a_fresh_log_is_live_with_its_own_first_state(
 
 def test_a_table_that_was_off_when_we_came_may_begin_another_log(told: Told) -> None:
     told.live.connected()
-    told.live.hear_status(
+    told.live.on_status(
         encode_status(Status(state="offline", session=7, ts=rfc3339(told.clock.utc_ns()))),
         retain=True,
     )
-    told.live.hear_state(state(500), retain=True)
+    told.live.on_state(state(500), retain=True)
     told.beat(session=1)
-    told.live.hear_state(state(3), retain=False)
+    told.live.on_state(state(3), retain=False)
     assert told.live.document is not None
     assert (told.live.document.position, told.reason) == (3, "")
 
@@ -153,7 +153,7 @@ def test_two_tables_at_once_are_none(told: Told) -> None:
     for session in (2, 1, 2, 1):
         told.clock.now_us += 500_000
         told.beat(session=session)
-        told.live.hear_state(state(6), retain=False)
+        told.live.on_state(state(6), retain=False)
     assert told.reason == "table"
     for _ in range(11):
         told.clock.now_us += 1_000_000
@@ -162,18 +162,18 @@ def test_two_tables_at_once_are_none(told: Told) -> None:
 
 
 def test_the_countdown_starts_with_what_was_seen_to_open(told: Told) -> None:
-    told.live.hear_state(state(6, "betting", "s/2"), retain=False)
+    told.live.on_state(state(6, "betting", "s/2"), retain=False)
     told.clock.now_us += 1_500_000
-    told.live.hear_state(state(7, "betting", "s/2"), retain=False)
+    told.live.on_state(state(7, "betting", "s/2"), retain=False)
     assert told.live.health().betting_ms == 18_500
-    told.live.hear_state(state(8, "closed", "s/2"), retain=False)
+    told.live.on_state(state(8, "closed", "s/2"), retain=False)
     assert told.live.health().betting_ms is None
 
 
 def test_no_countdown_is_made_up_for_betting_that_was_open_already() -> None:
     told = Told(betting_s=20)
     told.live.connected()
-    told.live.hear_state(state(6, "betting"), retain=True)
+    told.live.on_state(state(6, "betting"), retain=True)
     assert told.live.health().betting_ms is None
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from displays.auth.accounts import Account, load_accounts, save_accounts
+from displays.auth.accounts import UserAccount, load_accounts, save_accounts
 from displays.auth.login_policy import STRANGERS_MOST
 from displays.auth.sessions import SESSIONS_EACH
 from displays.auth.throttle import (
     FAILURES_MOST,
     FORGOTTEN_SECONDS,
     LOCKED_SECONDS,
+    client_network,
     is_here,
-    neighbourhood,
 )
 from tests.support.service.console_site import PASSWORD, Site, form_token, hashed, log_in
 
@@ -111,7 +111,7 @@ async def test_a_browser_is_known_by_what_we_signed_alone(site: Site, change: st
             cookie = cookie[:-1] + ("0" if cookie[-1] != "0" else "1")
         elif change == "a new password":
             people = dict(load_accounts(site.users))
-            people["sam"] = Account(password=hashed(PASSWORD), roles=("supervisor",))
+            people["sam"] = UserAccount(password=hashed(PASSWORD), roles=("supervisor",))
             save_accounts(site.users, people)
     await fail(site, "10.0.0.8", "sam")
     async with site.browser("10.0.0.8") as client:  # which is locked for strangers
@@ -142,7 +142,7 @@ async def test_a_new_password_ends_every_session(site: Site) -> None:
         await log_in(client, "sam")
         assert (await client.get("/pit")).status_code == 200
         people = dict(load_accounts(site.users))
-        people["sam"] = Account(password=hashed(PASSWORD), roles=("supervisor",))
+        people["sam"] = UserAccount(password=hashed(PASSWORD), roles=("supervisor",))
         save_accounts(site.users, people)
         assert (await client.get("/pit")).is_redirect
 
@@ -179,4 +179,4 @@ async def test_nobody_logs_others_out_by_logging_in(site: Site) -> None:
     ],
 )
 def test_who_counts_as_one(host: str, expected: str, *, here: bool) -> None:
-    assert (neighbourhood(host), is_here(host)) == (expected, here)
+    assert (client_network(host), is_here(host)) == (expected, here)

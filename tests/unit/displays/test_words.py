@@ -9,8 +9,8 @@ import pytest
 from displays.http.languages import LANGUAGES, choose_language
 from events.commands.registry import COMMANDS
 from table_core.narrative.draw import DRAW_WORDS
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.wagers import KINDS
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.wagers import BET_KINDS
 from table_core.state.coup import Phase
 from tests.support.table.commands import BESIDE_PLAY
 
@@ -57,10 +57,12 @@ def test_every_phase_command_wager_category_rule_and_sign_has_its_words() -> Non
     wanted = {f"phase.{phase.value}" for phase in Phase}
     wanted |= {f"next.{phase.value}" for phase in Phase}
     wanted |= {f"command.{name}" for name in COMMANDS.keys() - SILENT}
-    wanted |= {f"bet.{bet}" for bet in KINDS}
-    wanted |= {f"category.{bet}.{name}" for bet, kind in KINDS.items() for name in kind.categories}
+    wanted |= {f"bet.{bet}" for bet in BET_KINDS}
+    wanted |= {
+        f"category.{bet}.{name}" for bet, kind in BET_KINDS.items() for name in kind.categories
+    }
     wanted |= {f"rule.{rule}" for rule in DRAW_WORDS if rule != "initial"}
-    for book in map(load_rulebook, shipped()):
+    for book in map(load_rulebook, shipped_ids()):
         wanted |= {f"sign.{line}" for line in (book.sign.game, *book.sign.lines)}
     assert sorted(wanted - WORDS["en"].keys()) == []
 

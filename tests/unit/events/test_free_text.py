@@ -15,7 +15,7 @@ from baccarat.config.table import load_config
 from baccarat.rulebooks.library import site_rulebook
 from events.commands.previews import Preview
 from events.errors import ConfigError
-from events.free_text import may_be_unfit, original, unfit_in, visible
+from events.free_text import escape_nul, find_forbidden, may_hold_forbidden, unescape_nul
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import profile_complaints
 from table_core.rulebooks.shipped import shipped_source
@@ -34,7 +34,7 @@ LEGIBLE = [
 
 
 def test_refused_are_the_controls_the_separators_and_what_turns_the_reading() -> None:
-    refused = {code for code in range(sys.maxunicode + 1) if any(unfit_in(chr(code)))}
+    refused = {code for code in range(sys.maxunicode + 1) if any(find_forbidden(chr(code)))}
     assert refused == BIDI_CONTROL | {
         code
         for code in range(sys.maxunicode + 1)
@@ -44,13 +44,13 @@ def test_refused_are_the_controls_the_separators_and_what_turns_the_reading() ->
 
 @pytest.mark.parametrize("text", LEGIBLE)
 def test_what_people_write_is_taken(text: str) -> None:
-    assert list(unfit_in({"reason": text, "signed": [text]})) == []
+    assert list(find_forbidden({"reason": text, "signed": [text]})) == []
 
 
 def test_each_place_is_named() -> None:
     tree = {"wagers": [{"patron": "p"}, {"patron": "p\0"}], "reason": "a\nb", "seat": 3}
     what = "use one line of text without controls"
-    assert list(unfit_in(tree)) == [
+    assert list(find_forbidden(tree)) == [
         ("wagers[1].patron", f"holds U+0000; {what}"),
         ("reason", f"holds U+000A; {what}"),
     ]
@@ -60,19 +60,21 @@ def test_however_deep_a_text_is_it_is_found() -> None:
     tree: Any = "a\0"
     for _ in range(100_000):
         tree = [tree]
-    ((key, _),) = unfit_in(Preview(transaction="t", command="void_coup", body={"x": tree}))
+    ((key, _),) = find_forbidden(Preview(transaction="t", command="void_coup", body={"x": tree}))
     assert key == "body.x" + "[0]" * 100_000
 
 
 @given(st.text(), st.booleans(), st.sampled_from([None, 2]))
 def test_a_quick_look_overlooks_nothing(text: str, plain: bool, indent: int | None) -> None:
     document = json.dumps({"reason": text}, ensure_ascii=plain, indent=indent)
-    assert may_be_unfit(document) or not any(unfit_in(text))
+    assert may_hold_forbidden(document) or not any(find_forbidden(text))
 
 
 def test_a_quick_look_is_enough_for_what_programs_send() -> None:
     for text in LEGIBLE:
-        assert may_be_unfit(json.dumps({"reason": text}, ensure_ascii=False)) == ("\\u" in text)
+        assert may_hold_forbidden(json.dumps({"reason": text}, ensure_ascii=False)) == (
+            "\\u" in text
+        )
 
 
 near = st.text(alphabet="\0\\u05cC1a", max_size=14) | st.text()
@@ -80,18 +82,18 @@ near = st.text(alphabet="\0\\u05cC1a", max_size=14) | st.text()
 
 @given(near)
 def test_a_text_in_its_visible_form_has_no_nul_and_can_be_had_again(text: str) -> None:
-    assert "\0" not in visible(text)
-    assert original(visible(text)) == text
+    assert "\0" not in escape_nul(text)
+    assert unescape_nul(escape_nul(text)) == text
 
 
 @given(st.text().filter(lambda text: "\0" not in text and "\\u00" not in text))
 def test_a_text_without_a_nul_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
+    assert escape_nul(text) == text
 
 
 def test_the_visible_form_of_a_nul_is_that_of_json() -> None:
-    assert visible("p\0-17") == r"p\u0000-17"
-    assert visible(r"p\u0000-17") == r"p\u005cu0000-17"
+    assert escape_nul("p\0-17") == r"p\u0000-17"
+    assert escape_nul(r"p\u0000-17") == r"p\u005cu0000-17"
 
 
 def test_a_configuration_names_each_text_that_no_text_may_be(

@@ -17,7 +17,7 @@ from events.commands.cards import CorrectCard
 from events.commands.coup import VoidCoup
 from events.commands.wagers import WithdrawWager
 from events.types.table import CoupSettled, CoupVoided, TableEvent, WagersWithdrawn
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.table.auditor import Auditor
 from tests.support.table.coups import World
@@ -102,7 +102,7 @@ def test_every_wager_is_settled_in_exactly_one_of_the_two_phases(name: str) -> N
 
 
 def test_prepaid_commission_is_taken_once_when_its_phase_is_settled_again() -> None:
-    world = World(Context(table="t1", rulebook=BOOKS["prepaid pairs"]()))
+    world = World(DecisionContext(table="t1", rulebook=BOOKS["prepaid pairs"]()))
     auditor = Auditor(world.context.rulebook)
     world.ready()
     world.open()
@@ -192,7 +192,7 @@ def test_the_auditor_finds_what_must_not_be(how: str) -> None:
 
 
 def test_withdrawing_leaves_a_side_bet_alone_that_still_waits_for_its_main_wager() -> None:
-    world = World(Context(table="t1", rulebook=load_rulebook("nz-scale-one")))
+    world = World(DecisionContext(table="t1", rulebook=load_rulebook("nz-scale-one")))
     world.ready()
     world.open()
     world.bet((1, "perfect_pairs", 500))

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.free_text import original, visible
+from events.free_text import escape_nul, unescape_nul
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope
 from events.types.table import AlarmCleared
-from property.archive.batch import Fault, Intake, take
+from property.archive.batch import BatchPlan, FeedFault, plan_batch
 from property.archive.partition_locks import fair_share
-from property.hub.replicated_event import Carried, Head
+from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import PARTITIONS
 
 _ORIGINS: Final = ("harbour/b1", "harbour/b2", "river/b1")
@@ -35,11 +35,11 @@ def _stored(origin: str, position: int, at: str = _AT, alarm: str = "x") -> byte
     )
 
 
-def _chain(origin: str, stored: Sequence[bytes]) -> list[Carried]:
+def _chain(origin: str, stored: Sequence[bytes]) -> list[ReplicatedEvent]:
     head, made = origin_hash(origin), []
     for position, each in enumerate(stored, 1):
         head = next_hash(head, each)
-        made.append(Carried(origin, position, each, head))
+        made.append(ReplicatedEvent(origin, position, each, head))
     return made
 
 
@@ -48,13 +48,13 @@ _LOGS: Final = {
 }
 
 
-def _ended(intake: Intake) -> dict[str, int]:
+def _ended(intake: BatchPlan) -> dict[str, int]:
     return {origin: move.now.position for origin, move in intake.moves.items()}
 
 
 @given(st.lists(st.tuples(st.sampled_from(_ORIGINS), st.integers(0, _LONG - 1)), max_size=60))
 def test_a_batch_in_any_order_with_anything_missing_or_twice(asked: list[tuple[str, int]]) -> None:
-    intake = take({}, [_LOGS[origin][index] for origin, index in asked])
+    intake = plan_batch({}, [_LOGS[origin][index] for origin, index in asked])
     reached, repeated, furthest = dict.fromkeys(_ORIGINS, 0), {}, dict.fromkeys(_ORIGINS, 0)
     taken = []
     for origin, index in asked:
@@ -76,7 +76,7 @@ def test_a_batch_in_any_order_with_anything_missing_or_twice(asked: list[tuple[s
 
 def test_a_batch_goes_on_from_the_heads() -> None:
     log = _LOGS["harbour/b1"]
-    intake = take({"harbour/b1": log[4].head}, log)
+    intake = plan_batch({"harbour/b1": log[4].head}, log)
     assert [row.position for row in intake.rows] == list(range(6, _LONG + 1))
     assert intake.moves["harbour/b1"].was == log[4].head
     assert intake.repeated == {"harbour/b1": log[4]}
@@ -99,24 +99,24 @@ def test_a_batch_goes_on_from_the_heads() -> None:
     ],
 )
 def test_what_is_false_stops_its_table_and_no_other(
-    kind: str, false: Callable[[list[Carried]], Carried]
+    kind: str, false: Callable[[list[ReplicatedEvent]], ReplicatedEvent]
 ) -> None:
     log, other = _LOGS["harbour/b1"], _LOGS["harbour/b2"]
-    intake = take({}, [*log[:3], false(log), *log[3:], *other])
+    intake = plan_batch({}, [*log[:3], false(log), *log[3:], *other])
     assert _ended(intake) == {"harbour/b1": 3, "harbour/b2": _LONG}
     (fault,) = intake.faults
     assert (fault.origin, fault.kind, fault.stops) == ("harbour/b1", kind, True)
     assert "\n" not in fault.reason
 
 
-def _after(last: Carried, stored: bytes) -> Carried:
+def _after(last: ReplicatedEvent, stored: bytes) -> ReplicatedEvent:
     digest = next_hash(last.hash, stored)
-    return Carried(last.origin, last.position + 1, stored, digest)
+    return ReplicatedEvent(last.origin, last.position + 1, stored, digest)
 
 
 def test_of_a_stopped_table_nothing_is_taken() -> None:
     both = [*_LOGS["harbour/b1"], *_LOGS["harbour/b2"]]
-    assert _ended(take({}, both, ["harbour/b1"])) == {"harbour/b2": _LONG}
+    assert _ended(plan_batch({}, both, ["harbour/b1"])) == {"harbour/b2": _LONG}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_of_a_stopped_table_nothing_is_taken() -> None:
 )
 def test_a_clock_that_is_wrong_makes_no_months_of_its_own(at: str, month: str) -> None:
     (event,) = _chain("harbour/b1", [_stored("harbour/b1", 1, at=at)])
-    (row,) = take({}, [event]).rows
+    (row,) = plan_batch({}, [event]).rows
     assert (row.at, row.month) == (at, month)
 
 
@@ -149,16 +149,16 @@ def test_a_clock_that_is_wrong_makes_no_months_of_its_own(at: str, month: str) -
 )
 def test_the_bytes_keep_a_nul_and_the_database_its_visible_form(alarm: str) -> None:
     (event,) = _chain("harbour/b1", [_stored("harbour/b1", 1, alarm=alarm)])
-    (row,) = take({}, [event]).rows
+    (row,) = plan_batch({}, [event]).rows
     assert row.stored == event.stored
     kept = json.loads(row.data)
-    assert kept == {"alarm": visible(alarm)}
+    assert kept == {"alarm": escape_nul(alarm)}
     assert "\0" not in kept["alarm"]
-    assert original(kept["alarm"]) == alarm
+    assert unescape_nul(kept["alarm"]) == alarm
 
 
 def test_a_gap_and_nonsense_stop_nothing() -> None:
-    stops = {kind: Fault("a/b", kind, 0, "").stops for kind in ("gap", "nonsense", "fork")}
+    stops = {kind: FeedFault("a/b", kind, 0, "").stops for kind in ("gap", "nonsense", "fork")}
     assert stops == {"gap": False, "nonsense": False, "fork": True}
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from property.board.state import Board, CoupRow, roads_of
+from property.board.state import CoupRow, PropertyBoard, roads_of
 from simulators.device.deck import Deck, shuffled
 from simulators.device.printed_rules import next_place, outcome
-from table_core.roads.columns import Roads, bead
-from table_core.roads.document import view_roads
-from table_core.rules.outcome import Outcome, deal
+from table_core.roads.columns import Roads, bead_of
+from table_core.roads.document import project_roads
+from table_core.rules.outcome import Outcome, deal_cards
 
 VOID = CoupRow("s/9", "banker", True, ["9D", "KH"], ["9S", "6C"], 9, 5, False, False)
 OPEN = CoupRow("s/9", None, False, [], [], None, None, None, None)
@@ -39,16 +39,16 @@ def shoe(seed: int) -> tuple[list[CoupRow], Roads]:
                 called.banker_pair,
             )
         )
-        dealt = deal(cards)
+        dealt = deal_cards(cards)
         assert isinstance(dealt, Outcome)
-        roads = roads.add(bead(dealt))
+        roads = roads.add(bead_of(dealt))
     return rows, roads
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_roads_of_a_shoe_are_those_that_its_table_draws(seed: int) -> None:
     rows, roads = shoe(seed)
-    view = msgspec.to_builtins(view_roads(roads))
+    view = msgspec.to_builtins(project_roads(roads))
     found = roads_of(rows)
     assert json.loads(msgspec.json.encode(found)) == {
         "big_road": json.loads(msgspec.json.encode(view["big_road"])),
@@ -68,13 +68,13 @@ def test_ties_before_the_first_winner_wait_for_it() -> None:
     assert roads_of([tie, tie, won, tie])["big_road"] == [[{"winner": "P", "ties": 3}]]
 
 
-def news(board: Board, since: int) -> dict[str, dict[str, Any]]:
+def news(board: PropertyBoard, since: int) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, dict[str, Any]]] = json.loads(board.news(since))
     return told["tables"]
 
 
 def test_a_screen_is_told_what_it_does_not_have() -> None:
-    board = Board()
+    board = PropertyBoard()
     board.pulse("harbour/b7", {"position": 4})
     board.picture("harbour/b7", {"shoe": "s"})
     board.pulse("harbour/b8", {"position": 1})
@@ -92,7 +92,7 @@ def test_a_screen_is_told_what_it_does_not_have() -> None:
 
 
 def test_what_is_as_it_was_is_no_news() -> None:
-    board = Board()
+    board = PropertyBoard()
     board.pulse("harbour/b7", {"position": 4})
     change = board.change
     board.pulse("harbour/b7", {"position": 4})

@@ -7,10 +7,10 @@ import pytest
 
 from baccarat.property.editions import read_edition
 from events.errors import InputError
-from events.log.editions import PROFILES, RULEBOOKS, editions_beside, keep_editions
+from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
 from property.archive.edition_listener import verified_editions
 from property.archive.editions import Edition
-from property.archive.stream_reader import Stored
+from property.archive.stream_reader import StreamMessage
 from property.hub.subjects import edition_subject, named_edition
 from property.uplink.editions import EditionQueue
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts
@@ -28,8 +28,8 @@ def digest(data: bytes) -> str:
 
 def said(
     data: bytes, kind: str = "rulebook", *, table: tuple[str, str] = B7, name: str = ""
-) -> Stored:
-    return Stored(edition_subject(*table, kind, name or digest(data)), {}, data, 1)
+) -> StreamMessage:
+    return StreamMessage(edition_subject(*table, kind, name or digest(data)), {}, data, 1)
 
 
 def test_a_subject_says_whose_edition_it_is_of_what_kind_and_hash() -> None:
@@ -45,8 +45,8 @@ def test_what_is_published_is_what_lies_beside_the_log_and_was_not_yet(tmp_path:
     log = tmp_path / "log" / "table.sqlite"
     queue = EditionQueue(log)
     assert queue.pending() == ([], "")
-    keep_editions(editions_beside(log, RULEBOOKS), [BOOK])
-    keep_editions(editions_beside(log, PROFILES), [PROFILE])
+    write_editions(editions_folder(log, RULEBOOKS), [BOOK])
+    write_editions(editions_folder(log, PROFILES), [PROFILE])
     found, wrong = queue.pending()
     assert [tuple(each) for each in found] == [
         ("rulebook", digest(BOOK), BOOK),
@@ -63,8 +63,8 @@ def test_what_is_published_is_what_lies_beside_the_log_and_was_not_yet(tmp_path:
 
 def test_what_is_damaged_or_too_long_is_said_and_holds_nothing_back(tmp_path: Path) -> None:
     log = tmp_path / "log" / "table.sqlite"
-    folder = editions_beside(log, RULEBOOKS)
-    keep_editions(folder, [BOOK])
+    folder = editions_folder(log, RULEBOOKS)
+    write_editions(folder, [BOOK])
     damaged = folder / f"{'0' * 64}.toml"
     damaged.write_bytes(BOOK)
     found, wrong = EditionQueue(log).pending()
@@ -72,7 +72,7 @@ def test_what_is_damaged_or_too_long_is_said_and_holds_nothing_back(tmp_path: Pa
     assert str(damaged) in wrong
     damaged.unlink()
     long = BOOK + b"#" * 60 * 1024
-    keep_editions(folder, [long])
+    write_editions(folder, [long])
     found, wrong = EditionQueue(log).pending()
     assert [each.source for each in found] == [BOOK]
     assert wrong == f"{folder / digest(long)}.toml: longer than 61440 bytes"

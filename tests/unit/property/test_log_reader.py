@@ -7,7 +7,7 @@ import pytest
 
 from events.errors import InputError
 from property.hub.replicated_event import Head
-from property.uplink.log_reader import LogSource
+from property.uplink.log_reader import UplinkLogReader
 from tests.support.machine.waiting import until_blocking
 from tests.support.property.feeds import TableLogs, log_rows
 
@@ -29,7 +29,7 @@ class _Hand:
 
 def test_every_commit_shows(tmp_path: Path) -> None:
     with TableLogs(tmp_path, [ORIGIN]) as logs:
-        source = LogSource(logs.paths[ORIGIN], ORIGIN, _Hand())
+        source = UplinkLogReader(logs.paths[ORIGIN], ORIGIN, _Hand())
         head = Head.beginning(ORIGIN)
         assert source.changed()
         for _ in range(50):
@@ -63,7 +63,7 @@ def test_a_commit_that_becomes_visible_late_is_found_though_no_file_changes(tmp_
     clock = _Hand()
     with TableLogs(tmp_path, [ORIGIN]) as logs:
         logs.grow(ORIGIN)
-        source = LogSource(logs.paths[ORIGIN], ORIGIN, clock)
+        source = UplinkLogReader(logs.paths[ORIGIN], ORIGIN, clock)
         head = source.read(Head.beginning(ORIGIN), 0).events[-1].head
         wal = Path(f"{logs.paths[ORIGIN]}-wal")
         # As if the next commit's bytes had been there already, and its sync took its time.
@@ -81,7 +81,7 @@ def test_behind_a_change_it_is_looked_again_and_then_no_more(tmp_path: Path) -> 
     clock, began, looks = _Hand(), 0, []
     with TableLogs(tmp_path, [ORIGIN]) as logs:
         logs.grow(ORIGIN)
-        source = LogSource(logs.paths[ORIGIN], ORIGIN, clock)
+        source = UplinkLogReader(logs.paths[ORIGIN], ORIGIN, clock)
         head = source.read(Head.beginning(ORIGIN), 0).events[-1].head
         began = clock.us
         while clock.us < began + 60_000_000:
@@ -96,7 +96,7 @@ def test_a_log_without_a_writer_is_read_once(tmp_path: Path) -> None:
     clock = _Hand()
     with TableLogs(tmp_path, [ORIGIN]) as logs:
         logs.grow(ORIGIN)
-    source = LogSource(logs.paths[ORIGIN], ORIGIN, clock)
+    source = UplinkLogReader(logs.paths[ORIGIN], ORIGIN, clock)
     assert len(source.read(Head.beginning(ORIGIN), 0).events) == 1
     clock.us += 60_000_000
     assert not source.changed()
@@ -105,7 +105,7 @@ def test_a_log_without_a_writer_is_read_once(tmp_path: Path) -> None:
 def test_what_follows_is_read_batch_by_batch(tmp_path: Path) -> None:
     with TableLogs(tmp_path, [ORIGIN]) as logs:
         logs.grow(ORIGIN, 1203)
-        source = LogSource(logs.paths[ORIGIN], ORIGIN, _Hand())
+        source = UplinkLogReader(logs.paths[ORIGIN], ORIGIN, _Hand())
         head, sizes, rows = Head.beginning(ORIGIN), [], []
         more = True
         while more:
@@ -122,11 +122,11 @@ def test_what_follows_is_read_batch_by_batch(tmp_path: Path) -> None:
 
 def test_a_log_that_is_not_there_or_another_tables_is_refused(tmp_path: Path) -> None:
     with TableLogs(tmp_path, [ORIGIN]) as logs:
-        missing = LogSource(tmp_path / "missing.sqlite", ORIGIN, _Hand())
+        missing = UplinkLogReader(tmp_path / "missing.sqlite", ORIGIN, _Hand())
         assert missing.changed()
         with pytest.raises(InputError, match="no such file"):
             missing.read(Head.beginning(ORIGIN), 0)
-        other = LogSource(logs.paths[ORIGIN], "harbour/b8", _Hand())
+        other = UplinkLogReader(logs.paths[ORIGIN], "harbour/b8", _Hand())
         with pytest.raises(InputError, match="the log of harbour/b7, and not of harbour/b8"):
             other.read(Head.beginning("harbour/b8"), 0)
         with pytest.raises(InputError, match="the log of harbour/b7"):

@@ -13,9 +13,14 @@ from events.proof.note import SigningKey
 from events.types.envelope import encode_envelope
 from events.types.integrity import CheckpointKeyChanged
 from events.types.table import AlarmRaised, TableEvent
-from property.hub.replicated_event import Carried
+from property.hub.replicated_event import ReplicatedEvent
 from property.witness import observed_log as watched
-from property.witness.observed_log import Fit, Memory, Refused, Watched
+from property.witness.observed_log import (
+    AcceptedCheckpoint,
+    ObservedLog,
+    ObservedLogState,
+    WitnessRefusal,
+)
 
 ORIGIN = "harbour/b7"
 KEY = SigningKey(ORIGIN, bytes(32))
@@ -53,15 +58,15 @@ def note_of(leaves: Sequence[bytes], *keys: SigningKey, origin: str = ORIGIN) ->
 class Feed:
     """A log that is sent to a witness event by event."""
 
-    def __init__(self, seen: Watched) -> None:
+    def __init__(self, seen: ObservedLog) -> None:
         self.seen = seen
         self.log: list[bytes] = []
         self.head = origin_hash(ORIGIN)
 
-    def send(self, stored: bytes) -> bytes | Refused | None:
+    def send(self, stored: bytes) -> bytes | WitnessRefusal | None:
         self.log.append(stored)
         self.head = next_hash(self.head, stored)
-        return self.seen.hear(Carried(ORIGIN, len(self.log), stored, self.head))
+        return self.seen.hear(ReplicatedEvent(ORIGIN, len(self.log), stored, self.head))
 
     def grow(self, count: int) -> None:
         for _ in range(count):
@@ -69,27 +74,27 @@ class Feed:
 
 
 def feed_of(count: int, *given: SigningKey) -> Feed:
-    feed = Feed(Watched(ORIGIN, [key.verifier for key in given or [KEY]]))
+    feed = Feed(ObservedLog(ORIGIN, [key.verifier for key in given or [KEY]]))
     feed.grow(count)
     return feed
 
 
-def fit(found: Fit | Refused | None) -> Fit:
-    assert isinstance(found, Fit), found
+def fit(found: AcceptedCheckpoint | WitnessRefusal | None) -> AcceptedCheckpoint:
+    assert isinstance(found, AcceptedCheckpoint), found
     return found
 
 
 def code(found: object) -> str:
-    assert isinstance(found, Refused), found
+    assert isinstance(found, WitnessRefusal), found
     return found.code
 
 
-def remembered(seen: Watched, leaves: Sequence[bytes]) -> Watched:
+def remembered(seen: ObservedLog, leaves: Sequence[bytes]) -> ObservedLog:
     """The same witness after it was started anew."""
-    memory = Memory(
+    memory = ObservedLogState(
         seen.head, seen.tree, tuple(leaves), tuple(seen.announced), seen.newest, KEY.verifier
     )
-    return Watched(ORIGIN, [KEY.verifier], memory)
+    return ObservedLog(ORIGIN, [KEY.verifier], memory)
 
 
 def test_every_size_that_was_passed_can_be_cosigned_in_order() -> None:
@@ -149,7 +154,7 @@ def test_a_cut_log_that_grew_again_otherwise_is_refused() -> None:
     head = origin_hash(ORIGIN)
     for position, stored in enumerate(other, start=1):
         head = next_hash(head, stored)
-        found = feed.seen.hear(Carried(ORIGIN, position, stored, head))
+        found = feed.seen.hear(ReplicatedEvent(ORIGIN, position, stored, head))
         assert found is None or code(found) in {"fork", "forged", "gap"}
     assert feed.seen.position == 9
     assert feed.seen.judge(note_of(other)) is None  # events of it are never taken: it waits
@@ -157,16 +162,20 @@ def test_a_cut_log_that_grew_again_otherwise_is_refused() -> None:
 
 def test_an_event_whose_bytes_are_others_than_before_is_a_fork() -> None:
     feed = feed_of(4)
-    assert feed.seen.hear(Carried(ORIGIN, 3, feed.log[2], b"\0" * 32)) is None
+    assert feed.seen.hear(ReplicatedEvent(ORIGIN, 3, feed.log[2], b"\0" * 32)) is None
     assert (
-        code(feed.seen.hear(Carried(ORIGIN, 3, bytes_of(3, text="another"), b"\0" * 32))) == "fork"
+        code(feed.seen.hear(ReplicatedEvent(ORIGIN, 3, bytes_of(3, text="another"), b"\0" * 32)))
+        == "fork"
     )
 
 
 def test_a_forged_event_is_named_and_the_real_one_goes_on() -> None:
     feed = feed_of(4)
     forged, real = bytes_of(5, text="another"), bytes_of(5)
-    assert code(feed.seen.hear(Carried(ORIGIN, 5, forged, next_hash(feed.head, real)))) == "forged"
+    assert (
+        code(feed.seen.hear(ReplicatedEvent(ORIGIN, 5, forged, next_hash(feed.head, real))))
+        == "forged"
+    )
     assert feed.seen.position == 4
     assert isinstance(feed.send(real), bytes)
 
@@ -174,8 +183,8 @@ def test_a_forged_event_is_named_and_the_real_one_goes_on() -> None:
 def test_a_gap_is_named_and_what_is_missing_goes_on() -> None:
     feed = feed_of(4)
     late = bytes_of(6)
-    found = feed.seen.hear(Carried(ORIGIN, 6, late, b"\0" * 32))
-    assert found == Refused("gap", "after 4 comes 6", 5)
+    found = feed.seen.hear(ReplicatedEvent(ORIGIN, 6, late, b"\0" * 32))
+    assert found == WitnessRefusal("gap", "after 4 comes 6", 5)
     feed.grow(2)
     assert feed.seen.position == 6
 
@@ -234,9 +243,9 @@ def test_too_many_leaves_are_shed_and_older_checkpoints_with_them(
 ) -> None:
     monkeypatch.setattr(watched, "LEAVES_MOST", 16)
     feed = feed_of(16)
-    assert not feed.seen.shed()
+    assert not feed.seen.merge_oldest_leaves()
     feed.grow(1)
-    assert feed.seen.shed()
+    assert feed.seen.merge_oldest_leaves()
     assert feed.seen.tree.size == 8
     assert code(feed.seen.judge(note_of(feed.log[:7]))) == "older"
     assert fit(feed.seen.judge(note_of(feed.log[:8]))).checkpoint.size == 8
@@ -258,7 +267,7 @@ def test_whatever_was_kept_when_the_answer_is_the_same_as_without_a_stop(
         low = feed.seen.newest.size if feed.seen.newest else 0
         size = data.draw(st.integers(low, len(feed.log)))
         found = feed.seen.judge(note_of(feed.log[:size]))
-        if isinstance(found, Fit):
+        if isinstance(found, AcceptedCheckpoint):
             feed.seen.keep(found)
         assert feed.seen.newest is not None
         assert feed.seen.newest.size == size

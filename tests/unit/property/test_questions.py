@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime
 import pytest
 
 from events.errors import InputError
-from property.archive.questions import QUESTIONS, given_of
+from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 
 
 def test_what_is_not_given_is_not_asked_for() -> None:
-    found = given_of(QUESTIONS["coups"], {"card": "", "most": ""})
+    found = parse_parameters(ARCHIVE_QUERIES["coups"], {"card": "", "most": ""})
     assert found["card"] is None
     assert found["site"] is found["table_name"] is None
     assert found["most"] == 200
@@ -25,21 +25,23 @@ def test_values_are_read_by_their_kinds() -> None:
         "until": "2026-11-28T00:00:00+11:00",
         "most": "7",
     }
-    found = given_of(QUESTIONS["coups"], dict(given))
+    found = parse_parameters(ARCHIVE_QUERIES["coups"], dict(given))
     assert (found["card"], found["result"], found["dealer"]) == ("TD", "tie", "mary")
     assert (found["site"], found["table_name"], found["most"]) == ("harbour", "b7", 7)
     assert found["since"] == datetime(2026, 11, 27, 21, 40, 7, tzinfo=UTC)
     assert found["until"].astimezone(UTC) == datetime(2026, 11, 27, 13, tzinfo=UTC)
-    assert given_of(QUESTIONS["win"], {"day": "2026-11-27"})["day"] == date(2026, 11, 27)
+    assert parse_parameters(ARCHIVE_QUERIES["win"], {"day": "2026-11-27"})["day"] == date(
+        2026, 11, 27
+    )
 
 
 def test_a_text_is_asked_for_as_the_archive_shows_it() -> None:
     for given, asked in (("p-17\0", r"p-17\u0000"), (r"p-17\u0000", r"p-17\u0000"), ("莊", "莊")):
-        assert given_of(QUESTIONS["coups"], {"patron": given})["patron"] == asked
+        assert parse_parameters(ARCHIVE_QUERIES["coups"], {"patron": given})["patron"] == asked
 
 
 def test_a_time_without_a_zone_is_utc() -> None:
-    found = given_of(QUESTIONS["runs"], {"since": "2026-11-27T21:40"})
+    found = parse_parameters(ARCHIVE_QUERIES["runs"], {"since": "2026-11-27T21:40"})
     assert found["since"] == datetime(2026, 11, 27, 21, 40, tzinfo=UTC)
 
 
@@ -61,4 +63,4 @@ def test_nonsense_is_refused_with_what_would_be_right(
     name: str, given: dict[str, str | None], says: str
 ) -> None:
     with pytest.raises(InputError, match=says.replace("(", r"\(")):
-        given_of(QUESTIONS[name], given)
+        parse_parameters(ARCHIVE_QUERIES[name], given)

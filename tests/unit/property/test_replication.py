@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from events.errors import InputError, LogRefused
 from events.log.reader import reading
 from events.proof.chain import next_hash, origin_hash
-from property.hub.replicated_event import Carried, Head, Verdict, carried_of, follows, headers_of
+from property.hub.replicated_event import (
+    Head,
+    HeadRelation,
+    ReplicatedEvent,
+    parse_replicated_event,
+    relation_to_head,
+    replication_headers,
+)
 from property.hub.subjects import (
     PARTITIONS,
     event_subject,
@@ -26,16 +33,16 @@ from property.hub.subjects import (
 from property.uplink.replication import (
     BATCH_BYTES,
     BATCH_EVENTS,
-    Accepted,
-    Held,
-    Place,
-    Refused,
-    Stopped,
-    answer_of,
-    go_on,
-    held_of,
-    messages,
-    taken,
+    FeedStopped,
+    HeldEvent,
+    HubPosition,
+    PublishAccepted,
+    PublishRefused,
+    batch_messages,
+    parse_held_event,
+    parse_publish_answer,
+    resume_position,
+    take_batch,
 )
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.log.closed_files import chain
@@ -44,12 +51,12 @@ from tests.support.log.logs import made, pending
 ORIGIN = "harbour/b7"
 
 
-def _chain(count: int, origin: str = ORIGIN) -> list[Carried]:
+def _chain(count: int, origin: str = ORIGIN) -> list[ReplicatedEvent]:
     head, found = origin_hash(origin), []
     for position in range(1, count + 1):
         stored = pending(position, index=position, stream=origin).stored
         head = next_hash(head, stored)
-        found.append(Carried(origin, position, stored, head))
+        found.append(ReplicatedEvent(origin, position, stored, head))
     return found
 
 
@@ -89,7 +96,12 @@ def test_what_is_no_origin_is_refused(origin: str) -> None:
 
 def test_an_event_comes_through_as_it_was() -> None:
     for each in EVENTS:
-        assert carried_of(event_subject("harbour", "b7"), headers_of(each), each.stored) == each
+        assert (
+            parse_replicated_event(
+                event_subject("harbour", "b7"), replication_headers(each), each.stored
+            )
+            == each
+        )
 
 
 @pytest.mark.parametrize(
@@ -107,15 +119,17 @@ def test_an_event_comes_through_as_it_was() -> None:
 def test_a_message_without_a_place_in_the_chain_is_refused(
     change: dict[str, str], complaint: str
 ) -> None:
-    headers = headers_of(EVENTS[0]) | change
+    headers = replication_headers(EVENTS[0]) | change
     with pytest.raises(InputError, match=complaint):
-        carried_of(event_subject("harbour", "b7"), headers, EVENTS[0].stored)
+        parse_replicated_event(event_subject("harbour", "b7"), headers, EVENTS[0].stored)
     with pytest.raises(InputError, match="no position"):
-        carried_of(event_subject("harbour", "b7"), None, EVENTS[0].stored)
+        parse_replicated_event(event_subject("harbour", "b7"), None, EVENTS[0].stored)
 
 
 def test_two_tables_events_of_the_same_cause_have_two_message_ids() -> None:
-    ids = {headers_of(each)["Nats-Msg-Id"] for each in (EVENTS[2], _chain(3, "harbour/b8")[2])}
+    ids = {
+        replication_headers(each)["Nats-Msg-Id"] for each in (EVENTS[2], _chain(3, "harbour/b8")[2])
+    }
     assert len(ids) == 2
     assert {each.rpartition("/")[2] for each in ids} == {
         json.loads(EVENTS[2].stored)["event_id"],
@@ -124,32 +138,32 @@ def test_two_tables_events_of_the_same_cause_have_two_message_ids() -> None:
 
 def test_each_verdict() -> None:
     head = EVENTS[2].head
-    assert follows(head, EVENTS[3]) is Verdict.NEXT
-    assert follows(Head.beginning(ORIGIN), EVENTS[0]) is Verdict.NEXT
-    assert follows(Head.beginning("harbour/b8"), EVENTS[0]) is Verdict.FORGED
-    assert follows(head, EVENTS[2]) is Verdict.DUPLICATE
-    assert follows(head, EVENTS[0]) is Verdict.DUPLICATE
-    assert follows(head, EVENTS[4]) is Verdict.GAP
-    assert follows(head, EVENTS[2]._replace(hash=bytes(32))) is Verdict.FORK
-    assert follows(head, EVENTS[3]._replace(hash=bytes(32))) is Verdict.FORGED
-    assert follows(head, EVENTS[3]._replace(stored=b"{}")) is Verdict.FORGED
-    assert follows(head, EVENTS[4]._replace(position=4)) is Verdict.FORGED
+    assert relation_to_head(head, EVENTS[3]) is HeadRelation.NEXT
+    assert relation_to_head(Head.beginning(ORIGIN), EVENTS[0]) is HeadRelation.NEXT
+    assert relation_to_head(Head.beginning("harbour/b8"), EVENTS[0]) is HeadRelation.FORGED
+    assert relation_to_head(head, EVENTS[2]) is HeadRelation.DUPLICATE
+    assert relation_to_head(head, EVENTS[0]) is HeadRelation.DUPLICATE
+    assert relation_to_head(head, EVENTS[4]) is HeadRelation.GAP
+    assert relation_to_head(head, EVENTS[2]._replace(hash=bytes(32))) is HeadRelation.FORK
+    assert relation_to_head(head, EVENTS[3]._replace(hash=bytes(32))) is HeadRelation.FORGED
+    assert relation_to_head(head, EVENTS[3]._replace(stored=b"{}")) is HeadRelation.FORGED
+    assert relation_to_head(head, EVENTS[4]._replace(position=4)) is HeadRelation.FORGED
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=40))
-def test_whatever_order_they_come_in_only_the_chain_is_taken(stream: list[Carried]) -> None:
+def test_whatever_order_they_come_in_only_the_chain_is_taken(stream: list[ReplicatedEvent]) -> None:
     head, took = Head.beginning(ORIGIN), []
     for each in stream:
-        if follows(head, each) is Verdict.NEXT:
+        if relation_to_head(head, each) is HeadRelation.NEXT:
             head = each.head
             took.append(each)
     assert took == EVENTS[: len(took)]
 
 
 def test_it_goes_on_behind_what_both_have() -> None:
-    held = Held(EVENTS[3], 17)
+    held = HeldEvent(EVENTS[3], 17)
     own = (EVENTS[3].stored, EVENTS[3].hash)
-    assert go_on(held, own) == Place(EVENTS[3].head, 17)
+    assert resume_position(held, own) == HubPosition(EVENTS[3].head, 17)
 
 
 @pytest.mark.parametrize(
@@ -164,33 +178,33 @@ def test_it_goes_on_behind_what_both_have() -> None:
 def test_a_hub_that_holds_what_the_log_has_not_stops_the_feed(
     own: tuple[bytes, bytes] | None,
 ) -> None:
-    verdict = go_on(Held(EVENTS[3], 17), own)
-    assert isinstance(verdict, Stopped)
+    verdict = resume_position(HeldEvent(EVENTS[3], 17), own)
+    assert isinstance(verdict, FeedStopped)
     assert (verdict.code, verdict.position) == ("fork", 4)
 
 
 def test_the_hubs_answer_says_what_it_holds() -> None:
     place = {"Nats-Subject": stored_subject("harbour", "b7"), "Nats-Sequence": "90"}
-    headers = headers_of(EVENTS[1]) | place
-    assert held_of(ORIGIN, headers, EVENTS[1].stored) == Held(EVENTS[1], 90)
+    headers = replication_headers(EVENTS[1]) | place
+    assert parse_held_event(ORIGIN, headers, EVENTS[1].stored) == HeldEvent(EVENTS[1], 90)
     with pytest.raises(InputError, match="answers with harbour/b7"):
-        held_of("harbour/b8", headers, EVENTS[1].stored)
+        parse_held_event("harbour/b8", headers, EVENTS[1].stored)
     with pytest.raises(InputError, match="no sequence"):
-        held_of(ORIGIN, headers | {"Nats-Sequence": "-1"}, EVENTS[1].stored)
+        parse_held_event(ORIGIN, headers | {"Nats-Sequence": "-1"}, EVENTS[1].stored)
 
 
 def test_one_event_goes_by_itself_and_several_as_a_batch() -> None:
-    (one,) = messages(EVENTS[:1], 40, "b")
+    (one,) = batch_messages(EVENTS[:1], 40, "b")
     assert one.body == EVENTS[0].stored
     assert one.headers["Nats-Expected-Last-Subject-Sequence"] == "40"
     assert not [name for name in one.headers if name.startswith("Nats-Batch")]
-    three = list(messages(EVENTS[1:4], 41, "b"))
+    three = list(batch_messages(EVENTS[1:4], 41, "b"))
     assert [each.headers["Nats-Batch-Sequence"] for each in three] == ["1", "2", "3"]
     assert {each.headers["Nats-Batch-Id"] for each in three} == {"b"}
     assert [each.headers.get("Nats-Batch-Commit") for each in three] == [None, None, "1"]
     expected = [each.headers.get("Nats-Expected-Last-Subject-Sequence") for each in three]
     assert expected == ["41", None, None]
-    plain = messages(EVENTS[:2], 0, "b", ids=False)
+    plain = batch_messages(EVENTS[:2], 0, "b", ids=False)
     assert not [each for each in plain if "Nats-Msg-Id" in each.headers]
 
 
@@ -201,7 +215,7 @@ def _rows(sizes: list[int]) -> Iterator[tuple[int, bytes, bytes]]:
 
 @given(st.lists(st.integers(1, 3 * BATCH_BYTES // 2), max_size=6))
 def test_a_batch_has_its_bounds_and_loses_nothing(sizes: list[int]) -> None:
-    batch = taken(_rows(sizes), ORIGIN)
+    batch = take_batch(_rows(sizes), ORIGIN)
     assert [each.position for each in batch] == list(range(1, len(batch) + 1))
     assert bool(batch) == bool(sizes)
     assert len(batch) == 1 or sum(len(each.stored) for each in batch) <= BATCH_BYTES
@@ -210,37 +224,37 @@ def test_a_batch_has_its_bounds_and_loses_nothing(sizes: list[int]) -> None:
 
 
 def test_a_batch_has_so_many_events_at_most() -> None:
-    assert len(taken(_rows([1] * (BATCH_EVENTS + 1)), ORIGIN)) == BATCH_EVENTS
+    assert len(take_batch(_rows([1] * (BATCH_EVENTS + 1)), ORIGIN)) == BATCH_EVENTS
 
 
 # As nats-server 2.15.1 says it.
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ('{"stream":"EVENTS","seq":3,"batch":"7a","count":3}', Accepted(3)),
-        ('{"stream":"EVENTS","seq":1}', Accepted(1)),
+        ('{"stream":"EVENTS","seq":3,"batch":"7a","count":3}', PublishAccepted(3)),
+        ('{"stream":"EVENTS","seq":1}', PublishAccepted(1)),
         (
             '{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 3"}}',
-            Refused(10071, "wrong last sequence: 3"),
+            PublishRefused(10071, "wrong last sequence: 3"),
         ),
         (
             '{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"},"seq":0}',
-            Refused(10164, "wrong last sequence"),
+            PublishRefused(10164, "wrong last sequence"),
         ),
         (
             '{"stream":"EVENTS","seq":9,"duplicate": true}',
-            Refused(10201, "a message with this id was there"),
+            PublishRefused(10201, "a message with this id was there"),
         ),
     ],
 )
-def test_an_answer_is_read(said: str, answer: Accepted | Refused) -> None:
-    assert answer_of(said.encode()) == answer
+def test_an_answer_is_read(said: str, answer: PublishAccepted | PublishRefused) -> None:
+    assert parse_publish_answer(said.encode()) == answer
 
 
 @pytest.mark.parametrize("said", [b"", b"\xff", b"[]", b'{"seq":"1"}', b"[" * 100_000])
 def test_what_is_no_answer_is_refused(said: bytes) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        answer_of(said)
+        parse_publish_answer(said)
 
 
 def test_a_log_tells_each_of_its_events_in_whatever_file_it_is(tmp_path: Path) -> None:

@@ -12,17 +12,17 @@ from property.hub.server_conf import (
     KEEPER,
     ROLES,
     SYSTEM,
+    HubLogin,
     HubNode,
-    LeafPlace,
+    LeafNode,
     LeafTable,
-    Login,
     accounts_conf,
     hub_conf,
     leaf_conf,
 )
 
 TABLES = ("harbour/b7", "harbour/b8", "har-bour/b7")
-LOGINS = [Login(who, "$2b$04$" + "x" * 53) for who in (*ROLES, SYSTEM, *TABLES)]
+LOGINS = [HubLogin(who, "$2b$04$" + "x" * 53) for who in (*ROLES, SYSTEM, *TABLES)]
 NODES = [HubNode(name=f"hub{n}", host=f"10.0.0.{n}", pki="/nowhere") for n in (1, 2, 3)]
 
 
@@ -76,17 +76,17 @@ def test_a_login_twice_or_of_nobody_is_refused() -> None:
     with pytest.raises(InputError, match="has a login already"):
         accounts_conf([*LOGINS, LOGINS[0]])
     with pytest.raises(InputError, match="write <site>/<table>"):
-        accounts_conf([Login("harbour", "x")])
+        accounts_conf([HubLogin("harbour", "x")])
 
 
 def test_the_server_takes_a_leafs_file_but_for_its_certificates(tmp_path: Path) -> None:
-    place = LeafPlace(name="b7", pki="/nowhere", cert="/nowhere/b7.pem", key="/nowhere/b7.key")
+    place = LeafNode(name="b7", pki="/nowhere", cert="/nowhere/b7.pem", key="/nowhere/b7.key")
     tables = [LeafTable(each, "p" * 24) for each in TABLES[:2]]
     assert "/nowhere" in _accepted(tmp_path, leaf_conf(place, NODES, tables))
 
 
 @pytest.mark.parametrize("password", ["", "short", "p" * 20 + "@", "p" * 20 + "/"])
 def test_a_password_that_a_url_cannot_hold_is_refused(password: str) -> None:
-    place = LeafPlace(name="b7", pki="/nowhere", cert="/nowhere/b7.pem", key="/nowhere/b7.key")
+    place = LeafNode(name="b7", pki="/nowhere", cert="/nowhere/b7.pem", key="/nowhere/b7.key")
     with pytest.raises(InputError, match="its password is not one of"):
         leaf_conf(place, NODES, [LeafTable("harbour/b7", password)])

@@ -6,23 +6,23 @@ from events.errors import InputError
 from property.hub.uplink_status import (
     REPEATED_S,
     SILENT_S,
-    Heard,
-    UplinkWord,
-    encode_word,
-    parse_word,
-    stopped_word,
+    UplinkStatus,
+    UplinkStatusFilter,
+    encode_uplink_status,
+    parse_uplink_status,
+    stopped_status,
 )
 
 B7, B8 = "harbour/b7", "harbour/b8"
-RUNNING, ENDED = UplinkWord(state="running"), UplinkWord(state="ended")
-STOPPED = UplinkWord(state="stopped", position=20, code="fork", reason="position 20 is another")
+RUNNING, ENDED = UplinkStatus(state="running"), UplinkStatus(state="ended")
+STOPPED = UplinkStatus(state="stopped", position=20, code="fork", reason="position 20 is another")
 
 
 @pytest.mark.parametrize(
-    "word", [STOPPED, UplinkWord(state="running", position=2**53), UplinkWord(state="ended")]
+    "word", [STOPPED, UplinkStatus(state="running", position=2**53), UplinkStatus(state="ended")]
 )
-def test_a_word_is_read_as_it_was_said(word: UplinkWord) -> None:
-    assert parse_word(encode_word(word)) == word
+def test_a_word_is_read_as_it_was_said(word: UplinkStatus) -> None:
+    assert parse_uplink_status(encode_uplink_status(word)) == word
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_word_is_read_as_it_was_said(word: UplinkWord) -> None:
 )
 def test_what_is_no_word_is_refused_in_a_line(data: bytes) -> None:
     with pytest.raises(InputError) as refused:
-        parse_word(data)
+        parse_uplink_status(data)
     assert "\n" not in str(refused.value)
 
 
@@ -53,13 +53,13 @@ def test_a_lost_word_or_two_do_not_make_an_uplink_silent() -> None:
 
 
 def test_whatever_the_reason_is_made_of_it_can_be_read() -> None:
-    word = stopped_word("fork", 20, "two\nlines \x1b[2J \ud800 " + "x" * 5_000)
-    assert parse_word(encode_word(word)) == word
+    word = stopped_status("fork", 20, "two\nlines \x1b[2J \ud800 " + "x" * 5_000)
+    assert parse_uplink_status(encode_uplink_status(word)) == word
     assert word.reason.startswith("two lines ?[2J ? x")
 
 
 def test_a_stop_is_recorded_each_time_and_its_end_once_it_is_sure() -> None:
-    heard = Heard(1_000.0)
+    heard = UplinkStatusFilter(1_000.0)
     assert heard.counts(B7, STOPPED, 1_001.0)
     assert heard.counts(B7, STOPPED, 1_021.0)
     assert not heard.counts(B7, RUNNING, 1_021.0 + SILENT_S)
@@ -68,16 +68,16 @@ def test_a_stop_is_recorded_each_time_and_its_end_once_it_is_sure() -> None:
 
 
 def test_two_uplinks_of_a_table_do_not_set_it_right_by_turns() -> None:
-    heard = Heard(0.0)
+    heard = UplinkStatusFilter(0.0)
     for at in range(0, 1_000, 20):
         assert heard.counts(B7, STOPPED, float(at))
         assert not heard.counts(B7, RUNNING, at + 10.0)
     assert not heard.counts(B7, ENDED, 2_000.0)
-    assert heard.counts(B7, UplinkWord(state="ended", by="ann"), 2_000.0)
+    assert heard.counts(B7, UplinkStatus(state="ended", by="ann"), 2_000.0)
 
 
 def test_who_has_just_begun_to_hear_takes_nobodys_word_for_an_end() -> None:
-    heard = Heard(500.0)
+    heard = UplinkStatusFilter(500.0)
     assert not heard.counts(B7, RUNNING, 501.0)
     assert not heard.counts(B8, ENDED, 501.0)
     assert heard.counts(B7, RUNNING, 501.0 + SILENT_S)

@@ -11,7 +11,7 @@ from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
 from simulators.device.enq_bcc import EnqBccDevice
-from simulators.device.printed_rules import Place
+from simulators.device.printed_rules import PrintedPlace
 from tests.support.shoe.shoe_bytes import NOISE, PROFILE, body, cut, frame, frames, said, stream
 
 SEED = 20261127
@@ -282,12 +282,12 @@ def test_the_shipped_simulator_and_the_driver_agree() -> None:
         device.power_up(),
         device.first_card(Card.C2),
         device.burn_card(Card.DJ, 1),
-        device.card_drawn(Place(hand=Hand.PLAYER, number=1), Card.S8),
+        device.card_drawn(PrintedPlace(hand=Hand.PLAYER, number=1), Card.S8),
         device.error_raised("draw_timeout", latched=True),
         device.error_cleared("draw_timeout"),
         device.drawn_outside(),
         device.out_of_play(Card.D5),
-        device.revealed(Place(hand=Hand.PLAYER, number=1), Card.S8),
+        device.revealed(PrintedPlace(hand=Hand.PLAYER, number=1), Card.S8),
         device.forced_end(),
         device.standby(),
     ]

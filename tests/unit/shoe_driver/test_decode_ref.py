@@ -7,7 +7,7 @@ import pytest
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.records import Carried, Record, RecordKind
+from shoe_driver.records import JournalState, Record, RecordKind
 from tests.support.shoe.ref_bytes import (
     ACK,
     BOOT,
@@ -290,10 +290,10 @@ def test_a_new_segment_goes_on_where_the_journal_stood() -> None:
     assert first.carried(0) is None  # one report waits for another
     first.feed_bare(ref_frame(READY, 3) + ref_frame(RESULT, 5, b"\x01\x00"))
     carried = first.carried(0)
-    assert isinstance(carried, Carried)
+    assert isinstance(carried, JournalState)
     assert carried.memory == f"{BOOT}:6"
     second = Decoder(REF, "j")
-    second._listener.recall(carried.memory)  # as the segment's second record does
+    second._protocol.recall(carried.memory)  # as the segment's second record does
     assert said(second.feed_bare(drawn(5) + BOOTED + drawn(6))) == ["card_drawn 8S"]
     assert host_said(second.greeting()) == [(RESEND, BOOT, 7)]
 

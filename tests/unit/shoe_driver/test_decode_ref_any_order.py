@@ -64,22 +64,22 @@ def test_what_is_promised_of_what_waits_is_told_in_the_end(steps: list[tuple[str
             decoder.feed_bare(ref_frame(POWER_UP, 0, boot=boot))
         else:
             decoder.feed_bare(drawn(seq, boot=boot))
-        most = max(most, decoder.promised)
+        most = max(most, decoder.expected_head)
     decoder.feed_bare(ref_frame(POWER_UP, 0, boot=boot + 1))
     decoder.finish()
-    assert decoder.head == decoder.promised >= most
+    assert decoder.head == decoder.expected_head >= most
 
 
 def test_reports_that_wait_for_a_missing_one_are_promised() -> None:
     decoder = Decoder(REF)
     decoder.feed_bare(BOOTED + drawn(1))
-    assert (decoder.head, decoder.promised) == (2, 2)
+    assert (decoder.head, decoder.expected_head) == (2, 2)
     decoder.feed_bare(drawn(3) + drawn(4))
-    assert (decoder.head, decoder.promised) == (2, 5)  # 2 as well, or that it is lost
+    assert (decoder.head, decoder.expected_head) == (2, 5)  # 2 as well, or that it is lost
     decoder.feed_bare(drawn(2))
-    assert (decoder.head, decoder.promised) == (5, 5)
+    assert (decoder.head, decoder.expected_head) == (5, 5)
     decoder.feed_bare(beat(5))  # a last one, behind which nothing came
-    assert (decoder.head, decoder.promised) == (5, 6)
+    assert (decoder.head, decoder.expected_head) == (5, 6)
 
 
 @given(st.permutations(range(1, 64)))

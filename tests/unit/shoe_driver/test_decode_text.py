@@ -138,7 +138,7 @@ def test_silence_says_nothing_where_no_line_ends_a_deal() -> None:
     decoder = Decoder(BRACKET)
     decoder.feed_bare(b"[Game]<Card:4S>\r")
     assert not decoder.in_deal
-    assert not decoder.ought_to_speak
+    assert not decoder.device_should_send
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_new_segment_knows_when_the_last_scan_was() -> None:
     assert carried is not None
     for second, wanted in ((301, "copy_conflict"), (302, "card_drawn")):
         after = Decoder(UNIQUE, "j")
-        after._listener.recall(carried.memory)  # as the segment's second record does
+        after._protocol.recall(carried.memory)  # as the segment's second record does
         [told] = said(after.feed(Record(RecordKind.DATA, second * 1_000_000, 1, A)))
         assert told.split()[0] == wanted
 
@@ -244,7 +244,7 @@ def test_a_new_segment_knows_the_mode_the_alarms_and_the_codes(
     first.feed_bare(before)
     carried = first.carried(0)
     assert carried is not None
-    second._listener.recall(carried.memory)  # as the segment's second record does
+    second._protocol.recall(carried.memory)  # as the segment's second record does
     assert said(second.feed_bare(after)) == wanted
 
 

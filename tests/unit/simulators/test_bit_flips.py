@@ -13,15 +13,15 @@ from events.cards import Card, Hand
 from events.types.shoe_reports import AnyReport, CardDrawn, CopyConflict, FrameRejected, ReportLost
 from shoe_driver.decode import Decoder
 from simulators.device.enq_bcc import EnqBccDevice
-from simulators.device.printed_rules import Place
+from simulators.device.printed_rules import PrintedPlace
 from simulators.device.reports import COPIES
 from simulators.device.wire import Wire
 from tests.support.shoe.shoe_bytes import PROFILE
 
 CARDS = (
-    (Place(Hand.PLAYER, 1), Card.S8),
-    (Place(Hand.BANKER, 1), Card.HK),
-    (Place(Hand.PLAYER, 2), Card.DA),
+    (PrintedPlace(Hand.PLAYER, 1), Card.S8),
+    (PrintedPlace(Hand.BANKER, 1), Card.HK),
+    (PrintedPlace(Hand.PLAYER, 2), Card.DA),
 )
 SEED = 20261127
 FRAME_BITS = 8 * 8

@@ -9,23 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.mqtt.bus import BusSettings, Message
-from simulators.cage.book import Applied, Book, Totals
+from simulators.cage.book import Applied, BookTotals, SettlementBook
 from simulators.cage.service import Cage
 from tests.support.service.small_table import TOPICS
 from tests.support.table.settlements import publish_log, settlement
 
 
-def _money(book: Book) -> tuple[int, int, int]:
+def _money(book: SettlementBook) -> tuple[int, int, int]:
     totals = book.totals()
     return totals.staked, totals.paid, totals.commission
 
 
 def test_an_empty_book() -> None:
-    assert Book().totals() == Totals(settlements=0, staked=0, paid=0, commission=0, position=0)
+    assert SettlementBook().totals() == BookTotals(
+        settlements=0, staked=0, paid=0, commission=0, position=0
+    )
 
 
 def test_the_same_again_is_known_and_another_content_is_a_conflict() -> None:
-    book = Book()
+    book = SettlementBook()
     assert book.apply(settlement(1), position=4, digest="aa") is Applied.NEW
     assert book.apply(settlement(1), position=4, digest="aa") is Applied.KNOWN
     assert book.apply(settlement(1, paid=9), position=4, digest="bb") is Applied.CONFLICT
@@ -37,7 +39,7 @@ def test_the_same_again_is_known_and_another_content_is_a_conflict() -> None:
 def test_only_the_newest_revision_counts_in_whatever_order_they_came(
     order: tuple[int, ...],
 ) -> None:
-    book = Book()
+    book = SettlementBook()
     for revision in order:
         made = settlement(1, revision=revision, paid=100 * revision)
         assert book.apply(made, position=revision, digest="aa") is Applied.NEW
@@ -46,7 +48,7 @@ def test_only_the_newest_revision_counts_in_whatever_order_they_came(
 
 
 def test_the_readers_place_never_falls() -> None:
-    book = Book()
+    book = SettlementBook()
     book.read_to(10)
     book.read_to(7)
     book.apply(settlement(1), position=4, digest="aa", read_to=4)
@@ -55,11 +57,11 @@ def test_the_readers_place_never_falls() -> None:
 
 def test_a_book_is_the_same_after_it_was_closed(tmp_path: Path) -> None:
     path = tmp_path / "cage.sqlite"
-    book = Book(path)
+    book = SettlementBook(path)
     book.apply(settlement(3), position=12, digest="aa", read_to=12)
     before = book.totals()
     book.close()
-    again = Book(path)
+    again = SettlementBook(path)
     assert again.totals() == before
     assert again.apply(settlement(3), position=12, digest="aa") is Applied.KNOWN
     again.close()
@@ -67,7 +69,7 @@ def test_a_book_is_the_same_after_it_was_closed(tmp_path: Path) -> None:
 
 @given(st.lists(st.integers(1, 8), max_size=40))
 def test_any_sequence_of_deliveries_sums_the_distinct_ones(delivered: list[int]) -> None:
-    book = Book()
+    book = SettlementBook()
     for coup in delivered:
         book.apply(settlement(coup), position=4 * coup, digest="aa")
     distinct = sum(set(delivered))

@@ -8,9 +8,16 @@ from jsonschema import Draft202012Validator
 from baccarat.contract.schemas import bundle
 from events.errors import InputError
 from events.mqtt.topics import Topics
-from simulators.conformance.book import Book, Seat, difference, guess, read_book, right_book
-from simulators.conformance.log import FEWEST, Feed, made_feed
-from simulators.conformance.plan import drawn_up, replay_losses
+from simulators.conformance.book import (
+    ConsumerBook,
+    SeatSums,
+    difference,
+    likely_mistake,
+    read_book,
+    right_book,
+)
+from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
+from simulators.conformance.plan import plan_deliveries, replay_losses
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.consumers import seats_of
 
@@ -18,8 +25,8 @@ TOPICS = Topics("lab", "t1")
 SEEDS = range(8)
 
 
-def feed(seed: int, settlements: int = FEWEST) -> Feed:
-    return made_feed(seed, settlements, TOPICS, load_rulebook("nz-scale-one"))
+def feed(seed: int, settlements: int = FEWEST) -> SampleLog:
+    return make_sample_log(seed, settlements, TOPICS, load_rulebook("nz-scale-one"))
 
 
 FEEDS = {seed: feed(seed) for seed in SEEDS}
@@ -44,7 +51,7 @@ def test_a_log_has_corrections_voids_and_both_phases(seed: int) -> None:
 
 @pytest.mark.parametrize("rulebook", ["ez", "au-commission", "mini-lucky8"])
 def test_a_log_of_another_game(rulebook: str) -> None:
-    made = made_feed(1, FEWEST, TOPICS, load_rulebook(rulebook))
+    made = make_sample_log(1, FEWEST, TOPICS, load_rulebook(rulebook))
     assert {settlement.rulebook for settlement in made.settlements} == {rulebook}
 
 
@@ -71,7 +78,9 @@ def test_each_message_is_what_the_schemas_say() -> None:
 def test_the_right_book_is_what_the_differences_come_to(seed: int) -> None:
     """Both ways that the guide gives: what is in force, and the sum of all changes."""
     settlements = FEEDS[seed].settlements
-    other = Book(seats={seat: Seat(**sums) for seat, sums in seats_of(settlements).items()})
+    other = ConsumerBook(
+        seats={seat: SeatSums(**sums) for seat, sums in seats_of(settlements).items()}
+    )
     assert difference(right_book(settlements), other) is None
     assert right_book(reversed(settlements)).seats == right_book(settlements).seats
     assert right_book([*settlements, *settlements]) == right_book(settlements)
@@ -81,9 +90,9 @@ def test_the_right_book_is_what_the_differences_come_to(seed: int) -> None:
 def test_everything_goes_wrong_at_least_once_and_the_last_event_is_not_lost(seed: int) -> None:
     made = FEEDS[seed]
     begin = len(made.events) // 4
-    plan = drawn_up(made, begin, seed)
+    plan = plan_deliveries(made, begin, seed)
     assert {delivery.fault for delivery in plan} == {"", "twice", "lost", "again"}
-    assert plan == drawn_up(made, begin, seed)
+    assert plan == plan_deliveries(made, begin, seed)
     news = [each.position for each in plan if each.topic == "event" and each.fault in {"", "lost"}]
     assert news == list(range(begin, len(made.events) + 1))
     assert not any(each.fault == "lost" for each in plan if each.position == len(made.events))
@@ -97,44 +106,54 @@ def test_one_mistake_is_told_by_the_book_that_it_makes() -> None:
     came = {"settlement": twice, "event": some}
     right = right_book(settlements)
 
-    def summed(each: list[str]) -> Book:
-        seats: dict[str, Seat] = {}
+    def summed(each: list[str]) -> ConsumerBook:
+        seats: dict[str, SeatSums] = {}
         for settlement in settlements:
             for line in settlement.lines * each.count(settlement.settlement_id):
-                old = seats.get(str(line.seat), Seat())
-                seats[str(line.seat)] = Seat(
+                old = seats.get(str(line.seat), SeatSums())
+                seats[str(line.seat)] = SeatSums(
                     staked=old.staked + line.stake,
                     paid=old.paid + line.paid,
                     commission=old.commission + line.commission,
                 )
-        return Book(seats=seats)
+        return ConsumerBook(seats=seats)
 
     every = [settlement.settlement_id for settlement in settlements]
-    assert guess(summed(every), settlements, came) == (
+    assert likely_mistake(summed(every), settlements, came) == (
         "it does not take back what a revision reverses"
     )
     in_force = list(right.settlements or ())
     if settlements[0].settlement_id in in_force:
         doubled = summed([*in_force, settlements[0].settlement_id])
-        assert guess(doubled, settlements, came) == "it books what comes twice, from settlement"
+        assert (
+            likely_mistake(doubled, settlements, came)
+            == "it books what comes twice, from settlement"
+        )
     gap = right_book(some)
-    assert guess(Book(seats=gap.seats), settlements, came) == "it goes on behind a gap, on event"
-    assert guess(Book(seats={"1": Seat(paid=1)}), settlements, came) is None
+    assert (
+        likely_mistake(ConsumerBook(seats=gap.seats), settlements, came)
+        == "it goes on behind a gap, on event"
+    )
+    assert likely_mistake(ConsumerBook(seats={"1": SeatSums(paid=1)}), settlements, came) is None
 
 
 def test_the_first_difference_is_named() -> None:
-    right = Book(seats={"1": Seat(staked=5, paid=7), "12": Seat(paid=1)}, settlements=("a", "b"))
+    right = ConsumerBook(
+        seats={"1": SeatSums(staked=5, paid=7), "12": SeatSums(paid=1)}, settlements=("a", "b")
+    )
     assert difference(right, right) is None
-    assert difference(right, Book(seats=right.seats | {"3": Seat()})) is None
+    assert difference(right, ConsumerBook(seats=right.seats | {"3": SeatSums()})) is None
     cases = {
-        "seat 1: paid 8, right is 7": Book(seats=right.seats | {"1": Seat(staked=5, paid=8)}),
-        "seat 12: paid 0, right is 1": Book(seats={"1": Seat(staked=5, paid=7)}),
-        "seat 3: staked 1, right is 0": Book(seats=right.seats | {"3": Seat(staked=1)}),
-        "settlement b is not in the book": Book(seats={}, settlements=("a",)),
-        "settlement c counts in the book, and is not in force": Book(
+        "seat 1: paid 8, right is 7": ConsumerBook(
+            seats=right.seats | {"1": SeatSums(staked=5, paid=8)}
+        ),
+        "seat 12: paid 0, right is 1": ConsumerBook(seats={"1": SeatSums(staked=5, paid=7)}),
+        "seat 3: staked 1, right is 0": ConsumerBook(seats=right.seats | {"3": SeatSums(staked=1)}),
+        "settlement b is not in the book": ConsumerBook(seats={}, settlements=("a",)),
+        "settlement c counts in the book, and is not in force": ConsumerBook(
             seats={}, settlements=("a", "c")
         ),
-        "settlement a counts more than once in the book": Book(
+        "settlement a counts more than once in the book": ConsumerBook(
             seats={}, settlements=("a", "a", "b")
         ),
     }

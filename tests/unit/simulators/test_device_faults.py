@@ -19,7 +19,7 @@ from events.types.shoe_reports import (
     ShoeReady,
 )
 from simulators.device.reports import Disclosure
-from simulators.device.script import Call
+from simulators.device.script import DealerCall
 from simulators.shoe.dealing import DealingShoe
 from tests.support.shoe.faulty_coups import (
     DISCLOSURES,
@@ -94,7 +94,7 @@ def test_a_shoe_that_loses_its_power_is_void_or_counts_anew_and_names_no_result(
         assert at > 0, "in mid-coup"
         if coup.outcome is None:
             assert kinds(reports)[at:] == [ShoeBooted]
-            assert happenings[-1] is Call.VOID
+            assert happenings[-1] is DealerCall.VOID
             assert len(coup.cards) <= 4
         else:
             places = [(r.hand, r.number) for r in reports[at + 1 : -1] if isinstance(r, CardDrawn)]
@@ -111,7 +111,7 @@ def test_a_round_that_is_ended_at_the_device_has_no_winner_and_is_void() -> None
     for seed in SEEDS:
         _, happenings, coup = deal("forced_end", seed)
         assert kinds(decoded(happenings)) == [*([CardDrawn] * len(coup.cards)), RoundForcedEnd]
-        assert happenings[-1] is Call.VOID
+        assert happenings[-1] is DealerCall.VOID
         assert coup.outcome is None
         assert 1 <= len(coup.cards) <= 4
 
@@ -150,7 +150,7 @@ def test_a_misread_face_is_one_other_face_by_which_the_device_calls_the_coup(
         reports = decoded(happenings)
         told = [report.face for report in reports if isinstance(report, kind)]
         assert sum(a is not b for a, b in zip(told, coup.cards, strict=True)) == 1
-        assert happenings.count(Call.LOOK) == 1
+        assert happenings.count(DealerCall.LOOK) == 1
         (result,) = only(reports, DeviceResult)
         assert isinstance(result, DeviceResult)
         assert coup.outcome is not None

@@ -16,10 +16,10 @@ from simulators.device.enq_bcc import (
     result_byte,
     target_byte,
 )
-from simulators.device.printed_rules import Place, outcome
+from simulators.device.printed_rules import PrintedPlace, outcome
 from simulators.device.reports import Disclosure
 
-PLAYER_1 = Place(Hand.PLAYER, 1)
+PLAYER_1 = PrintedPlace(Hand.PLAYER, 1)
 
 
 def _hex(copies: tuple[bytes, ...]) -> str:
@@ -105,7 +105,7 @@ def test_a_new_shoe_shows_its_first_card_and_counts_its_burn_down() -> None:
 
 def test_deferred_faces_are_told_one_by_one_at_their_places() -> None:
     device = EnqBccDevice(disclosure="deferred")
-    banker_1 = Place(Hand.BANKER, 1)
+    banker_1 = PrintedPlace(Hand.BANKER, 1)
     said = [device.card_drawn(PLAYER_1, Card.S8), device.card_drawn(banker_1, Card.HK)]
     assert [_body(report) for report in said] == ["D 81 80", "D 91 80"]
     burst = [device.revealed(PLAYER_1, Card.S8), device.revealed(banker_1, Card.HK)]
@@ -115,7 +115,7 @@ def test_deferred_faces_are_told_one_by_one_at_their_places() -> None:
 @pytest.mark.parametrize("disclosure", ["immediate", "deferred"])
 def test_a_card_that_cannot_be_read_is_counted_without_its_face(disclosure: Disclosure) -> None:
     device = EnqBccDevice(disclosure=disclosure)
-    assert _body(device.card_unread(Place(Hand.BANKER, 2))) == "D 92 80"
+    assert _body(device.card_unread(PrintedPlace(Hand.BANKER, 2))) == "D 92 80"
 
 
 def test_an_overdraw_that_is_burned() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from events.errors import InputError
 from simulators.device.profiles import PROFILES
-from simulators.faults.catalogue import MISHAPS
+from simulators.faults.catalogue import COUP_FAULTS
 from simulators.faults.plan import ALL, FAULTS, OF_A_TABLE, OF_PEOPLE, SPAN, FaultPlan, parse_faults
 from tests.support.shoe.faulty_coups import SEEDS
 
@@ -110,8 +110,8 @@ def test_a_fault_that_cannot_come_here_is_refused_and_all_leaves_it_out() -> Non
 
 
 def test_every_fault_of_a_shoe_is_woven_and_every_other_is_the_tables() -> None:
-    assert set(MISHAPS) | OF_PEOPLE == set(FAULTS)
-    assert not set(MISHAPS) & OF_PEOPLE
+    assert set(COUP_FAULTS) | OF_PEOPLE == set(FAULTS)
+    assert not set(COUP_FAULTS) & OF_PEOPLE
     assert set(FAULTS) > OF_A_TABLE
     for profile in PROFILES.values():
         assert profile.unfit < set(FAULTS)

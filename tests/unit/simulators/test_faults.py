@@ -16,10 +16,10 @@ from events.types.shoe_reports import (
 )
 from simulators.device.deck import shuffled
 from simulators.device.reports import Disclosure
-from simulators.device.script import Call, Plug
+from simulators.device.script import CableFault, DealerCall
 from simulators.device.wire import Wire
-from simulators.faults.catalogue import MISHAPS
-from simulators.shoe.dealing import DealingShoe, Step
+from simulators.faults.catalogue import COUP_FAULTS
+from simulators.shoe.dealing import DealingShoe, ReportStep
 from tests.support.shoe.faulty_coups import (
     DISCLOSURES,
     SEEDS,
@@ -45,7 +45,7 @@ CANNOT = {
 
 
 @pytest.mark.parametrize("disclosure", DISCLOSURES)
-@pytest.mark.parametrize("fault", MISHAPS)
+@pytest.mark.parametrize("fault", COUP_FAULTS)
 def test_a_seed_gives_the_same_bytes_and_the_cards_fall_as_they_are_told(
     fault: str, disclosure: Disclosure
 ) -> None:
@@ -57,7 +57,7 @@ def test_a_seed_gives_the_same_bytes_and_the_cards_fall_as_they_are_told(
         assert coup.fault == (None if cannot else fault)
 
 
-@pytest.mark.parametrize("fault", [f for f in MISHAPS if f != "replace_shoe_continue"])
+@pytest.mark.parametrize("fault", [f for f in COUP_FAULTS if f != "replace_shoe_continue"])
 @pytest.mark.parametrize("disclosure", DISCLOSURES)
 def test_every_card_of_the_shoe_is_accounted_for(fault: str, disclosure: Disclosure) -> None:
     """Whatever goes wrong with every coup, the cards leave the shoe in the order they lay in it."""
@@ -75,7 +75,7 @@ def test_every_card_of_the_shoe_is_accounted_for(fault: str, disclosure: Disclos
     assert (*out, *dealing.deck.rest()) == shuffled("3/01")
 
 
-@pytest.mark.parametrize("fault", MISHAPS)
+@pytest.mark.parametrize("fault", COUP_FAULTS)
 def test_the_coup_after_a_fault_is_whole_again(fault: str) -> None:
     for seed in SEEDS:
         dealing, _, coup = deal(fault, seed)
@@ -126,20 +126,20 @@ def test_a_bad_line_changes_nothing_of_what_is_heard(fault: str, disclosure: Dis
 
 
 def test_of_lost_copies_one_or_two_arrive() -> None:
-    steps = [step for step in deal("copy_lost", 1)[1] if isinstance(step, Step)]
+    steps = [step for step in deal("copy_lost", 1)[1] if isinstance(step, ReportStep)]
     assert {len(step.copies) for step in steps} == {1, 2}
 
 
 def test_every_single_bit_of_one_copy_can_flip_and_the_report_is_still_heard_once() -> None:
     _, happenings, _ = deal(None, 1)
-    steps = [step for step in happenings if isinstance(step, Step)]
+    steps = [step for step in happenings if isinstance(step, ReportStep)]
     plain = decoded(steps)
     for copy in range(3):
         for bit in range(8 * len(steps[1].copies[0])):
             wire = Wire(bits={copy: (bit,)})
             bent = tuple(wire.arrives(n, sent) for n, sent in enumerate(steps[1].copies))
             assert sum(a != b for a, b in zip(bent, steps[1].copies, strict=True)) == 1
-            damaged = [steps[0], Step(pause=0, copies=bent), *steps[2:]]
+            damaged = [steps[0], ReportStep(pause=0, copies=bent), *steps[2:]]
             told = decoded(damaged)
             assert without(told, FrameRejected) == plain, f"bit {bit} of copy {copy}"
             assert len(told) > len(plain), "what was damaged is told as such"
@@ -188,10 +188,10 @@ def test_the_cable_comes_out_and_goes_back_with_at_most_two_cards_between() -> N
     between = Counter[int]()
     for seed in SEEDS:
         _, happenings, _ = deal("unplug", seed)
-        out, back = happenings.index(Plug.OUT), happenings.index(Plug.IN)
+        out, back = happenings.index(CableFault.OUT), happenings.index(CableFault.IN)
         between[len(fallen(happenings[out:back]))] += 1
         assert fallen(happenings[:out]), "a card was heard before"
-        assert happenings[back + 1] is Call.LOOK
+        assert happenings[back + 1] is DealerCall.LOOK
     assert set(between) == {0, 1, 2}
 
 
@@ -201,7 +201,7 @@ def test_the_cable_comes_out_and_goes_back_with_at_most_two_cards_between() -> N
 def test_a_cut_card_that_comes_early_ends_the_shoe_with_the_next_coup() -> None:
     for seed in SEEDS:
         dealing, happenings, coup = deal("cut_card", seed)
-        before = fallen(happenings[: happenings.index(Call.CUT_CARD)])
+        before = fallen(happenings[: happenings.index(DealerCall.CUT_CARD)])
         assert 1 <= len(before) <= 3
         assert not coup.last
         assert dealing.deck.cut_card_is_out
@@ -211,14 +211,14 @@ def test_a_cut_card_that_comes_early_ends_the_shoe_with_the_next_coup() -> None:
 
 def test_a_shoe_that_is_replaced_ends_its_coup_where_it_stands() -> None:
     _, happenings, coup = deal("replace_shoe", 1)
-    assert happenings[-1] is Call.REPLACE
+    assert happenings[-1] is DealerCall.REPLACE
     assert coup.outcome is None
 
 
 def test_a_coup_can_go_on_from_another_shoe() -> None:
     for seed in SEEDS:
         dealing, happenings, coup = deal("replace_shoe_continue", seed)
-        before = len(fallen(happenings[: happenings.index(Call.CONTINUE)]))
+        before = len(fallen(happenings[: happenings.index(DealerCall.CONTINUE)]))
         assert 1 <= before <= 3
         assert coup.cards[before:] == shuffled(f"{seed}/02")[: len(coup.cards) - before]
         assert coup.shoe == SHOE

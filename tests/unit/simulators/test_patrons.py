@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from events.types.table import Wager
 from simulators.people.patrons import SEATS, STAKES, wagers
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.placement import check
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.placement import check_wagers
 from table_core.rules.rulebook import Limits, Options, Requirement, Rulebook
 
 SHOE = "20261127-01"
@@ -39,7 +39,7 @@ def test_transactions_name_shoe_coup_and_seat_and_are_unique() -> None:
         }
 
 
-@pytest.mark.parametrize("rulebook", shipped())
+@pytest.mark.parametrize("rulebook", shipped_ids())
 def test_no_seat_plays_both_sides_or_one_bet_twice(rulebook: str) -> None:
     for coup in COUPS:
         for command in wagers(1, SHOE, coup, load_rulebook(rulebook)):
@@ -48,7 +48,7 @@ def test_no_seat_plays_both_sides_or_one_bet_twice(rulebook: str) -> None:
             assert not {"player", "banker"} <= set(bets), f"coup {coup}"
 
 
-@pytest.mark.parametrize("rulebook", shipped())
+@pytest.mark.parametrize("rulebook", shipped_ids())
 def test_everything_that_a_table_offers_is_asked_for_and_every_seat_sits_out_now_and_then(
     rulebook: str,
 ) -> None:
@@ -76,7 +76,7 @@ def _refusals(rules: Rulebook, seed: int, coup: int) -> list[str]:
             Wager(id=f"{command.transaction}/{n}", seat=w.seat, bet=w.bet, stake=w.stake)
             for n, w in enumerate(command.wagers)
         ]
-        refusals += [refusal.code for refusal in check(rules, standing, asked) if refusal]
+        refusals += [refusal.code for refusal in check_wagers(rules, standing, asked) if refusal]
         standing += asked
     return refusals
 
@@ -103,7 +103,7 @@ def _supported(rules: Rulebook) -> Rulebook:
 
 
 @pytest.mark.parametrize("alter", [lambda rules: rules, _narrow, _supported])
-@pytest.mark.parametrize("rulebook", shipped())
+@pytest.mark.parametrize("rulebook", shipped_ids())
 def test_no_table_refuses_any_of_it(rulebook: str, alter: Callable[[Rulebook], Rulebook]) -> None:
     rules = alter(load_rulebook(rulebook))
     for seed in range(3):

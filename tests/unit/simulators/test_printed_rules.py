@@ -7,7 +7,7 @@ import pytest
 
 from events.cards import Card, Hand, Winner, parse_card
 from events.errors import InputError
-from simulators.device.printed_rules import Place, banker_draws, next_place, outcome
+from simulators.device.printed_rules import PrintedPlace, banker_draws, next_place, outcome
 
 # Seed 2, "Banker's hand", and seed 3, "Rules: Banker", as they are printed: what Banker draws to.
 BANKER_DRAWS_SEED_2 = {
@@ -68,9 +68,9 @@ def test_what_follows_the_initial_deal(player: int, banker: int) -> None:
     if player >= 8 or banker >= 8:
         assert place is None  # seed 2: 'a "Natural" and no more cards are dealt'
     elif player <= 5:
-        assert place == Place(Hand.PLAYER, 3)
+        assert place == PrintedPlace(Hand.PLAYER, 3)
     elif banker <= 5:  # seed 3: Player stands on 6 or 7, Banker draws on 0-5
-        assert place == Place(Hand.BANKER, 3)
+        assert place == PrintedPlace(Hand.BANKER, 3)
     else:
         assert place is None
 
@@ -79,10 +79,10 @@ def test_the_initial_deal_goes_player_banker_player_banker() -> None:
     cards = _cards("2S 3H 2D")
     order = [next_place(cards[:dealt]) for dealt in range(4)]
     assert order == [
-        Place(Hand.PLAYER, 1),
-        Place(Hand.BANKER, 1),
-        Place(Hand.PLAYER, 2),
-        Place(Hand.BANKER, 2),
+        PrintedPlace(Hand.PLAYER, 1),
+        PrintedPlace(Hand.BANKER, 1),
+        PrintedPlace(Hand.PLAYER, 2),
+        PrintedPlace(Hand.BANKER, 2),
     ]
 
 

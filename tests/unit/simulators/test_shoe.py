@@ -12,7 +12,7 @@ from events.errors import InputError, OurBug
 from simulators.device.deck import Deck, burn_count, shuffled
 from simulators.device.enq_bcc import POWER_UP_NOISE
 from simulators.device.reports import Disclosure
-from simulators.shoe.dealing import Coup, DealingShoe, Happening, Step, next_shoe_id
+from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep, next_shoe_id
 
 SHOE = "20261127-01"
 SEEDS = range(20)
@@ -20,7 +20,7 @@ SEEDS = range(20)
 
 def _play(
     seed: int, *, decks: int = 8, disclosure: Disclosure = "immediate", shoe: str = SHOE
-) -> tuple[DealingShoe, list[list[Step]], list[Coup], list[Card]]:
+) -> tuple[DealingShoe, list[list[ReportStep]], list[PhysicalCoup], list[Card]]:
     """A whole shoe: the world after it, steps by happening, coups, and the burned cards."""
     world = DealingShoe(seed=seed, decks=decks, disclosure=disclosure)
     steps, burn = world.new_shoe(shoe)
@@ -32,18 +32,18 @@ def _play(
     return world, happenings, coups, [burn.first, *burn.burned]
 
 
-def steps_of(acts: Sequence[Happening]) -> list[Step]:
+def steps_of(acts: Sequence[Happening]) -> list[ReportStep]:
     """What an undisturbed coup is made of: nothing but reports."""
-    steps = [act for act in acts if isinstance(act, Step)]
+    steps = [act for act in acts if isinstance(act, ReportStep)]
     assert len(steps) == len(acts)
     return steps
 
 
-def _bytes(happenings: list[list[Step]]) -> bytes:
+def _bytes(happenings: list[list[ReportStep]]) -> bytes:
     return b"".join(step.noise + b"".join(step.copies) for steps in happenings for step in steps)
 
 
-def _kinds(steps: list[Step]) -> str:
+def _kinds(steps: list[ReportStep]) -> str:
     return "".join(chr(step.copies[0][2]) for step in steps)
 
 

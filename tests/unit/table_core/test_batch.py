@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from events.errors import InputError
 from table_core.batch import CaseError, Judgement, answer_line, judge_case
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from tests.support.cage.books import book
 from tests.support.machine.files import vector
@@ -21,7 +21,7 @@ COUP = ["9H", "2D", "8S", "KC", "5H"]  # a tie, 7 each
 
 
 def rulebook_named(name: str) -> Rulebook | None:
-    return load_rulebook(name) if name in shipped() else None
+    return load_rulebook(name) if name in shipped_ids() else None
 
 
 def answer(line: bytes | str) -> Any:
@@ -257,7 +257,7 @@ odd_cases = st.fixed_dictionaries(
     {},
     optional={
         "case": json_values,
-        "rules": st.sampled_from(shipped()) | json_values,
+        "rules": st.sampled_from(shipped_ids()) | json_values,
         "cards": st.lists(faces, max_size=7) | json_values,
         "wagers": st.lists(asked_wagers, max_size=4) | json_values,
     },

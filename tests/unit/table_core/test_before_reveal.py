@@ -8,7 +8,7 @@ from events.commands.coup import CloseBetting
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.shoe_reports import DeviceResult, ReportLost
 from events.types.table import BettingClosed, CardDealt, CoupMisaligned, CoupSettled
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
@@ -18,7 +18,7 @@ SOURCE = shipped_source("mini-lucky8") + b"\n[procedure]\nbetting_closes = 'befo
 
 
 def table() -> World:
-    world = World(Context(table="t1", rulebook=parse_rulebook("mini-lucky8.toml", SOURCE)))
+    world = World(DecisionContext(table="t1", rulebook=parse_rulebook("mini-lucky8.toml", SOURCE)))
     world.ready()
     world.open()
     world.bet((1, "player", 1000))

@@ -20,11 +20,11 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope, event_id
 from events.types.shoe_reports import LinkOpen, LinkUp, ShoeAck
 from events.types.table import ShoeReported, Wager, WagersPlaced, WagersWithdrawn
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
 from table_core.fold.dispatch import fold
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import Heard, Table, parse_command
+from table_core.service.table_writer import ShoeEventResult, Table, parse_command
 from tests.support.table.coups import SHOE, drawn, shoe_event
 
 P = Hand.PLAYER
@@ -115,7 +115,7 @@ def test_wagers_of_a_log_from_before_users_stood_in_their_ids_go_on(table: Table
     made = decide(
         table.state,
         WithdrawWager(transaction="b", wagers=("t-1/0",)),
-        Context(table="t1", rulebook=table.rulebook, user="wagers"),
+        DecisionContext(table="t1", rulebook=table.rulebook, user="wagers"),
     )
     assert made == (WagersWithdrawn(coup=coup, wagers=("t-1/0",)),)
 
@@ -169,26 +169,26 @@ def test_closing_what_the_first_card_has_closed_answers_exists(table: Table) -> 
 def test_a_shoe_event_is_appended_once_and_acknowledged_by_number(table: Table) -> None:
     event = shoe_event(3, drawn(Hand.PLAYER, 1, "4D"))
     in_betting(table)
-    assert table.hear(event) is Heard.APPENDED
+    assert table.hear(event) is ShoeEventResult.APPENDED
     position = table.state.position
-    assert table.hear(event) is Heard.DUPLICATE
+    assert table.hear(event) is ShoeEventResult.DUPLICATE
     assert table.state.position == position
     assert table.shoe_ack == ShoeAck(journal="j1", seq=3)
 
 
 def test_a_gap_in_the_shoes_numbers_is_not_taken(table: Table) -> None:
-    assert table.hear(shoe_event(5, LinkUp())) is Heard.GAP
+    assert table.hear(shoe_event(5, LinkUp())) is ShoeEventResult.GAP
     assert table.shoe_ack.seq == 2
 
 
 def test_a_new_journal_begins_at_one_and_the_old_ones_are_known_for_ever(
     log: EventLog, table: Table
 ) -> None:
-    assert table.hear(shoe_event(2, LinkUp(), "j2")) is Heard.GAP
-    assert table.hear(shoe_event(1, LinkUp(), "j2")) is Heard.APPENDED
-    assert table.hear(shoe_event(1, LinkUp(), "j1")) is Heard.DUPLICATE
-    assert table.hear(shoe_event(3, LinkUp(), "j1")) is Heard.DUPLICATE
-    assert table_on(log).hear(shoe_event(1, LinkUp(), "j1")) is Heard.DUPLICATE
+    assert table.hear(shoe_event(2, LinkUp(), "j2")) is ShoeEventResult.GAP
+    assert table.hear(shoe_event(1, LinkUp(), "j2")) is ShoeEventResult.APPENDED
+    assert table.hear(shoe_event(1, LinkUp(), "j1")) is ShoeEventResult.DUPLICATE
+    assert table.hear(shoe_event(3, LinkUp(), "j1")) is ShoeEventResult.DUPLICATE
+    assert table_on(log).hear(shoe_event(1, LinkUp(), "j1")) is ShoeEventResult.DUPLICATE
 
 
 def test_a_user_whom_the_configuration_does_not_know_may_do_nothing(table: Table) -> None:

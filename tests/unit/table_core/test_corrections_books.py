@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from baccarat.demo.ledger import Ledger
+from baccarat.demo.ledger import DemoStatistics
 from events.types.table import CoupSettled
-from simulators.cage.book import Applied, Book
+from simulators.cage.book import Applied, SettlementBook
 from simulators.cage.service import Receipt
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
@@ -23,7 +23,7 @@ def test_a_cage_and_a_ledger_come_to_the_tables_own_totals(name: str) -> None:
     ]
     assert sum(settlement.revision > 1 for _, settlement in told) > 10
     for order in (told, told[::-1], rng.sample(told, len(told))):
-        book, ledger = Book(), Ledger()
+        book, ledger = SettlementBook(), DemoStatistics()
         for position, settlement in [*order, *order]:
             applied = book.apply(settlement, position=position, digest=str(position))
             if applied is Applied.NEW:  # as a cage tells of it: once

@@ -7,7 +7,7 @@ from events.commands.commission import CollectCommission, MarkUncollected, Recov
 from events.commands.coup import OpenBetting
 from events.commands.wagers import WagerRequest
 from events.types.commission import CommissionCollected, CommissionReversed, CommissionUncollected
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rules.commission import CommissionBook
 from table_core.rules.rulebook import Rulebook
 from tests.support.cage.books import book
@@ -24,7 +24,7 @@ def timed(timing: str) -> Rulebook:
 
 def won_by_banker(timing: str, *library: Rulebook) -> World:
     """Banker has won: seat 1 owes 50, seat 2 owes 20."""
-    context = Context(table="t1", rulebook=timed(timing), library=library)
+    context = DecisionContext(table="t1", rulebook=timed(timing), library=library)
     return played(context, player=cards("6S KH"), banker=cards("7D KC"), bets=BETS)
 
 

@@ -13,7 +13,7 @@ from events.commands.wagers import WagerRequest
 from events.types.corrections import HandsCorrected, WagerCorrected
 from events.types.shoe_reports import CardDrawn, CardRevealed, DeviceResult
 from events.types.table import CoupMisaligned, CoupSettled
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
@@ -22,7 +22,7 @@ from tests.support.table.auditor import Auditor
 from tests.support.table.coups import World, cards, code, drawn, revealed, stands, world_in
 from tests.support.table.settled_coups import B, P, first_wager, hands, settlements, wager
 
-NZ = Context(table="t1", rulebook=load_rulebook("nz-scale-one"))
+NZ = DecisionContext(table="t1", rulebook=load_rulebook("nz-scale-one"))
 
 
 def audited(world: World) -> None:
@@ -247,7 +247,9 @@ def test_the_first_pair_wager_is_added_when_the_deal_is_complete() -> None:
 
 
 def test_commission_laid_in_advance_follows_a_corrected_wager() -> None:
-    world = World(Context(table="t1", rulebook=book("au-commission", "commission.timing=prepaid")))
+    world = World(
+        DecisionContext(table="t1", rulebook=book("au-commission", "commission.timing=prepaid"))
+    )
     world.ready()
     world.open()
     world.bet((1, "banker", 1000), (2, "banker", 400))

@@ -13,7 +13,7 @@ from events.commands.commission import CollectCommission
 from events.commands.corrections import CorrectHands, CorrectWager
 from events.commands.wagers import WagerRequest
 from events.types.table import SettlementLine
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.state.table import Coup
 from tests.support.table.corrections import dealt_hands
 from tests.support.table.coups import SHOE, World
@@ -57,9 +57,11 @@ def test_a_corrected_table_stands_as_one_that_was_never_wrong(
 ) -> None:
     rng = random.Random(seed)
     rulebook = BOOKS[name]()
-    put_right, never_wrong = (World(Context(table="t1", rulebook=rulebook)) for _ in range(2))
+    correct_screen, never_wrong = (
+        World(DecisionContext(table="t1", rulebook=rulebook)) for _ in range(2)
+    )
     side = next(bet for bet in ("lucky8_player", "tiger_pair", "tie") if bet in rulebook.bets)
-    for world in (put_right, never_wrong):
+    for world in (correct_screen, never_wrong):
         world.ready()
     wrong = rng.randint(1, coups)
     shoe = rng.sample(list(Card), 8) * 7  # few faces make pairs; one copy may be burned
@@ -72,16 +74,16 @@ def test_a_corrected_table_stands_as_one_that_was_never_wrong(
         ]
         play(never_wrong, right, asked)
         if number != wrong:
-            play(put_right, right, asked)
+            play(correct_screen, right, asked)
             continue
         dealt = hands_of(shoe)
         entered = [replace(asked[0], stake=60), asked[1], replace(asked[2], bet="tie"), asked[3]]
-        play(put_right, dealt, entered)
+        play(correct_screen, dealt, entered)
         mistaken = asked
     if collected:
-        put_right.ask(CollectCommission(transaction="paid"))
+        correct_screen.ask(CollectCommission(transaction="paid"))
         never_wrong.ask(CollectCommission(transaction="paid"))
-    coup = next(each for each in put_right.state.past if each.id == f"{SHOE}/{wrong}")
+    coup = next(each for each in correct_screen.state.past if each.id == f"{SHOE}/{wrong}")
     steps: list[CorrectHands | CorrectWager] = [
         replace(right_hands[wrong - 1], transaction="h", coup=coup.id),
         *(
@@ -91,8 +93,8 @@ def test_a_corrected_table_stands_as_one_that_was_never_wrong(
     ]
     rng.shuffle(steps)
     for step in steps:
-        put_right.ask(step)  # what was right already is refused, and changes nothing
-    ours, theirs = put_right.state, never_wrong.state
+        correct_screen.ask(step)  # what was right already is refused, and changes nothing
+    ours, theirs = correct_screen.state, never_wrong.state
     assert ours.totals == theirs.totals
     assert [standing(coup) for coup in ours.past] == [standing(coup) for coup in theirs.past]
     assert ours.shoe is not None

@@ -23,10 +23,10 @@ from events.types.corrections import RulebookCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.shoe_reports import CardRevealed, DeviceResult, LinkOpen, LinkUp
 from events.types.table import CoupSettled, CoupVoided, SeatDifference
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
-from table_core.service.previews import look
+from table_core.service.previews import answer_preview
 from table_core.service.table_writer import Table
 from table_core.state.coup import Phase
 from tests.support.cage.books import book
@@ -66,7 +66,7 @@ def laid(world: World) -> list[tuple[int, int]]:
 
 def betting(rulebook: Rulebook, *library: Rulebook) -> World:
     """A table with wagers on a pair and on Banker, betting closed."""
-    world = World(Context(table="t1", rulebook=rulebook, library=library))
+    world = World(DecisionContext(table="t1", rulebook=rulebook, library=library))
     world.ready()
     world.open()
     world.bet(*BETS)
@@ -170,7 +170,7 @@ def test_a_first_phase_that_it_has_not_is_taken_back_and_paid_with_the_rest() ->
 
 def test_a_first_phase_that_both_have_is_paid_again_by_the_right_scale() -> None:
     one, two = load_rulebook("nz-scale-one"), load_rulebook("nz-scale-two")
-    world = World(Context(table="t1", rulebook=one, library=(two,)))
+    world = World(DecisionContext(table="t1", rulebook=one, library=(two,)))
     world.ready()
     world.open()
     world.bet((1, "player", 1000), (1, "perfect_pairs", 500))
@@ -218,7 +218,7 @@ def test_faces_that_are_withheld_pay_no_first_phase_yet() -> None:
 
 def test_a_wager_that_it_does_not_have_is_void_and_a_limit_that_it_breaks_is_recorded() -> None:
     small = book("extras", "bets.banker.maximum=500")
-    world = World(Context(table="t1", rulebook=CONTEXT.rulebook, library=(small,)))
+    world = World(DecisionContext(table="t1", rulebook=CONTEXT.rulebook, library=(small,)))
     bet = next(name for name in CONTEXT.rulebook.bets if name not in small.bets)
     world.ready()
     world.open()
@@ -286,7 +286,7 @@ def test_it_is_previewed_and_outlives_a_restart(log: EventLog) -> None:
         "rulebook_hash": EVEN.hash,
         "reason": "the sign",
     }
-    shown = look(
+    shown = answer_preview(
         table, "supervisor", Preview(transaction="p", command="correct_rulebook", body=body)
     ).shown
     assert [each["type"] for each in shown["events"]] == ["rulebook_corrected"]

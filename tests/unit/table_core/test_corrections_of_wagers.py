@@ -9,7 +9,7 @@ from events.commands.wagers import WagerRequest
 from events.types.corrections import RulebookCorrected, WagerCorrected
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import CoupVoided, SeatDifference
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from tests.support.cage.books import book
@@ -117,7 +117,7 @@ def test_wagers_move_to_the_phase_in_which_the_right_rulebook_settles_them() -> 
 def test_a_void_after_the_settlement_gives_the_stakes_back_less_what_was_paid(policy: str) -> None:
     rules = book("nz-scale-one", f"procedure.void_after_phase_one={policy}")
     bets = ((1, "player", 1000), (1, "perfect_pairs", 500), (2, "banker", 2000))
-    context = Context(table="t1", rulebook=rules)
+    context = DecisionContext(table="t1", rulebook=rules)
     world = played(context, player=cards("9S 9D"), banker=cards("7D KC"), bets=bets)
     assert world.state.totals.paid == 3000 + 2000
     made = world.must(VoidCoup(transaction="v", coup=COUP, reason="a card of another shoe"))

@@ -22,8 +22,8 @@ from events.types.envelope import decode_envelope, encode_envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.service.coup_recall import recall
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.service.coup_recall import recall_coup
 from table_core.service.table_writer import Table
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -64,7 +64,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 
 def table_on(log: EventLog) -> Table:
-    library = tuple(map(load_rulebook, shipped()))
+    library = tuple(map(load_rulebook, shipped_ids()))
     rulebook = load_rulebook("au-commission")
     return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, library=library)
 
@@ -95,7 +95,7 @@ def test_every_coup_is_recalled_as_it_stands_now(name: str, log: EventLog) -> No
         game.play(replace(coup, asked=coup.asked[:2]))
     store(log, game.world.log)
     for shoe in (*game.shoes, game.shoe):
-        found = recall(log.read, log.position, f"{shoe}/1")
+        found = recall_coup(log.read, log.position, f"{shoe}/1")
         expected = game.world.state if shoe == game.shoe else recalled(game.world, shoe)
         assert found is not None
         assert found.past == expected.past
@@ -114,7 +114,7 @@ def test_a_coup_is_recalled_while_the_float_is_older_than_its_shoe(log: EventLog
     fill = Fill(transaction="c-2", slip="F-1", chips=chips, signed=("s-1", "d-4"))
     assert table.ask("supervisor", opening, caught_up=True).result == "accepted"
     settled(table, meanwhile=lambda: table.ask("supervisor", fill, caught_up=True))
-    found = recall(log.read, log.position, COUP)
+    found = recall_coup(log.read, log.position, COUP)
     assert found is not None
     (coup,) = found.past
     assert coup.id == COUP
@@ -128,7 +128,7 @@ def test_a_coup_is_recalled_while_the_float_is_older_than_its_shoe(log: EventLog
 )
 def test_what_is_no_coup_of_the_log_is_not_recalled(log: EventLog, coup: str) -> None:
     settled(table_on(log))
-    assert recall(log.read, log.position, coup) is None
+    assert recall_coup(log.read, log.position, coup) is None
 
 
 def settled(table: Table, meanwhile: Callable[[], object] = lambda: None) -> None:
@@ -160,7 +160,7 @@ def settled(table: Table, meanwhile: Callable[[], object] = lambda: None) -> Non
 def test_out_of_a_log_that_is_not_trusted_nothing_is_paid_again(log: EventLog) -> None:
     table = table_on(log)
     settled(table)
-    table.distrust("position 3: it was changed")
+    table.start_lockdown("position 3: it was changed")
     even, here, before = load_rulebook("au-even-money"), f"{NEXT}/1", log.position
     to = WagerRequest(seat=2, bet="banker", stake=1000)
     face = CorrectCard(
@@ -185,7 +185,7 @@ def test_out_of_a_log_that_is_not_trusted_nothing_is_paid_again(log: EventLog) -
         answer = table.ask("supervisor", command, caught_up=True)
         assert (answer.result, answer.code) == ("refused", "log_unsound")
         assert "position 3: it was changed" in (answer.text or "")
-        assert isinstance(table.foresee("supervisor", command), Answer)
+        assert isinstance(table.preview("supervisor", command), Answer)
     assert log.position == before
     # The coup on the table is finished by what everybody sees, or void.
     for command in (
@@ -251,7 +251,7 @@ def test_a_coup_that_went_on_from_another_shoe_is_recalled_by_its_own(log: Event
     correct = hands("8S KH", "7D 2C")
     assert code(world, correct) == "unknown_coup"
     store(log, world.log)
-    world.context = replace(world.context, recalled=recall(log.read, log.position, COUP))
+    world.context = replace(world.context, recalled=recall_coup(log.read, log.position, COUP))
     world.must(correct)
     assert world.state.totals.paid == 0
     assert fold_all(TableState(), world.log) == world.state

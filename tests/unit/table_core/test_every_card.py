@@ -26,11 +26,11 @@ from events.types.shoe_reports import (
     ReportLost,
 )
 from simulators.device.deck import shuffled
-from simulators.device.printed_rules import Place, next_place, outcome
-from table_core.decide.decision import Context
+from simulators.device.printed_rules import PrintedPlace, next_place, outcome
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import NATURAL_NINE, SHOE, World, drawn, revealed, shoe_of, world_in
 from tests.support.table.odd_telling import OddTelling
@@ -39,7 +39,7 @@ P, B = Hand.PLAYER, Hand.BANKER
 BURNED = "AS4C"  # the shoe of `World.ready` begins with these
 
 
-def faces(shoe: ShoeView) -> list[str]:
+def faces(shoe: ShoeState) -> list[str]:
     return [shoe.order[at : at + 2] for at in range(0, len(shoe.order), 2)]
 
 
@@ -115,7 +115,7 @@ def test_a_card_counts_once_whoever_tells_of_it(name: str) -> None:
     shoe = shoe_of(world)
     assert shoe.cards == 2 + cards
     assert Counter(faces(shoe)) == Counter(
-        faces(ShoeView(id="", decks=8, order=f"{BURNED}9S2D{last}"))
+        faces(ShoeState(id="", decks=8, order=f"{BURNED}9S2D{last}"))
     )
 
 
@@ -211,7 +211,7 @@ def audited(world: World) -> ShoeAudited:
 
 @pytest.mark.parametrize("decks", [4, 6, 8])
 def test_a_whole_shoe_is_accounted_for_to_the_last_card(decks: int) -> None:
-    table = CardTable(Context(table="t1", rulebook=load_rulebook("au-commission")))
+    table = CardTable(DecisionContext(table="t1", rulebook=load_rulebook("au-commission")))
     table.load(SHOE, shuffled("a whole shoe", decks), decks=decks)
     while not table.over:
         table.coup()
@@ -233,7 +233,7 @@ class OddShoe(OddTelling):
     """
 
     def __init__(self, seed: int, decks: int) -> None:
-        self.table = CardTable(Context(table="t1", rulebook=load_rulebook("au-commission")))
+        self.table = CardTable(DecisionContext(table="t1", rulebook=load_rulebook("au-commission")))
         super().__init__(self.table.world, random.Random(seed))
         self.cards = shuffled(seed, decks)
         self.table.load(SHOE, self.cards, decks=decks)
@@ -247,7 +247,7 @@ class OddShoe(OddTelling):
         self.ways.append(way)
         self.table.begin()
         odd = self.rng.randrange(4) if self.aside is None else self.rng.randrange(1, 4)
-        dealt: list[tuple[Place, Card]] = []
+        dealt: list[tuple[PrintedPlace, Card]] = []
         while (place := next_place([card for _, card in dealt])) is not None:
             dealt.append((place, self._next(place, way, odd=len(dealt) == odd)))
             if self.table.over or (self.world.state.phase is Phase.VOIDED and way == "booted"):
@@ -262,7 +262,7 @@ class OddShoe(OddTelling):
     def _is_last(self) -> bool:
         return self.table.deck.left < 30  # far enough from the cut card to leave it out
 
-    def _next(self, place: Place, way: str, *, odd: bool) -> Card:
+    def _next(self, place: PrintedPlace, way: str, *, odd: bool) -> Card:
         hand, number = place.hand, place.number
         if self.aside is not None:
             card, self.aside = self.aside, None

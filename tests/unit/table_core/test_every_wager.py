@@ -12,19 +12,19 @@ import msgspec
 import pytest
 
 from baccarat.history.evidence import gather
-from events.log.editions import RULEBOOKS, keep_editions
+from events.log.editions import RULEBOOKS, write_editions
 from events.types.shoe_reports import DeviceResult
 from events.types.table import SettlementLine
 from simulators.device.printed_rules import dealt_hands
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.evidence.bundle import verify_evidence
-from table_core.narrative.wager_outcome import tell_wager
+from table_core.narrative.wager_outcome import narrate_wager
 from table_core.narrative.wagers import DOCUMENTS, category_words
 from table_core.odds.exact import exact_odds
-from table_core.projections.table import view
+from table_core.projections.table import project_table
 from table_core.rules.composition import full_shoe
 from table_core.rules.rulebook import PUSH
-from table_core.rules.wagers import HOUSE, KINDS
+from table_core.rules.wagers import BET_KINDS, HOUSE
 from table_core.state.table import TableState
 from tests.support.table.coups import SHOE, cards
 from tests.support.table.every_wager import every_wager, every_wager_source
@@ -32,8 +32,8 @@ from tests.support.table.evidence import KEY, SignedTable, signed_table
 from tests.support.table.settled_coups import played
 from tests.support.table.stories import KeptWorld
 
-CATEGORIES = [(bet, name) for bet, kind in KINDS.items() for name in kind.categories]
-BETS = tuple((seat, bet, 1000) for seat, bet in enumerate(KINDS, start=1))
+CATEGORIES = [(bet, name) for bet, kind in BET_KINDS.items() for name in kind.categories]
+BETS = tuple((seat, bet, 1000) for seat, bet in enumerate(BET_KINDS, start=1))
 # Cards in dealing order, the result that the shoe says, and a few of the categories that come.
 COUPS = """
 9S 2D KH 3C       player  natural_win
@@ -45,9 +45,9 @@ JS JC 2S TC 6S 8C tie     double_suited_8
 """
 
 
-@pytest.mark.parametrize("bet", KINDS)
+@pytest.mark.parametrize("bet", BET_KINDS)
 def test_a_kind_has_a_name_and_a_source_that_is_named_in_full(bet: str) -> None:
-    kind = KINDS[bet]
+    kind = BET_KINDS[bet]
     assert kind.name
     assert kind.wins
     assert kind.judges
@@ -59,12 +59,12 @@ def test_a_category_is_told_in_the_words_of_its_own_bet(bet: str, category: str)
     fields = {"wager": "w", "seat": 1, "bet": bet, "category": category, "stake": 100}
     amounts = {"odds": "1/1", "winnings": 100, "commission": 0, "paid": 200}
     line = msgspec.convert(fields | amounts | {"result": "win"}, SettlementLine)
-    told = tell_wager(line, every_wager(), "AUD", "all")
+    told = narrate_wager(line, every_wager(), "AUD", "all")
     came = category_words(bet, category)
-    assert came == KINDS[bet].categories[category] != ""
-    assert told.why == f"won: {KINDS[bet].wins if category == 'win' else came}"
-    assert told.name == KINDS[bet].name
-    assert told.source == f"{KINDS[bet].source}; all: bets.{bet}"
+    assert came == BET_KINDS[bet].categories[category] != ""
+    assert told.why == f"won: {BET_KINDS[bet].wins if category == 'win' else came}"
+    assert told.name == BET_KINDS[bet].name
+    assert told.source == f"{BET_KINDS[bet].source}; all: bets.{bet}"
 
 
 def test_the_words_of_a_bet_or_category_without_a_row_are_their_ids() -> None:
@@ -76,7 +76,7 @@ def test_the_words_of_a_bet_or_category_without_a_row_are_their_ids() -> None:
 
 def test_every_category_is_on_the_sign_and_among_the_odds() -> None:
     rulebook = every_wager()
-    sign = view(TableState(), table="t1", rulebook=rulebook, catching_up=False).rulebook
+    sign = project_table(TableState(), table="t1", rulebook=rulebook, catching_up=False).rulebook
     on_sign = {(bet.id, name) for bet in sign.bets for name in bet.pays if name != PUSH}
     assert on_sign == set(CATEGORIES)
     odds = exact_odds(rulebook, full_shoe(1))
@@ -87,7 +87,7 @@ def test_every_category_is_on_the_sign_and_among_the_odds() -> None:
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[SignedTable]:
     rulebook = every_wager(phases=True)
-    keep_editions(tmp_path / RULEBOOKS, [every_wager_source(phases=True)])
+    write_editions(tmp_path / RULEBOOKS, [every_wager_source(phases=True)])
     with signed_table(tmp_path / "table.sqlite", rulebook=rulebook) as made:
         made.ready()
         yield made
@@ -116,12 +116,12 @@ def test_a_coup_with_every_wager_has_its_story() -> None:
     for line in COUPS.strip().splitlines():
         *faces, _, comes = line.split()
         player, banker = dealt_hands(cards(" ".join(faces)))
-        world = KeptWorld(Context(table="t1", rulebook=every_wager(phases=True)))
+        world = KeptWorld(DecisionContext(table="t1", rulebook=every_wager(phases=True)))
         world.ready()
         played(player=tuple(player), banker=tuple(banker), bets=BETS, world=world)
         told = {
             wager.bet: wager for settled in world.story().settlements for wager in settled.wagers
         }
-        assert set(told) == set(KINDS)
-        reasons = {KINDS[bet].categories.get(comes) for bet in told} - {None}
+        assert set(told) == set(BET_KINDS)
+        reasons = {BET_KINDS[bet].categories.get(comes) for bet in told} - {None}
         assert any(str(reason) in wager.why for reason in reasons for wager in told.values()), line

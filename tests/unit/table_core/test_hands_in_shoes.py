@@ -10,7 +10,7 @@ from events.commands.corrections import CorrectHands
 from events.commands.shoe import ReplaceShoe
 from events.types.shoe_reports import CardOutOfGame, DeviceResult, ReportLost
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from tests.support.table.coups import COUP, World, cards, drawn, revealed, shoe_of, stands, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -38,7 +38,7 @@ def correct(world: World, player: str, banker: str) -> None:
     )
 
 
-def out_of(shoe: ShoeView) -> Counter[str]:
+def out_of(shoe: ShoeState) -> Counter[str]:
     return Counter(shoe.order[at : at + 2] for at in range(0, len(shoe.order), 2))
 
 

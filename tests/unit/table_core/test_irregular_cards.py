@@ -32,7 +32,7 @@ from events.types.shoe_reports import (
     ReportLost,
 )
 from events.types.table import CoupMisaligned, CoupVoided, ResultDisputed
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
@@ -41,9 +41,9 @@ from tests.support.table.coups import COUP, cards, code, drawn, revealed, settle
 P, B = Hand.PLAYER, Hand.BANKER
 
 
-def with_excess(policy: str) -> Context:
+def with_excess(policy: str) -> DecisionContext:
     source = shipped_source("au-commission") + f'\n[procedure]\nexcess = "{policy}"\n'.encode()
-    return Context(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
+    return DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
 
 
 # ---- cards that were not read, or not rightly ----

@@ -20,7 +20,7 @@ from events.types.shoe_reports import (
     ReportLost,
 )
 from events.types.table import CoupMisaligned, CoupVoided
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
@@ -53,13 +53,13 @@ BURNED: list[AnyReport] = [
 ]
 
 
-def by_policy(policy: str) -> Context:
+def by_policy(policy: str) -> DecisionContext:
     source = shipped_source("au-commission") + f'\n[procedure]\nexcess = "{policy}"\n'.encode()
-    return Context(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
+    return DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
 
 
 def overdrawn(
-    sequence: list[AnyReport], disclosure: str, context: Context = CONTEXT, *cards: str
+    sequence: list[AnyReport], disclosure: str, context: DecisionContext = CONTEXT, *cards: str
 ) -> World:
     """A natural, and behind it a card too many, up to the device's result."""
     world = world_in(Phase.CLOSED, context=context)
@@ -290,7 +290,7 @@ def test_a_card_drawn_outside_among_open_faces_is_vouched_for_by_the_person_who_
 def test_before_the_reveal_a_card_in_excess_closes_betting_and_is_judged_later() -> None:
     source = shipped_source("au-commission")
     source += b'\n[procedure]\nbetting_closes = "before_reveal"\n'
-    context = Context(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
+    context = DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
     world = world_in(Phase.BETTING, context=context)
     world.say(*(drawn(hand, number) for hand, number in ORDER))
     assert stands(world) is Phase.BETTING

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from events.cards import Card
 from events.types.shoe_life import ShoeAudited
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from tests.support.table.odd_shoes import OddShoes
 
 
-def faces(shoe: ShoeView) -> Counter[Card]:
+def faces(shoe: ShoeState) -> Counter[Card]:
     return Counter(Card(shoe.order[at : at + 2]) for at in range(0, len(shoe.order), 2))
 
 

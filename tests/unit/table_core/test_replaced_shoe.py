@@ -22,10 +22,10 @@ from events.types.shoe_reports import (
     ShoeBooted,
 )
 from events.types.table import ShoeEnded, ShoeLoaded
-from table_core.decide.decision import Context
-from table_core.projections.table import view
+from table_core.decide.decision import DecisionContext
+from table_core.projections.table import project_table
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book
 from tests.support.table.coups import (
     CONTEXT,
@@ -66,11 +66,11 @@ def gone(audit: ShoeAudited) -> Counter[str]:
     return Counter({face: count for face, count in left.items() if count})
 
 
-def faces(shoe: ShoeView) -> list[str]:
+def faces(shoe: ShoeState) -> list[str]:
     return sorted(shoe.order[at : at + 2] for at in range(0, len(shoe.order), 2))
 
 
-def on_the_table(world: World) -> ShoeView:
+def on_the_table(world: World) -> ShoeState:
     assert world.state.shoe is not None
     return world.state.shoe
 
@@ -113,7 +113,9 @@ def test_the_coup_is_the_first_shoes_with_its_mark_and_its_count() -> None:
     world.say(DeviceResult(winner="player"))
     first = next(shoe for shoe in world.state.replaced if shoe.id == SHOE)
     assert list(first.roads.heights) == [1]
-    shown = view(world.state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False).shoe
+    shown = project_table(
+        world.state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False
+    ).shoe
     assert shown is not None
     assert (shown.id, shown.coups, on_the_table(world).roads.heights) == (SECOND, 0, ())
     audit = audits(world)[SHOE]
@@ -255,7 +257,7 @@ def test_as_many_copies_as_a_shoe_has_are_counted_in_the_cards_own_shoe() -> Non
 
 # ---- commission ----
 
-PER_SHOE = Context(table="t1", rulebook=book("au-commission", "commission.timing=per_shoe"))
+PER_SHOE = DecisionContext(table="t1", rulebook=book("au-commission", "commission.timing=per_shoe"))
 
 
 def owing() -> World:

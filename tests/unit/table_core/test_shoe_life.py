@@ -27,21 +27,21 @@ from events.types.shoe_reports import (
 )
 from events.types.shoe_reports import CutCard as CutCardReport
 from events.types.table import AlarmRaised, CoupMisaligned, ShoeEnded
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView, hear_card, times_seen
+from table_core.state.shoe import ShoeState, fold_card_report, times_seen
 from table_core.state.shoe_audit import longest_run
 from tests.support.table.coups import NATURAL_NINE, SHOE, World, drawn, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER
 
 
-def context(**procedure: str) -> Context:
+def context(**procedure: str) -> DecisionContext:
     lines = "".join(f'{key} = "{value}"\n' for key, value in procedure.items())
     source = shipped_source("au-commission") + f"\n[procedure]\n{lines}".encode()
-    return Context(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
+    return DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
 
 
 def new_shoe(**procedure: str) -> World:
@@ -237,9 +237,9 @@ def test_a_dealer_reports_the_cut_card_where_it_can_have_come(place: str) -> Non
 def test_every_card_counts_once_whatever_became_of_it(
     reports: list[AnyReport], cards: int, faces: str
 ) -> None:
-    shoe = ShoeView(id=SHOE, decks=8)
+    shoe = ShoeState(id=SHOE, decks=8)
     for report in reports:
-        shoe = hear_card(shoe, report)
+        shoe = fold_card_report(shoe, report)
     assert (shoe.cards, shoe.order) == (cards, faces)
 
 
@@ -264,9 +264,9 @@ def test_one_copy_too_many_is_an_alarm_and_holds_the_coup(decks: int, before: st
 
 @given(st.lists(st.sampled_from(list(Card)), max_size=60))
 def test_copies_are_counted_face_by_face(faces: list[Card]) -> None:
-    shoe = ShoeView(id=SHOE, decks=8)
+    shoe = ShoeState(id=SHOE, decks=8)
     for face in faces:
-        shoe = hear_card(shoe, drawn(P, 1, face.value))
+        shoe = fold_card_report(shoe, drawn(P, 1, face.value))
     counted = {face: times_seen(shoe, face) for face in Card}
     assert {face: n for face, n in counted.items() if n} == Counter(faces)
 

@@ -10,14 +10,14 @@ import math
 
 import pytest
 
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from tests.support.table.frequencies import Tally, every_bet, implausible, odds_of, play_shoes
 
 COUPS = 1000
 ERRORS = 5  # standard errors; by chance alone less than one in a million counts is further off
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_ids())
 def test_wagers_pay_by_the_rules_and_each_category_comes_as_often_as_it_should(name: str) -> None:
     seed = f"unit/{name}"
     print(f"seed {seed}")  # noqa: T201 - a failure shows how to repeat it
@@ -68,7 +68,7 @@ def test_a_payment_or_a_category_that_the_odds_do_not_know_is_found() -> None:
     assert [line.partition(":")[0] for line in complaints] == ["tie win", "('tie', 'push')"]
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_ids())
 def test_every_bet_of_every_rulebook_is_wagered(name: str) -> None:
     rulebook = load_rulebook(name)
     assert {wager.bet for wager in every_bet(rulebook)} == set(rulebook.bets)

@@ -7,7 +7,7 @@ from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable
 from events.commands.coup import VoidCoup
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CoupSettled, CoupVoided, Settlement
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
@@ -20,7 +20,7 @@ def table(void: str = "keep") -> World:
     """500 on Perfect Pairs and 1,000 on Player, and a pair of nines: mixed, pays 5."""
     source = shipped_source("nz-scale-one")
     source += f"\n[procedure]\nvoid_after_phase_one = '{void}'\n".encode()
-    world = World(Context(table="t1", rulebook=parse_rulebook("nz-scale-one.toml", source)))
+    world = World(DecisionContext(table="t1", rulebook=parse_rulebook("nz-scale-one.toml", source)))
     world.ready()
     world.open()
     world.bet((1, "player", 1000), (1, "perfect_pairs", 500))
@@ -112,7 +112,7 @@ def test_a_later_void_leaves_phase_one_or_takes_it_back_by_policy(policy: str) -
 
 def test_a_third_card_comes_after_the_first_phase_was_paid() -> None:
     source = shipped_source("nz-scale-two")
-    world = World(Context(table="t1", rulebook=parse_rulebook("nz-scale-two.toml", source)))
+    world = World(DecisionContext(table="t1", rulebook=parse_rulebook("nz-scale-two.toml", source)))
     world.ready()
     world.open()
     world.bet((1, "banker", 1000), (1, "perfect_pairs", 500))

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from jsonschema.protocols import Validator
 
 from baccarat.cli.main import main
-from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, written
+from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, document_text
 from baccarat.contract import schemas
 from baccarat.contract.asyncapi import document
 from baccarat.contract.channels import CHANNELS, ROOT
@@ -57,10 +57,10 @@ def test_the_committed_document_is_what_the_command_prints(file: str, made: dict
     kept = (TREE / "docs/schema" / file).read_text(encoding="utf-8")
     kind = "asyncapi" if file == ASYNCAPI_FILE else "json"
     # Not compared as texts: a difference of 200 KB is of no help.
-    assert json.loads(kept) == json.loads(written(made)), (
+    assert json.loads(kept) == json.loads(document_text(made)), (
         f"the types have changed: baccarat schema {kind} >docs/schema/{file}"
     )
-    assert kept == written(made)
+    assert kept == document_text(made)
 
 
 @pytest.mark.parametrize(("kind", "file"), [("json", BUNDLE_FILE), ("asyncapi", ASYNCAPI_FILE)])
@@ -89,7 +89,7 @@ def test_the_asyncapi_document_is_what_its_own_schema_takes() -> None:
     """The schema is the AsyncAPI Initiative's (npm @asyncapi/specs 6.11.1, 3.0.0-without-$id)."""
     path = TREE / "tests/vectors/asyncapi/3.0.0.json"
     official = Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
-    made = json.loads(written(document()))
+    made = json.loads(document_text(document()))
     assert [error.message for error in official.iter_errors(made)] == []
     assert not official.is_valid(made | {"chanels": {}})
 

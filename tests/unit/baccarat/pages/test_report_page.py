@@ -12,7 +12,7 @@ from baccarat.pages.report_text import CSV_TABLES, csv_rows, report_lines
 from cage.reports.float_facts import BoxLine, MoveLine
 from cage.reports.floats import DenominationLine, FloatReport
 from cage.reports.patrons import PatronReport
-from cage.reports.summary import Report
+from cage.reports.summary import SummaryReport
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" & 'more' {{ 7 * 7 }} </style><img src=x onerror=a>"
 # Tags of the template; whatever else stands in a page was typed by somebody.
@@ -53,7 +53,7 @@ FLOAT = FloatReport(
     moves=(MOVE,),
     boxes=(BoxLine(box="B-7", at=MOVE.at, amount=1_190_000, signed=("c-2", "c-3")),),
 )  # fmt: skip
-REPORT = Report(
+REPORT = SummaryReport(
     table="harbour/b7",
     key="2026-11-27",
     coups=3,
@@ -108,7 +108,7 @@ class _Page(HTMLParser):
         return self.texts[at + 1 : at + 1 + count]
 
 
-def page_of(*reports: Report, by: str = "day", currency: str = "AUD") -> _Page:
+def page_of(*reports: SummaryReport, by: str = "day", currency: str = "AUD") -> _Page:
     currencies = {(each.table, each.key): currency for each in reports}
     return _Page(report_page(reports, by, currencies))
 

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.core import Metric
 
 from baccarat.site.identities import identities_of
-from baccarat.site.metrics import Health
+from baccarat.site.metrics import TableHealth
 from events.clock import SystemClock
 from events.mqtt.presence import Presence
 from events.mqtt.topics import Topics
@@ -25,7 +25,7 @@ _METRIC = re.compile(r"\bbaccarat_[a-z_]+")
 @pytest.fixture(scope="module")
 def families() -> dict[str, Metric]:
     """Every metric that there can be, by the name that it is collected by."""
-    health = Health("b7", {"log": Path()}, SystemClock())
+    health = TableHealth("b7", {"log": Path()}, SystemClock())
     health.state, health.state_at = dict(STATE), 0.0
     health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
     health.services["table"] = Presence()

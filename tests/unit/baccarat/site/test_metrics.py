@@ -10,7 +10,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from baccarat.site.metrics import Health
+from baccarat.site.metrics import TableHealth
 from events.clock import rfc3339
 from events.mqtt.bus import Message
 from events.mqtt.presence import Status, encode_status
@@ -53,7 +53,7 @@ def said(state: Literal["online", "offline"], session: int, ns: int, *, retain: 
     return Message("bac/v1/a/b7/status/table", encode_status(status), retain=retain)
 
 
-def collected(health: Health) -> dict[str, float]:
+def collected(health: TableHealth) -> dict[str, float]:
     """Every sample, as a collector reads it."""
     registry = CollectorRegistry(auto_describe=False)
 
@@ -71,17 +71,17 @@ def collected(health: Health) -> dict[str, float]:
 
 
 @pytest.fixture
-def health(tmp_path: Path) -> Health:
-    return Health("b7", {"log": tmp_path, "gone": tmp_path / "nowhere"}, Clock())
+def health(tmp_path: Path) -> TableHealth:
+    return TableHealth("b7", {"log": tmp_path, "gone": tmp_path / "nowhere"}, Clock())
 
 
-def test_nothing_is_made_up_before_anything_is_heard(health: Health) -> None:
+def test_nothing_is_made_up_before_anything_is_heard(health: TableHealth) -> None:
     found = collected(health)
     assert found.pop("baccarat_disk_free_bytes[('disk', 'log'), ('table', 'b7')]") > 0
     assert found == {"baccarat_bus_connected[('table', 'b7')]": 0}
 
 
-async def test_what_services_say_is_told(health: Health) -> None:
+async def test_what_services_say_is_told(health: TableHealth) -> None:
     await health.on_connect()
     health.on_state(msgspec.json.encode(STATE))
     health.on_link(msgspec.json.encode(LINK))
@@ -107,7 +107,7 @@ async def test_what_services_say_is_told(health: Health) -> None:
 
 
 async def test_a_service_is_there_by_its_own_words_and_not_by_those_of_another_run(
-    health: Health,
+    health: TableHealth,
 ) -> None:
     def found() -> tuple[float, float]:
         every, service = collected(health), "[('service', 'table'), ('table', 'b7')]"
@@ -128,7 +128,7 @@ async def test_a_service_is_there_by_its_own_words_and_not_by_those_of_another_r
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xff", b"[1]", b"{", b"[" * 100_000])
-async def test_junk_changes_nothing(health: Health, junk: bytes) -> None:
+async def test_junk_changes_nothing(health: TableHealth, junk: bytes) -> None:
     before = collected(health)
     health.on_state(junk)
     health.on_link(junk)
@@ -149,14 +149,16 @@ async def test_junk_changes_nothing(health: Health, junk: bytes) -> None:
     [(ACK, 2), ({"journal": "j2", "seq": 9}, 0), ({"journal": "j1", "seq": 400}, 9), ({}, None)],
 )
 def test_what_the_driver_keeps_until_the_table_has_it(
-    health: Health, ack: dict[str, object], waiting: int | None
+    health: TableHealth, ack: dict[str, object], waiting: int | None
 ) -> None:
     health.on_link(msgspec.json.encode(LINK))
     health.on_ack(msgspec.json.encode(ack))
     assert collected(health).get("baccarat_shoe_events_waiting[('table', 'b7')]") == waiting
 
 
-def test_how_late_settlements_are_heard_is_counted_by_the_commits_stamp(health: Health) -> None:
+def test_how_late_settlements_are_heard_is_counted_by_the_commits_stamp(
+    health: TableHealth,
+) -> None:
     Clock.now_us = 1_000_000_000_000_000 + 30_000  # 2001-09-09T01:46:40.03Z
     for stamp in ("40.026000000", "40.000000000", "36.030000000", "40.990000000"):
         at = f"2001-09-09T01:46:{stamp}Z"

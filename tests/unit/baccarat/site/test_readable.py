@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from baccarat.site.readable import Reader, in_the_way, owner_of
+from baccarat.site.readable import SystemUser, first_unreadable, owner_of
 
 # Root may read all: where the suite runs as root, the file is given to somebody else.
-OWNER = Reader("owner", os.geteuid() or 65_532, frozenset())
-MEMBER = Reader("member", 65_533, frozenset({65_533, os.getegid()}))
-STRANGER = Reader("stranger", 65_533, frozenset({65_533}))
+OWNER = SystemUser("owner", os.geteuid() or 65_532, frozenset())
+MEMBER = SystemUser("member", 65_533, frozenset({65_533, os.getegid()}))
+STRANGER = SystemUser("stranger", 65_533, frozenset({65_533}))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_the_first_that_fits_decides_as_the_kernel_has_it(folder: Path, mode: in
     if os.geteuid() == 0:
         os.chown(path, OWNER.uid, os.getegid())
     for reader, may in zip((OWNER, MEMBER, STRANGER), MODES[mode], strict=True):
-        assert in_the_way(path, reader) == (None if may else path.resolve()), reader
+        assert first_unreadable(path, reader) == (None if may else path.resolve()), reader
 
 
 def test_a_closed_folder_above_is_what_stands_in_the_way(folder: Path) -> None:
@@ -54,18 +54,18 @@ def test_a_closed_folder_above_is_what_stands_in_the_way(folder: Path) -> None:
     path.touch()
     path.chmod(0o644)
     (folder / "site").chmod(0o700)
-    assert in_the_way(path, STRANGER) == (folder / "site").resolve()
+    assert first_unreadable(path, STRANGER) == (folder / "site").resolve()
     (folder / "site").chmod(0o711)  # to enter is enough
-    assert in_the_way(path, STRANGER) is None
+    assert first_unreadable(path, STRANGER) is None
 
 
 def test_root_reads_all_and_what_is_not_there_is_said(folder: Path) -> None:
     path = folder / "harbour.toml"
     path.touch()
     path.chmod(0)
-    assert in_the_way(path, Reader("root", 0, frozenset())) is None
+    assert first_unreadable(path, SystemUser("root", 0, frozenset())) is None
     with pytest.raises(FileNotFoundError):
-        in_the_way(folder / "gone.toml", STRANGER)
+        first_unreadable(folder / "gone.toml", STRANGER)
 
 
 def test_a_link_is_followed_to_what_is_read(folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_link_is_followed_to_what_is_read(folder: Path) -> None:
     (folder / "kept" / "harbour.toml").touch()
     (folder / "kept" / "harbour.toml").chmod(0o644)
     (folder / "harbour.toml").symlink_to(folder / "kept" / "harbour.toml")
-    assert in_the_way(folder / "harbour.toml", STRANGER) == (folder / "kept").resolve()
+    assert first_unreadable(folder / "harbour.toml", STRANGER) == (folder / "kept").resolve()
 
 
 def test_an_owner_has_a_name_and_all_groups(folder: Path) -> None:

@@ -14,7 +14,7 @@ from events.log.backup import back_up, restore
 from events.log.create import RESTORING_SUFFIX
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 from tests.support.log.closed_books import ORIGIN, Closed, closed, table_on
 from tests.support.log.logs import contents, forging, grow, killed, made
 from tests.support.table.money_game import BOOKS
@@ -35,7 +35,7 @@ def game(tmp_path: Path) -> Closed:
 @pytest.fixture
 def backup(game: Closed, tmp_path: Path) -> Path:
     file = tmp_path / "backup.sqlite"
-    back_up(game.path, file, inspect)
+    back_up(game.path, file, inspect_log)
     return file
 
 
@@ -48,7 +48,7 @@ def test_a_backup_is_the_log_alone_in_one_file(game: Closed, tmp_path: Path) -> 
     before = contents(game.path.parent)
     file = tmp_path / "to" / "backup.sqlite"
     file.parent.mkdir()
-    back_up(game.path, file, inspect)
+    back_up(game.path, file, inspect_log)
     assert contents(game.path.parent) == before
     assert list(contents(file.parent)) == ["backup.sqlite"]
     assert verify(file) == verify(game.path)
@@ -77,7 +77,7 @@ def test_a_backup_never_replaces_a_file(game: Closed, tmp_path: Path) -> None:
     file = tmp_path / "backup.sqlite"
     file.write_bytes(b"mine")
     with pytest.raises(InputError, match="is there already"):
-        back_up(game.path, file, inspect)
+        back_up(game.path, file, inspect_log)
     assert file.read_bytes() == b"mine"
 
 
@@ -86,14 +86,14 @@ def test_a_log_that_is_not_sound_gets_no_backup(game: Closed, tmp_path: Path) ->
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 9")
     before = contents(tmp_path)
     with pytest.raises(LogRefused, match="position 9: "):
-        back_up(game.path, tmp_path / "backup.sqlite", inspect)
+        back_up(game.path, tmp_path / "backup.sqlite", inspect_log)
     assert contents(tmp_path) == before
 
 
 def test_a_log_that_does_not_fold_gets_no_backup(tmp_path: Path) -> None:
     path = made(tmp_path)  # betting closes in it that was never opened
     with pytest.raises(LogRefused, match="betting_closed"):
-        back_up(path, tmp_path / "backup.sqlite", inspect)
+        back_up(path, tmp_path / "backup.sqlite", inspect_log)
     assert not (tmp_path / "backup.sqlite").exists()
 
 
@@ -111,15 +111,15 @@ def test_an_inspection_that_is_cut_off_leaves_nothing(game: Closed, tmp_path: Pa
 
 def test_no_log_and_no_folder_are_bad_input(game: Closed, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        back_up(tmp_path / "none.sqlite", tmp_path / "backup.sqlite", inspect)
+        back_up(tmp_path / "none.sqlite", tmp_path / "backup.sqlite", inspect_log)
     with pytest.raises(LogUnwritable, match="No such file"):
-        back_up(game.path, tmp_path / "none" / "backup.sqlite", inspect)
+        back_up(game.path, tmp_path / "none" / "backup.sqlite", inspect_log)
     with pytest.raises(InputError, match="no such folder"):
-        restore(game.path, tmp_path / "none" / "table.sqlite", inspect)
+        restore(game.path, tmp_path / "none" / "table.sqlite", inspect_log)
     with pytest.raises(InputError, match="the log itself"):
-        restore(game.path, game.path, inspect, replace=True)
+        restore(game.path, game.path, inspect_log, replace=True)
     with pytest.raises(InputError, match="a folder"):
-        restore(game.path, tmp_path, inspect, replace=True)
+        restore(game.path, tmp_path, inspect_log, replace=True)
 
 
 # ---- restoring ----
@@ -130,7 +130,7 @@ def test_a_restored_log_is_the_table_as_it_was_and_goes_on(
 ) -> None:
     path = tmp_path / "new" / "table.sqlite"
     path.parent.mkdir()
-    assert restore(backup, path, inspect) is None
+    assert restore(backup, path, inspect_log) is None
     assert sorted(contents(path.parent)) == ["table.sqlite", "table.sqlite.lock"]
     assert stored(path) == stored(game.path)
     with EventLog.open(path, ORIGIN) as log:
@@ -144,7 +144,7 @@ def test_a_log_that_is_there_is_not_replaced_unless_that_is_said(
 ) -> None:
     before = contents(game.path.parent)
     with pytest.raises(InputError, match="--replace"):
-        restore(backup, game.path, inspect)
+        restore(backup, game.path, inspect_log)
     assert contents(game.path.parent) == before
 
 
@@ -153,7 +153,7 @@ def test_a_wal_that_lost_its_log_is_not_written_over(backup: Path, tmp_path: Pat
     path.parent.mkdir()
     path.with_name("table.sqlite-wal").write_bytes(b"events, perhaps")
     with pytest.raises(InputError, match=r"table\.sqlite-wal: is there already"):
-        restore(backup, path, inspect)
+        restore(backup, path, inspect_log)
 
 
 def test_the_log_that_is_replaced_is_moved_away_whole(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_log_that_is_replaced_is_moved_away_whole(tmp_path: Path) -> None:
 def test_a_table_that_runs_keeps_its_log(game: Closed, backup: Path) -> None:
     with EventLog.open(game.path, ORIGIN) as log:
         with pytest.raises(LogRefused, match="another writer"):
-            restore(backup, game.path, inspect, replace=True)
+            restore(backup, game.path, inspect_log, replace=True)
         assert log.position == game.state.position
 
 
@@ -183,7 +183,7 @@ def test_a_torn_backup_is_refused(backup: Path, tmp_path: Path, size: int) -> No
     path = tmp_path / "new" / "table.sqlite"
     path.parent.mkdir()
     with pytest.raises((LogRefused, InputError)):
-        restore(backup, path, inspect)
+        restore(backup, path, inspect_log)
     assert contents(path.parent) == {}
 
 
@@ -195,7 +195,7 @@ def test_a_foreign_file_is_refused(game: Closed, tmp_path: Path) -> None:
     before = contents(game.path.parent)
     for file in (text, database):
         with pytest.raises((LogRefused, InputError)):
-            restore(file, game.path, inspect, replace=True)
+            restore(file, game.path, inspect_log, replace=True)
     assert contents(game.path.parent) == before
 
 
@@ -210,7 +210,7 @@ def test_the_log_of_another_table_does_not_take_this_ones_place(
 
 def test_a_log_that_cannot_be_read_any_more_can_be_replaced(game: Closed, backup: Path) -> None:
     game.path.write_bytes(b"nothing of it is left")
-    replaced = restore(backup, game.path, inspect, replace=True)
+    replaced = restore(backup, game.path, inspect_log, replace=True)
     assert replaced is not None
     assert replaced.read_bytes() == b"nothing of it is left"
     assert verify(game.path).events == game.state.position
@@ -223,7 +223,7 @@ def test_a_restore_that_was_cut_off_in_mid_move_lets_no_empty_log_begin(
     shutil.copyfile(backup, game.path.with_name(game.path.name + RESTORING_SUFFIX))
     with pytest.raises(LogRefused, match="restore it once more"):
         EventLog.open(game.path, ORIGIN)
-    assert restore(backup, game.path, inspect) is None
+    assert restore(backup, game.path, inspect_log) is None
     with EventLog.open(game.path, ORIGIN) as log:
         assert log.position == game.state.position
 

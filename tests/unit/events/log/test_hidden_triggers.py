@@ -9,7 +9,7 @@ import pytest
 
 from baccarat.cli.main import main
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import Store
+from cage.ledger.store import LedgerStore
 from events.errors import LedgerError, LogRefused
 from events.log.backup import back_up, restore
 from events.log.idempotency_index import RequestIndex
@@ -17,7 +17,7 @@ from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.log.store import EventLog
 from events.log.verify import verify
 from property.witness.book import WitnessBook, read_book
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.snapshot_anchor import inspect_log
 from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log
 from tests.support.log.closed_books import closed
 from tests.support.log.closed_files import chain, writable
@@ -88,9 +88,9 @@ def test_a_log_with_one_gets_no_backup_and_is_not_restored(tmp_path: Path) -> No
     path = closed(tmp_path / "data", RULEBOOK, 21, shoes=1, coups=2).path
     plant(path, "meta")
     with pytest.raises(LogRefused, match=NAME):
-        back_up(path, tmp_path / "backup.sqlite", inspect)
+        back_up(path, tmp_path / "backup.sqlite", inspect_log)
     with pytest.raises(LogRefused, match=NAME):
-        restore(path, tmp_path / "restored.sqlite", inspect)
+        restore(path, tmp_path / "restored.sqlite", inspect_log)
     assert not (tmp_path / "backup.sqlite").exists()
     assert not (tmp_path / "restored.sqlite").exists()
 
@@ -129,17 +129,17 @@ def test_a_ledger_with_one_is_refused_and_what_a_site_reads_by_is_not(tmp_path: 
     log, path = tmp_path / "table.sqlite", tmp_path / "cage.sqlite"
     play_log(log, seed=7, coups=2)
     url = parse_ledger_url(str(path))
-    with closing(Store.open(url, STREAM)) as store:
+    with closing(LedgerStore.open(url, STREAM)) as store:
         store.book(facts_of(log))
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE VIEW by_seat AS SELECT seat, sum(amount) FROM posting GROUP BY seat")
         db.execute("CREATE INDEX by_patron ON posting (patron)")
         db.execute("CREATE TABLE remark (text TEXT PRIMARY KEY)")
-    Store.open(url, STREAM).close()
+    LedgerStore.open(url, STREAM).close()
     agrees(str(path), log)
     plant(path, "posting")
     with pytest.raises(LedgerError, match=f"version 0002 makes it: {NAME};"):
-        Store.open(url, STREAM)
+        LedgerStore.open(url, STREAM)
     difference = held_against(str(path), log).difference
     assert difference is not None
     assert NAME in difference.text

@@ -13,17 +13,17 @@ import pytest
 from events.errors import LogRefused, LogUnwritable, OurBug
 from events.log.idempotency_index import index_of
 from events.log.reader import reading
-from events.log.segments import archive_of, closed_files, closed_name, files_of
-from events.log.store import EventLog, Pending, Recorded
+from events.log.segments import archive_folder, find_segments, segment_name, segments_in
+from events.log.store import AcceptedRequest, EventLog, Pending
 from events.log.verify import verify
 from events.proof.chain import next_hash
 from events.proof.merkle import root_of
 from events.types.envelope import decode_data, decode_envelope, encode_envelope
 from events.types.table import AlarmRaised
-from table_core.fold.corrections import past_coup
+from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all
-from table_core.service.coup_recall import recall
-from table_core.service.snapshot_anchor import inspect, snapshot_of
+from table_core.service.coup_recall import recall_coup
+from table_core.service.snapshot_anchor import inspect_log, snapshot_path
 from table_core.state.table import TableState
 from tests.support.log.closed_books import ORIGIN, table_on
 from tests.support.log.closed_files import Chain, base_of, chain, events_of, writable
@@ -46,7 +46,7 @@ def log(template: Path, tmp_path: Path) -> Chain:
     shutil.copytree(template, folder)
     path = folder / "table.sqlite"
     with reading(path) as reader:
-        return Chain(path, files_of(archive_of(path), ORIGIN), tuple(reader.bare()))
+        return Chain(path, segments_in(archive_folder(path), ORIGIN), tuple(reader.bare()))
 
 
 def test_a_chain_of_files_is_the_log_that_one_file_would_be(log: Chain, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_chain_of_files_is_the_log_that_one_file_would_be(log: Chain, tmp_path
     assert events_of(log.path) == whole.rows
     assert verify(log.path) == verify(whole.path)
     assert verify(log.path).root == root_of([row[1] for row in whole.rows]).hex()
-    assert inspect(log.path) is None
+    assert inspect_log(log.path) is None
 
 
 def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
@@ -64,7 +64,7 @@ def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
     assert (first.first, second.last) == (1, base_of(log.path))
     assert first.last == second.first
     for file in log.files:
-        assert file.path.name == closed_name(ORIGIN, file.first, file.last)
+        assert file.path.name == segment_name(ORIGIN, file.first, file.last)
         assert stat.S_IMODE(file.path.stat().st_mode) == 0o444
         with closing(sqlite3.connect(f"{file.path.as_uri()}?immutable=1", uri=True)) as db:
             (kind,) = db.execute(
@@ -96,7 +96,7 @@ def test_reading_goes_on_though_a_new_file_begins_meanwhile(tmp_path: Path) -> N
 
 def test_the_table_comes_up_without_its_snapshot_from_the_closed_files(log: Chain) -> None:
     events = [decode_data(decode_envelope(row[1])) for row in log.rows]
-    snapshot_of(log.path).unlink()
+    snapshot_path(log.path).unlink()
     with EventLog.open(log.path, ORIGIN) as opened:
         assert table_on(opened, RULEBOOK).state == fold_all(TableState(), events)
 
@@ -108,21 +108,21 @@ def test_a_coup_in_a_closed_file_is_recalled(log: Chain) -> None:
         if (envelope := decode_envelope(row[1])).type == "coup_settled"
     )
     with EventLog.open(log.path, ORIGIN) as opened:
-        found = recall(opened.read, opened.position, coup)
+        found = recall_coup(opened.read, opened.position, coup)
     assert found is not None
-    assert past_coup(found, coup) is not None
+    assert find_past_coup(found, coup) is not None
 
 
 def test_a_request_in_a_closed_file_is_still_known_even_when_the_index_is_gone(
     tmp_path: Path,
 ) -> None:
     path = _with_requests(tmp_path)
-    index = index_of(archive_of(path), ORIGIN)
+    index = index_of(archive_folder(path), ORIGIN)
     for damage in (lambda: None, index.unlink, lambda: index.write_bytes(b"no database")):
         damage()
         with EventLog.open(path, ORIGIN) as opened:
             assert opened.base > 1
-            assert opened.recorded("anna/t-1") == Recorded(b'{"transaction":"x"}', 2)
+            assert opened.recorded("anna/t-1") == AcceptedRequest(b'{"transaction":"x"}', 2)
             assert opened.recorded("anna/t-9") is None
     _lose_a_request(path)
     with EventLog.open(path, ORIGIN) as opened, pytest.raises(LogRefused, match="anna/t-1"):
@@ -148,7 +148,7 @@ def test_only_behind_books_a_new_file_begins(tmp_path: Path) -> None:
         grow(opened, 2)
         with pytest.raises(OurBug, match="begins with books"):
             opened.new_file()
-    assert not archive_of(path).exists()
+    assert not archive_folder(path).exists()
 
 
 def test_a_new_file_takes_only_what_comes_next(log: Chain) -> None:
@@ -176,7 +176,7 @@ def test_a_reader_of_the_file_is_waited_for(tmp_path: Path) -> None:
 def test_a_file_that_is_in_the_way_is_not_replaced(tmp_path: Path) -> None:
     path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
     with EventLog.open(path, ORIGIN) as opened:
-        there = archive_of(path) / closed_name(ORIGIN, 1, opened.position)
+        there = archive_folder(path) / segment_name(ORIGIN, 1, opened.position)
         there.parent.mkdir()
         there.write_bytes(b"mine")
         with pytest.raises(LogRefused, match="is there already"):
@@ -310,7 +310,7 @@ def test_what_is_wrong_in_the_archive_is_found_where_it_is(
     verdict = verify(log.path)
     assert not verdict.ok
     assert verdict.first_bad == position, verdict
-    said = inspect(log.path)
+    said = inspect_log(log.path)
     assert said is not None
     assert said.startswith(f"position {position}: ")
     alone = verify(log.path, alone=True)
@@ -346,7 +346,7 @@ def test_events_cut_off_before_books_do_not_pass_for_a_closed_file(tmp_path: Pat
 
 def test_the_closed_files_may_lie_elsewhere_for_the_verifier(log: Chain, tmp_path: Path) -> None:
     elsewhere = tmp_path / "vault"
-    archive_of(log.path).rename(elsewhere)
+    archive_folder(log.path).rename(elsewhere)
     assert verify(log.path).first_bad == 1
     assert verify(log.path, archive=elsewhere).ok
 
@@ -358,10 +358,10 @@ def test_a_closed_file_can_be_verified_with_those_before_it(log: Chain) -> None:
 
 def test_two_files_that_end_alike_are_refused(log: Chain) -> None:
     first = log.files[0]
-    double = first.path.with_name(closed_name(ORIGIN, first.last - 2, first.last))
+    double = first.path.with_name(segment_name(ORIGIN, first.last - 2, first.last))
     os.link(first.path, double)
     with pytest.raises(LogRefused, match="both end at"):
-        closed_files(archive_of(log.path), ORIGIN, base_of(log.path))
+        find_segments(archive_folder(log.path), ORIGIN, base_of(log.path))
 
 
 def _with_requests(folder: Path) -> Path:
@@ -391,6 +391,6 @@ def _ask(opened: EventLog, cause: str) -> None:
 
 
 def _lose_a_request(path: Path) -> None:
-    (file,) = files_of(archive_of(path), ORIGIN)
+    (file,) = segments_in(archive_folder(path), ORIGIN)
     with forging(writable(file)) as db:
         db.execute("DELETE FROM request WHERE transaction_id = 'anna/t-1'")

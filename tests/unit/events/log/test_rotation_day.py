@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from events.clock import rfc3339
 from events.commands.shoe import EndShoe
-from events.log.segments import archive_of, files_of
+from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
-from table_core.service.options import NewFile
-from table_core.service.snapshot_anchor import inspect
+from table_core.service.options import RotationPolicy
+from table_core.service.snapshot_anchor import inspect_log
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
 from tests.support.log.closed_books import ORIGIN
@@ -44,7 +44,7 @@ class Clock(Struct):
 class Days:
     """Shoes of one coup, each ended when the clock says; the same table all along."""
 
-    def __init__(self, folder: Path, when: NewFile = "day") -> None:
+    def __init__(self, folder: Path, when: RotationPolicy = "day") -> None:
         self.path = folder / NAME
         self.clock = Clock(LATE)
         self.when = when
@@ -55,7 +55,7 @@ class Days:
     def _open(self) -> tuple[EventLog, Table]:
         log = EventLog.open(self.path, ORIGIN)
         table = Table(log, Topics(SITE, TABLE), RULEBOOK, self.clock, roles={})
-        table.close_files(self.when)
+        table.configure_rotation(self.when)
         return log, table
 
     def again(self) -> None:
@@ -81,7 +81,9 @@ class Days:
     @property
     def files(self) -> tuple[tuple[int, int], ...]:
         """First and last position of each closed file."""
-        return tuple((file.first, file.last) for file in files_of(archive_of(self.path), ORIGIN))
+        return tuple(
+            (file.first, file.last) for file in segments_in(archive_folder(self.path), ORIGIN)
+        )
 
 
 @pytest.fixture
@@ -104,7 +106,7 @@ def test_a_new_file_begins_behind_the_first_shoe_of_a_later_day_and_no_other(day
     assert base_of(days.path) == third[1] == days.log.position
     days.log.close()
     assert verify(days.path).ok
-    assert inspect(days.path) is None
+    assert inspect_log(days.path) is None
 
 
 def test_the_day_is_that_on_which_the_file_begins_also_after_a_restart(days: Days) -> None:

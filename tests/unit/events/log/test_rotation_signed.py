@@ -10,8 +10,8 @@ from baccarat.cli.main import main
 from baccarat.history.evidence import gather
 from events.commands.shoe import EndShoe
 from events.log.reader import reading
-from events.log.segments import archive_of, files_of
-from events.log.verify import held_elsewhere, verify
+from events.log.segments import archive_folder, segments_in
+from events.log.verify import parse_kept_checkpoints, verify
 from table_core.evidence.bundle import verify_evidence
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.closed_files import writable
@@ -56,7 +56,7 @@ def test_checkpoints_of_all_files_agree_and_the_one_carried_on_counts_once(signe
         sizes = [size for size, _ in reader.checkpoints()]
     assert sizes == sorted(set(sizes))
     assert verdict.checkpoints == len(sizes)
-    held = [each for note in signed.kept for each in held_elsewhere("kept", note)]
+    held = [each for note in signed.kept for each in parse_kept_checkpoints("kept", note)]
     assert verify(signed.path, held=held, keys={KEY.verifier}).ok
 
 
@@ -77,15 +77,15 @@ def test_a_checkpoint_made_just_behind_the_seam_is_of_the_file_before(tmp_path: 
 
 
 def test_a_checkpoint_from_elsewhere_finds_a_change_in_a_closed_file(signed: Signed) -> None:
-    (held,) = held_elsewhere("kept", signed.kept[0])
-    (file,) = files_of(archive_of(signed.path), ORIGIN)
+    (held,) = parse_kept_checkpoints("kept", signed.kept[0])
+    (file,) = segments_in(archive_folder(signed.path), ORIGIN)
     with forging(writable(file)) as db:
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 4")
     assert verify(signed.path, held=[held]).first_bad == 4
 
 
 def test_a_file_alone_answers_for_what_it_holds(signed: Signed) -> None:
-    (file,) = files_of(archive_of(signed.path), ORIGIN)
+    (file,) = segments_in(archive_folder(signed.path), ORIGIN)
     alone = verify(signed.path, alone=True)
     assert (alone.ok, alone.base, alone.root) == (True, file.last, verify(signed.path).root)
 
@@ -100,7 +100,7 @@ def test_evidence_of_a_coup_in_a_closed_file_is_made_and_verified(signed: Signed
 def test_counting_goes_over_all_files(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "stats", "--json", str(signed.path)]) == 0
     told = json.loads(capsys.readouterr().out)
-    files = [signed.path, *(each.path for each in files_of(archive_of(signed.path), ORIGIN))]
+    files = [signed.path, *(each.path for each in segments_in(archive_folder(signed.path), ORIGIN))]
     assert told["events"] == signed.events
     assert (told["shoes"], told["coups"], told["settlements"]) == (2, 2, 2)
     assert told["bytes"] == sum(each.stat().st_size for each in files)

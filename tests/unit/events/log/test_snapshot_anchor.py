@@ -12,9 +12,9 @@ from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import EndShoe, LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import InputError, LogRefused, LogUnwritable
-from events.log.opening import check
+from events.log.opening import check_log
 from events.log.store import EventLog
-from events.proof.merkle import Tree
+from events.proof.merkle import MerkleTree
 from events.types.envelope import decode_data, decode_envelope, encode_envelope
 from events.types.shoe_reports import LinkOpen, LinkUp
 from events.types.snapshot_anchor import BooksClosed
@@ -22,7 +22,7 @@ from table_core.fold import snapshot
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.service.publishers import public_bytes
-from table_core.service.snapshot_anchor import inspect, snapshot_of
+from table_core.service.snapshot_anchor import inspect_log, snapshot_path
 from table_core.state.table import TableState
 from tests.support.log.closed_books import (
     ORIGIN,
@@ -62,7 +62,7 @@ def test_snapshot_and_the_rest_come_to_what_the_whole_log_comes_to_at_every_shoe
     found, _, folded = opened(made)
     assert found == (made.state, None, None)
     assert folded == made.state.position - newest_books(made) + 1
-    assert inspect(made.path) is None
+    assert inspect_log(made.path) is None
 
 
 def test_the_books_say_where_log_and_tree_and_state_stood(game: Closed) -> None:
@@ -70,7 +70,7 @@ def test_the_books_say_where_log_and_tree_and_state_stood(game: Closed) -> None:
         stored = list(log.read())
     for position, state in game.at_books.items():
         books = books_of(game.path, position)
-        tree = Tree()
+        tree = MerkleTree()
         for each in stored[: position - 1]:
             tree.add(each.stored)
         assert books.size == position - 1 == state.position
@@ -82,7 +82,7 @@ def test_the_books_say_where_log_and_tree_and_state_stood(game: Closed) -> None:
 def test_opening_looks_at_events_from_the_newest_books_on(game: Closed) -> None:
     with EventLog.open(game.path, ORIGIN) as log:
         assert log.checked_from == newest_books(game)
-        tree = Tree()
+        tree = MerkleTree()
         for each in log.read():
             tree.add(each.stored)
         assert log.peaks == tree.peaks
@@ -94,7 +94,7 @@ def test_a_change_before_the_books_opens_and_is_found_by_the_inspection(game: Cl
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 3")
     with EventLog.open(game.path, ORIGIN) as log:
         assert log.position == game.state.position
-    said = inspect(game.path)
+    said = inspect_log(game.path)
     assert said is not None
     assert said.startswith("position 3: ")
 
@@ -153,7 +153,7 @@ def test_books_that_lie_about_the_log_are_not_begun_from_and_found(game: Closed)
         forge(game, forged)
         with EventLog.open(game.path, ORIGIN) as log:
             assert log.checked_from == 1
-        said = inspect(game.path)
+        said = inspect_log(game.path)
         assert said is not None
         assert "the books do not have the log before" in said
 
@@ -168,13 +168,13 @@ def test_books_with_another_state_stop_the_bets(game: Closed) -> None:
     assert "books.disagree" in logged
     assert folded == game.state.position  # nothing but the events themselves is believed
     assert found.state == game.state
-    assert inspect(game.path) == found.fault
+    assert inspect_log(game.path) == found.fault
 
 
 def test_peaks_that_lie_are_found_by_the_inspection(game: Closed) -> None:
     books = books_of(game.path, newest_books(game))
     forge(game, replace(books, peaks=("6" * 64, *books.peaks[1:])))
-    said = inspect(game.path)
+    said = inspect_log(game.path)
     assert said is not None
     assert "the books do not have the log before" in said
 
@@ -242,14 +242,14 @@ def test_a_table_that_dies_as_it_closes_its_books_comes_up_the_same(
         armed = True
         with pytest.raises(DiedError):
             table.close_books()
-    assert not snapshot_of(path).exists()
+    assert not snapshot_path(path).exists()
     with EventLog.open(path, ORIGIN) as log:
         table = table_on(log, RULEBOOK)
         table.close_books()
         assert table.state == replace(before, position=before.position + 1)
     assert books_of(path, before.position + 1).size == before.position
-    assert snapshot_of(path).exists()
-    assert inspect(path) is None
+    assert snapshot_path(path).exists()
+    assert inspect_log(path) is None
 
 
 def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
@@ -262,8 +262,8 @@ def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
         table.hear(shoe_event(2, LinkUp()))
         opening = table.ask("dealer", OpenBetting(transaction="o"), caught_up=True)
         assert opening.result == "accepted"
-        table.distrust("position 3: it was changed")
-        table.distrust("another reason")
+        table.start_lockdown("position 3: it was changed")
+        table.start_lockdown("another reason")
         assert table.fault == "position 3: it was changed"
         wager = WagerRequest(seat=1, bet="banker", stake=1000)
         asked = PlaceWager(transaction="w", wagers=(wager,))
@@ -280,7 +280,7 @@ def test_a_log_that_is_not_trusted_gets_no_books(tmp_path: Path) -> None:
         table = table_on(log, RULEBOOK)
         table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
         table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
-        table.distrust("something")
+        table.start_lockdown("something")
         before = log.position
         table.close_books()
         assert log.position == before
@@ -297,20 +297,20 @@ def test_the_books_are_sealed_on_the_bus(game: Closed) -> None:
 
 def test_an_inspection_of_no_log_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        inspect(tmp_path / "table.sqlite")
+        inspect_log(tmp_path / "table.sqlite")
 
 
 def test_an_inspection_reads_beside_the_writer_and_changes_nothing(game: Closed) -> None:
     with EventLog.open(game.path, ORIGIN) as log:
-        assert inspect(game.path) is None
+        assert inspect_log(game.path) is None
         assert log.position == game.state.position
-        assert check(game.path, ORIGIN).position == log.position
+        assert check_log(game.path, ORIGIN).position == log.position
 
 
 def test_events_that_do_not_follow_are_told_by_the_inspection(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with EventLog.open(path, "sydney/t1") as log:
         grow(log, 1)  # betting is closed that was never opened
-    said = inspect(path)
+    said = inspect_log(path)
     assert said is not None
     assert "betting_closed" in said

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.errors import InputError, LogConflict, LogRefused, LogUnwritable, OurBug
-from events.log.store import EventLog, Pending, Recorded
+from events.log.store import AcceptedRequest, EventLog, Pending
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import MAX_EVENT_BYTES
 from events.types.table import AlarmCleared, AlarmRaised
@@ -38,7 +38,7 @@ def test_what_was_appended_is_there_again_after_reopening(path: Path) -> None:
     with EventLog.open(path, ORIGIN) as log:
         assert tuple(log.read()) == first + second
         assert (log.position, log.head) == (3, second[-1].hash)
-        assert log.recorded("anna/t-1") == Recorded(b"{}", 2)
+        assert log.recorded("anna/t-1") == AcceptedRequest(b"{}", 2)
 
 
 def test_the_stored_bytes_are_kept_as_they_came_and_chained(path: Path) -> None:
@@ -114,9 +114,9 @@ def test_a_request_is_recorded_once_and_the_second_time_stores_nothing(path: Pat
         with pytest.raises(OurBug, match="a request comes once"):
             log.append(1, [pending(2, cause="anna/t-1")], ("anna/t-1", b"second"))
         assert (log.position, len(list(log.read()))) == (1, 1)
-        assert log.recorded("anna/t-1") == Recorded(b"first", 1)
+        assert log.recorded("anna/t-1") == AcceptedRequest(b"first", 1)
         log.append(1, [pending(2, cause="anna/t-2")], ("anna/t-2", b"third"))
-        assert log.recorded("anna/t-2") == Recorded(b"third", 2)
+        assert log.recorded("anna/t-2") == AcceptedRequest(b"third", 2)
 
 
 @pytest.mark.parametrize(

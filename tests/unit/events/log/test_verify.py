@@ -13,7 +13,7 @@ from baccarat.cli.main import main
 from events.errors import InputError
 from events.log.schema import SCHEMA, SCHEMA_VERSION
 from events.log.store import EventLog
-from events.log.verify import Verdict, verify
+from events.log.verify import VerificationResult, verify
 from tests.support.log.logs import (
     NAME,
     ORIGIN,
@@ -38,7 +38,7 @@ def rfc6962(leaves: Sequence[bytes]) -> bytes:
     return hashlib.sha256(b"\x01" + rfc6962(leaves[:k]) + rfc6962(leaves[k:])).digest()
 
 
-def verified(path: Path) -> Verdict:
+def verified(path: Path) -> VerificationResult:
     """The verdict, after checking that nothing was touched."""
     before = contents(path.parent)
     verdict = verify(path)
@@ -47,7 +47,9 @@ def verified(path: Path) -> Verdict:
     return verdict
 
 
-def forged(path: Path, *statements: str, chain: bool = True, position: int = 0) -> Verdict:
+def forged(
+    path: Path, *statements: str, chain: bool = True, position: int = 0
+) -> VerificationResult:
     """The verdict on the log after `statements`, without or with the chain made anew."""
     with forging(path) as db:
         for statement in statements:
@@ -73,7 +75,7 @@ def test_a_whole_log_is_ok_and_its_root_is_that_of_rfc_6962(tmp_path: Path, even
     root = rfc6962([event.stored for event in stored]).hex()
     newest = stored[-1].at if stored else ""
     found = verified(path)
-    assert found == Verdict(True, events, root, None, None, origin=ORIGIN, newest=newest)
+    assert found == VerificationResult(True, events, root, None, None, origin=ORIGIN, newest=newest)
 
 
 def test_a_killed_writers_log_is_verified_with_its_wal_and_left_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from baccarat.cli.main import main
 from events.errors import InputError
 from events.log.store import EventLog, Stored
-from events.log.verify import Verdict, held_elsewhere, verify
+from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, VerifierKey, signed_note
@@ -37,12 +37,14 @@ def honest(path: Path, names: Sequence[str] = NAMES, key: SigningKey | None = No
             made = Checkpoint(ORIGIN, log.position, log.root)
             notes.append(signed_checkpoint(made, [key or KEY]))
             if key is not None:
-                log.keep_checkpoint(notes[-1])
+                log.store_checkpoint(notes[-1])
     return notes
 
 
-def held_against(path: Path, notes: bytes, keys: frozenset[VerifierKey] = PUBLIC) -> Verdict:
-    verdict = verify(path, held=held_elsewhere("kept", notes), keys=keys)
+def held_against(
+    path: Path, notes: bytes, keys: frozenset[VerifierKey] = PUBLIC
+) -> VerificationResult:
+    verdict = verify(path, held=parse_kept_checkpoints("kept", notes), keys=keys)
     assert verdict.reason is None or "\n" not in verdict.reason
     return verdict
 

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.clock import rfc3339
-from events.mqtt.presence import STALE_SECONDS, Herald, Presence, Status, encode_status, read_status
+from events.mqtt.presence import (
+    STALE_SECONDS,
+    Presence,
+    PresencePublisher,
+    Status,
+    encode_status,
+    read_status,
+)
 
 SECOND = 1_000_000_000
 NOON = 1_796_040_000 * SECOND
@@ -118,7 +125,7 @@ def after(history: str) -> Presence:
         retained = said[0] == "kept"
         state, session, *stamp = said[1:] if retained else said
         ts = float(stamp[0].removeprefix("@")) if stamp else now
-        presence = presence.heard(
+        presence = presence.with_message(
             status(state, int(session), ts),
             retained=retained,
             utc_ns=at(now),
@@ -188,7 +195,7 @@ def test_the_wire_form_is_the_documented_one() -> None:
 
 
 def test_the_will_is_retained_and_takes_back_this_session() -> None:
-    will = Herald("bac/v1/s/t/status/shoe", 12, StoppedClock()).will
+    will = PresencePublisher("bac/v1/s/t/status/shoe", 12, StoppedClock()).will
     assert (will.topic, will.retain) == ("bac/v1/s/t/status/shoe", True)
     assert json.loads(will.payload)["state"] == "offline"
     assert json.loads(will.payload)["session"] == 12
@@ -207,9 +214,11 @@ def test_the_will_is_retained_and_takes_back_this_session() -> None:
 def test_a_service_contradicts_its_own_obituary(
     state: str, session: int, contradicted: bool
 ) -> None:
-    herald = Herald("bac/v1/s/t/status/shoe", 5, StoppedClock())
-    assert herald.contradicted_by(encode_status(status(state, session, 0))) is contradicted
+    presence_publisher = PresencePublisher("bac/v1/s/t/status/shoe", 5, StoppedClock())
+    assert (
+        presence_publisher.is_stale_will(encode_status(status(state, session, 0))) is contradicted
+    )
 
 
 def test_junk_on_our_own_topic_contradicts_nothing() -> None:
-    assert not Herald("bac/v1/s/t/status/shoe", 5, StoppedClock()).contradicted_by(b"\xff")
+    assert not PresencePublisher("bac/v1/s/t/status/shoe", 5, StoppedClock()).is_stale_will(b"\xff")

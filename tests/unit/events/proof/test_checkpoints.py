@@ -120,7 +120,7 @@ def test_a_log_that_is_not_trusted_is_not_signed_for(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with signed_table(path) as table:
         table.ready()
-        table.table.distrust("an event is another than was hashed")
+        table.table.start_lockdown("an event is another than was hashed")
         table.clock.now_us += 10**9
         table.checkpoints.look()
     assert sizes(path) == [2]
@@ -129,7 +129,7 @@ def test_a_log_that_is_not_trusted_is_not_signed_for(tmp_path: Path) -> None:
 def test_a_new_key_is_not_announced_on_a_log_that_is_not_trusted(tmp_path: Path) -> None:
     path = played(tmp_path / "table.sqlite")
     with signed_table(path) as table:
-        table.table.distrust("an event is another than was hashed")
+        table.table.start_lockdown("an event is another than was hashed")
         position = table.log.position
         keys = CheckpointKeys(OTHER_KEY, KEY, 300)
         checkpoints = Checkpoints(table.table, table.log, keys, table.clock)
@@ -257,7 +257,7 @@ def test_a_retired_key_signs_nothing_newer(tmp_path: Path) -> None:
         table.clock.now_us += 10**9
         table.say(DeviceResult(winner="tie"))
         made = Checkpoint(ORIGIN, table.log.position, table.log.root)
-        table.log.keep_checkpoint(signed_checkpoint(made, [KEY]))
+        table.log.store_checkpoint(signed_checkpoint(made, [KEY]))
     verdict = verify(path)
     assert "was not in force" in str(verdict.reason)
 
@@ -293,10 +293,10 @@ def _first_format(path: Path) -> None:
 def test_one_size_has_one_checkpoint_and_an_empty_log_none(tmp_path: Path) -> None:
     with EventLog.open(tmp_path / "empty.sqlite", ORIGIN) as log:
         with pytest.raises(OurBug):
-            log.keep_checkpoint(b"x")
+            log.store_checkpoint(b"x")
         assert log.newest_checkpoint() is None
     with signed_table(tmp_path / "table.sqlite") as table, pytest.raises(OurBug):
-        table.log.keep_checkpoint(b"x")
+        table.log.store_checkpoint(b"x")
 
 
 @pytest.mark.parametrize(

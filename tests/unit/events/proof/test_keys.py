@@ -9,7 +9,7 @@ import pytest
 
 from baccarat.cli.main import main
 from events.errors import InputError
-from events.proof.keys import given_key, load_signing_key, make_signing_key
+from events.proof.keys import load_signing_key, make_signing_key, read_verifier_key
 from events.proof.note import parse_note, parse_verifier_key, signed_by, signed_note
 from property.witness.cosignature import parse_witness_key
 
@@ -112,8 +112,8 @@ def test_what_the_command_cannot_do_is_said_in_one_line(
 def test_a_public_key_is_given_as_a_line_or_as_its_file(tmp_path: Path) -> None:
     key = make_signing_key(tmp_path / "k", "a/b").verifier
     (tmp_path / "k.pub").write_text(f"{key}\n")
-    assert given_key(str(key)) == given_key(str(tmp_path / "k.pub")) == key
+    assert read_verifier_key(str(key)) == read_verifier_key(str(tmp_path / "k.pub")) == key
     for wrong in ("", "nothing", str(tmp_path), str(tmp_path / "k"), f"{key}x", "a\0b"):
         with pytest.raises(InputError) as refusal:
-            given_key(wrong)
+            read_verifier_key(wrong)
         assert "PRIVATE+KEY+a" not in str(refusal.value)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.proof.merkle import (
-    Tree,
+    MerkleTree,
     consistency_proof,
     inclusion_proofs,
     leaf_hash,
@@ -68,7 +68,7 @@ def test_roots_are_those_of_the_reference_vectors(size: int) -> None:
 @settings(deadline=None)
 @given(leaves_of_a_log)
 def test_a_grown_tree_has_the_root_of_the_definition_at_every_size(leaves: list[bytes]) -> None:
-    tree = Tree()
+    tree = MerkleTree()
     for size, leaf in enumerate(leaves):
         assert tree.root() == by_the_definition(leaves[:size])
         tree.add(leaf)
@@ -80,10 +80,10 @@ def test_a_grown_tree_has_the_root_of_the_definition_at_every_size(leaves: list[
 @given(leaves_of_a_log, st.data())
 def test_a_tree_goes_on_from_its_peaks(leaves: list[bytes], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(leaves)))
-    before = Tree()
+    before = MerkleTree()
     for leaf in leaves[:cut]:
         before.add(leaf)
-    after = Tree(before.size, before.peaks)
+    after = MerkleTree(before.size, before.peaks)
     for leaf in leaves[cut:]:
         after.add(leaf)
     assert after.size == len(leaves)
@@ -99,7 +99,7 @@ def test_a_leaf_that_looks_like_a_node_is_none() -> None:
 @pytest.mark.parametrize(("size", "peaks"), [(3, 1), (4, 2), (0, 1), (-1, 1)])
 def test_peaks_that_do_not_fit_the_size_are_refused(size: int, peaks: int) -> None:
     with pytest.raises(ValueError, match="peaks do not make a tree"):
-        Tree(size, [bytes(32)] * peaks)
+        MerkleTree(size, [bytes(32)] * peaks)
 
 
 # ---- proofs: the oracle is RFC 6962's recursion, the reader RFC 9162's loop ----

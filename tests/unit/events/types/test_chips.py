@@ -9,7 +9,7 @@ from events.commands.base import Refusal
 from events.errors import OurBug
 from events.types.chips import (
     MOVES,
-    ChipFact,
+    ChipEvent,
     ChipMove,
     ChipsCorrected,
     ChipsCounted,
@@ -22,7 +22,7 @@ from events.types.chips import (
     amount_of,
 )
 from events.types.table import CardDealt, TableEvent
-from table_core.decide.available_commands import refusals_now
+from table_core.decide.available_commands import current_refusals
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import decode_state, encode_state
 from table_core.state.coup import Phase
@@ -169,13 +169,13 @@ def test_a_denomination_is_a_multiple_of_the_smallest_chip() -> None:
 @pytest.mark.parametrize("phase", [Phase.NONE, Phase.SETTLED, Phase.VOIDED])
 def test_between_coups_a_float_is_opened_and_closed(phase: Phase) -> None:
     world = world_in(phase)
-    assert refusals_now(world.state, CONTEXT).keys() >= SLIPS
+    assert current_refusals(world.state, CONTEXT).keys() >= SLIPS
     world.must(chip_command("open 20261127-01 100x1", "t-1"))
-    offered = refusals_now(world.state, CONTEXT)
+    offered = current_refusals(world.state, CONTEXT)
     assert offered["open_float"].code == "float_open"
     assert not offered.keys() & SLIPS
     world.must(chip_command("close 100x1", "t-2"))
-    offered = refusals_now(world.state, CONTEXT)
+    offered = current_refusals(world.state, CONTEXT)
     assert {offered[name].code for name in SLIPS} == {"float_closed"}
     assert "open_float" not in offered
 
@@ -188,13 +188,13 @@ def test_a_tray_is_counted_between_coups_and_filled_at_any_time(phase: Phase) ->
     refused = opened.ask(chip_command("open 20261127-02 100x1", "t-1"))
     assert isinstance(refused, Refusal)
     assert refused.code == "coup_in_progress"
-    assert refusals_now(opened.state, CONTEXT)["open_float"].code == "coup_in_progress"
+    assert current_refusals(opened.state, CONTEXT)["open_float"].code == "coup_in_progress"
     opened.state = msgspec.structs.replace(opened.state, floats=world.state.floats)
     for line in ("count 100x1", "close 100x1"):
         refused = opened.ask(chip_command(line, "t-2"))
         assert isinstance(refused, Refusal)
         assert refused.code == "coup_in_progress"
-    offered = refusals_now(opened.state, CONTEXT)
+    offered = current_refusals(opened.state, CONTEXT)
     assert {offered[name].code for name in ("count_chips", "close_float")} == {"coup_in_progress"}
     assert not offered.keys() & {"fill", "credit"}
     coup = opened.state.coup
@@ -293,7 +293,7 @@ def test_whatever_comes_the_floats_hold_what_the_events_say(steps: list[str], se
 def _audit(
     event: TableEvent, given_out: dict[str, int], dropped: dict[tuple[str, str], int]
 ) -> None:
-    assert isinstance(event, ChipFact)
+    assert isinstance(event, ChipEvent)
     match event:
         case FloatOpened() | ChipsFilled():
             moved = event.amount

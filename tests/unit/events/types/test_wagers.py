@@ -10,9 +10,9 @@ from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, Withdraw
 from events.types.shoe_reports import DeviceResult
 from events.types.table import BettingClosed, CoupSettled, WagerKind, WagersWithdrawn
 from events.types.wagers import AggregateCapped, BetLimits, LimitsSet, WagersVoided
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.limits import limit_faults, with_limits
+from table_core.rules.limits import apply_limits, limit_faults
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.support.cage.books import book
@@ -22,7 +22,7 @@ ALL_BETS = tuple(load_rulebook("au-commission").bets)
 
 
 def table(rulebook: str) -> World:
-    world = World(Context(table="t1", rulebook=load_rulebook(rulebook)))
+    world = World(DecisionContext(table="t1", rulebook=load_rulebook(rulebook)))
     world.ready()
     world.open()
     return world
@@ -217,17 +217,17 @@ def test_the_rulebooks_hash_stays_the_files() -> None:
     rulebook = load_rulebook("au-commission")
     world = world_in(Phase.NONE)
     world.must(SetLimits(transaction="s", table_maximum=6000))
-    limited = with_limits(rulebook, world.state.limits)
+    limited = apply_limits(rulebook, world.state.limits)
     assert limited.hash == rulebook.hash
-    assert with_limits(rulebook, TableState().limits) is rulebook
+    assert apply_limits(rulebook, TableState().limits) is rulebook
 
 
 def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() -> None:
     """25 was a unit when the limits were set; now it is 50, and 25 at even money would pay 50."""
     older, newer = (book("au-commission", f"unit={unit}", "id=harbour") for unit in (25, 50))
     limits = LimitsSet(bets=(BetLimits(bet="player", minimum=25, maximum=1000, step=25),))
-    assert with_limits(older, limits).bets["player"].step == 25
-    player = with_limits(newer, limits).bets["player"]
+    assert apply_limits(older, limits).bets["player"].step == 25
+    player = apply_limits(newer, limits).bets["player"]
     assert (player.minimum, player.maximum, player.step) == (25, 1000, 50)
     assert [*limit_faults(newer, limits)] == ["player: step 25 is no multiple of 50"]
 

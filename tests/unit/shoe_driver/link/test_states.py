@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shoe_driver.decode import Decoder
-from shoe_driver.link.states import ALLOWS, BREAKS, TRANSITIONS, LinkInput, LinkState, step
+from shoe_driver.link.states import ALLOWS, BREAKS, TRANSITIONS, LinkInput, LinkState, next_state
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.records import Record, RecordKind
 from tests.support.shoe.shoe_bytes import said
@@ -33,7 +33,7 @@ def rows() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("state", "happening", "then"), rows())
 def test_transition(state: str, happening: str, then: str) -> None:
-    reached = step(LinkState(state), LinkInput(happening))
+    reached = next_state(LinkState(state), LinkInput(happening))
     assert (reached.value if reached else "-") == then
 
 
@@ -69,7 +69,7 @@ def test_the_page_says_what_each_state_allows() -> None:
 )
 def test_outside_a_deal_only_a_device_with_a_beat_ought_to_speak(profile: str, ought: bool) -> None:
     decoder = Decoder(load_profile(profile))
-    assert decoder.ought_to_speak is ought
+    assert decoder.device_should_send is ought
     decoder.feed(Record(RecordKind.OPEN, 0, 0, b"x"))
     silent = decoder.feed(Record(RecordKind.SILENCE, 1, 1, b"3001"))
     assert said(silent) == ["link_stalled 3001"]

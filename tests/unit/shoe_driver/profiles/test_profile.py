@@ -7,7 +7,7 @@ import pytest
 
 from events.errors import ConfigError, InputError
 from events.types.shoe_reports import CutCard, LockChanged
-from shoe_driver.codes.enq import Codes, CodeTable
+from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.profiles.catalogue import load_profile, profile_names, profile_text
 from shoe_driver.profiles.profile import parse_profile, profile_complaints
 
@@ -26,7 +26,7 @@ def test_the_shipped_profile_says_what_the_page_says() -> None:
     assert profile.repeat is not None
     assert (profile.repeat.copies, profile.repeat.window_ms) == (3, 250)
     assert (profile.repeat.boot, profile.repeat.cycle) == ("0", "123456789")
-    assert isinstance(profile.codes, CodeTable)
+    assert isinstance(profile.codes, EnqTable)
     assert sorted(profile.codes.kinds) == sorted("SPDIGEedi" + "R")
 
 
@@ -45,8 +45,8 @@ fields = { locked = true }
     path = tmp_path / "site.toml"
     path.write_text(SHIPPED + added, encoding="utf-8")
     table = load_profile(str(path)).codes
-    assert isinstance(table, CodeTable)
-    codes = Codes(table)
+    assert isinstance(table, EnqTable)
+    codes = EnqCodes(table)
     assert codes.meaning(b"C") == CutCard()
     assert codes.meaning(b"K") == LockChanged(locked=True)
 

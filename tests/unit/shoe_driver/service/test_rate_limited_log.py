@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from shoe_driver.service.rate_limited_log import Voice
+from shoe_driver.service.rate_limited_log import RateLimitedLogger
 
 
 class Hand:
@@ -20,7 +20,7 @@ class Hand:
 
 def test_a_flood_is_a_handful_of_lines_and_a_count() -> None:
     clock = Hand()
-    voice = Voice(clock)
+    voice = RateLimitedLogger(clock)
     with capture_logs() as lines:
         for _ in range(10_000):
             voice.warning("link.down", reason="unplugged")
@@ -32,7 +32,7 @@ def test_a_flood_is_a_handful_of_lines_and_a_count() -> None:
 
 
 def test_one_kind_of_thing_does_not_silence_another() -> None:
-    voice = Voice(Hand())
+    voice = RateLimitedLogger(Hand())
     with capture_logs() as lines:
         for _ in range(50):
             voice.warning("link.down")
@@ -43,7 +43,7 @@ def test_one_kind_of_thing_does_not_silence_another() -> None:
 
 def test_what_happens_seldom_is_always_said() -> None:
     clock = Hand()
-    voice = Voice(clock)
+    voice = RateLimitedLogger(clock)
     with capture_logs() as lines:
         for _ in range(100):
             voice.warning("link.down")

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_driver.service.retention import Keep, OldFile, dispensable
+from shoe_driver.service.retention import JournalRetention, OldFile, droppable_files
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
@@ -16,36 +16,36 @@ def old(name: str, days: float, megabytes: int = 1, *, needed: bool = False) -> 
     return OldFile(Path(name), megabytes * MEGABYTE, NOW - days * DAY, needed)
 
 
-def going(files: list[OldFile], keep: Keep) -> str:
-    return " ".join(file.path.name for file in dispensable(files, keep, NOW))
+def going(files: list[OldFile], keep: JournalRetention) -> str:
+    return " ".join(file.path.name for file in droppable_files(files, keep, NOW))
 
 
 THREE = [old("a", 30), old("b", 20), old("c", 10)]
 
 
 def test_by_default_all_stay() -> None:
-    assert going(THREE, Keep()) == ""
+    assert going(THREE, JournalRetention()) == ""
 
 
 def test_by_age() -> None:
-    assert going(THREE, Keep(days=15)) == "a b"
-    assert going(THREE, Keep(days=30)) == ""  # at the limit it stays
+    assert going(THREE, JournalRetention(days=15)) == "a b"
+    assert going(THREE, JournalRetention(days=30)) == ""  # at the limit it stays
 
 
 def test_by_size_the_oldest_go_until_the_rest_fits() -> None:
-    assert going(THREE, Keep(megabytes=1)) == "a b"
-    assert going(THREE, Keep(megabytes=2)) == "a"
-    assert going(THREE, Keep(megabytes=3)) == ""
+    assert going(THREE, JournalRetention(megabytes=1)) == "a b"
+    assert going(THREE, JournalRetention(megabytes=2)) == "a"
+    assert going(THREE, JournalRetention(megabytes=3)) == ""
 
 
 def test_either_is_reason_enough() -> None:
-    assert going(THREE, Keep(days=25, megabytes=1)) == "a b"
-    assert going(THREE, Keep(days=15, megabytes=9)) == "a b"
+    assert going(THREE, JournalRetention(days=25, megabytes=1)) == "a b"
+    assert going(THREE, JournalRetention(days=15, megabytes=9)) == "a b"
 
 
 def test_behind_one_that_is_needed_all_stay() -> None:
     files = [old("a", 30), old("b", 20, needed=True), old("c", 10)]
-    assert going(files, Keep(days=1, megabytes=1)) == "a"
+    assert going(files, JournalRetention(days=1, megabytes=1)) == "a"
 
 
 files = st.builds(
@@ -55,15 +55,17 @@ files = st.builds(
     st.booleans(),
 )
 keeps = st.builds(
-    Keep,
+    JournalRetention,
     days=st.none() | st.integers(1, 99),
     megabytes=st.none() | st.integers(1, 50),
 )
 
 
 @given(st.lists(files, max_size=9), keeps)
-def test_what_goes_is_a_beginning_and_nothing_needed(found: list[OldFile], keep: Keep) -> None:
-    gone = dispensable(found, keep, NOW)
+def test_what_goes_is_a_beginning_and_nothing_needed(
+    found: list[OldFile], keep: JournalRetention
+) -> None:
+    gone = droppable_files(found, keep, NOW)
     assert gone == found[: len(gone)]
     assert not any(file.needed for file in gone)
     rest = found[len(gone) :]

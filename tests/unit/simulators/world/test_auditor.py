@@ -38,8 +38,8 @@ from simulators.world.auditor.rules import (
     settle_together,
     settle_wager,
 )
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.outcome import judge
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.outcome import judge_hands
 from table_core.rules.settlement import settle
 
 COUP = "20261127-01/1"
@@ -57,15 +57,15 @@ def deals(seed: int, count: int) -> list[Hands]:
 
 
 def test_the_auditor_knows_every_rulebook_that_is_shipped_and_every_bet_of_it() -> None:
-    books = {name: set(load_rulebook(name).bets) for name in shipped()}
+    books = {name: set(load_rulebook(name).bets) for name in shipped_ids()}
     assert {name: set(bets) for name, bets in RULEBOOKS.items()} == books
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_ids())
 def test_the_auditor_pays_every_bet_as_the_table_does(name: str) -> None:
     rulebook, rng = load_rulebook(name), Random(name)
     for hands in deals(20261127, 1_500):
-        outcome = judge(hands.player, hands.banker)
+        outcome = judge_hands(hands.player, hands.banker)
         for bet in rulebook.bets.values():
             wager = Wager(id="w", seat=1, bet=bet.id, stake=rng.randint(1, 100_000))
             (line,) = settle(rulebook, outcome, [wager])
@@ -96,7 +96,7 @@ def test_odd_amounts_go_the_patrons_way() -> None:
 def test_a_maximum_is_shared_as_the_table_shares_it_and_not_otherwise() -> None:
     # Eight in three spades against seven: 25 to 1.
     suited = Hands((Card.S2, Card.S3, Card.S3), (Card.DT, Card.D7))
-    outcome, rng = judge(suited.player, suited.banker), Random(8)
+    outcome, rng = judge_hands(suited.player, suited.banker), Random(8)
     rulebook, cut = load_rulebook("mini-lucky8"), 0
     for _ in range(200):
         wagers = [

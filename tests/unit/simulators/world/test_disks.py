@@ -17,7 +17,7 @@ from shoe_driver.records import Record, RecordKind, encode_record
 from simulators.world.parts.clock import WorldClock
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JournalDisk, WorldJournal
 from simulators.world.parts.log_disk import DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED, LogDisk
-from simulators.world.parts.trouble import Trouble
+from simulators.world.parts.trouble import ArmedFaults
 from tests.support.machine.disk import disk_full_at
 
 PROFILE = profile_text("enq-bcc")
@@ -73,7 +73,7 @@ class RealJournals:
 
 class WorldJournals:
     def __init__(self) -> None:
-        self._trouble = Trouble()
+        self._trouble = ArmedFaults()
         self._disk = JournalDisk(Random(1), self._trouble)
         self._disk.begin(PROFILE, WorldClock())
 
@@ -138,7 +138,7 @@ def test_damage_with_whole_records_behind_it_is_refused(journals: Journals) -> N
 
 
 def test_a_power_cut_takes_what_was_never_synced_and_nothing_else() -> None:
-    disk = JournalDisk(Random(1), Trouble())
+    disk = JournalDisk(Random(1), ArmedFaults())
     journal = disk.begin(PROFILE, WorldClock())
     journal.append(DATA[:1])
     disk.acked["j1"] = 7
@@ -149,7 +149,7 @@ def test_a_power_cut_takes_what_was_never_synced_and_nothing_else() -> None:
 
 
 def test_what_was_there_when_a_journal_was_opened_outlives_a_power_cut() -> None:
-    disk = JournalDisk(Random(1), Trouble())
+    disk = JournalDisk(Random(1), ArmedFaults())
     disk.begin(PROFILE, WorldClock()).append(DATA[:1])
     disk._files["j1"].written = encode_record(DATA[1])  # the writer was killed before its sync
     assert list(WorldJournal(disk, "j1").records())[1:] == DATA
@@ -196,7 +196,7 @@ class RealLogs:
 
 class WorldLogs:
     def __init__(self, folder: Path) -> None:
-        self._trouble = Trouble()
+        self._trouble = ArmedFaults()
         self._disk = LogDisk(folder / "world.sqlite", ORIGIN, self._trouble)
 
     def open(self) -> EventLog:
@@ -284,7 +284,7 @@ def test_a_full_disk_stores_nothing_and_the_log_goes_on_when_there_is_room(logs:
 def test_after_a_failed_sync_the_log_is_closed_and_only_a_new_start_tells(
     fault: str, there: int, tmp_path: Path
 ) -> None:
-    trouble = Trouble()
+    trouble = ArmedFaults()
     disk = LogDisk(tmp_path / "world.sqlite", ORIGIN, trouble)
     log = disk.open(lambda _: None)
     append(log, 1)

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.facts import Fact, fact_of_stored
-from cage.ledger.store import Store
+from cage.ledger.facts import LedgerEvent, decode_stored_event
+from cage.ledger.store import LedgerStore
 from events.errors import LedgerError
-from simulators.world.processes.consumers import Ledger
+from simulators.world.processes.consumers import WorldLedger
 from simulators.world.world import World
 from tests.support.cage.ledgers import accounts_of
 
@@ -24,7 +24,7 @@ SEED = 7
 class Book(Protocol):
     """A ledger on its disk."""
 
-    def book(self, facts: list[Fact]) -> int:
+    def book(self, facts: list[LedgerEvent]) -> int:
         """By a cage that was just started; the number of entries made."""
         ...
 
@@ -37,12 +37,12 @@ class RealBook:
     def __init__(self, folder: Path) -> None:
         self._url = str(folder / "ledger.sqlite")
 
-    def book(self, facts: list[Fact]) -> int:
-        with closing(Store.open(parse_ledger_url(self._url), STREAM)) as store:
+    def book(self, facts: list[LedgerEvent]) -> int:
+        with closing(LedgerStore.open(parse_ledger_url(self._url), STREAM)) as store:
             return store.book(facts).entries
 
     def position(self) -> int:
-        with closing(Store.open(parse_ledger_url(self._url), STREAM)) as store:
+        with closing(LedgerStore.open(parse_ledger_url(self._url), STREAM)) as store:
             return store.position
 
     def accounts(self) -> dict[str, int]:
@@ -51,9 +51,9 @@ class RealBook:
 
 class WorldBook:
     def __init__(self) -> None:
-        self._ledger = Ledger(STREAM)
+        self._ledger = WorldLedger(STREAM)
 
-    def book(self, facts: list[Fact]) -> int:
+    def book(self, facts: list[LedgerEvent]) -> int:
         return len(self._ledger.book(facts))
 
     def position(self) -> int:
@@ -68,7 +68,7 @@ class WorldBook:
 
 
 @pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> list[Fact]:
+def facts(tmp_path_factory: pytest.TempPathFactory) -> list[LedgerEvent]:
     """A table's log, with all that goes wrong at it."""
     world = World(
         SEED, ("misread_face", "power_up", "overdraw_burned"), tmp_path_factory.mktemp("w")
@@ -76,7 +76,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> list[Fact]:
     assert world.run(15).violations == ()
     stored = world._log_disk.stored(0)
     world.close()
-    return [fact_of_stored(each.stored, each.hash) for each in stored]
+    return [decode_stored_event(each.stored, each.hash) for each in stored]
 
 
 @pytest.fixture(params=["real", "world"])
@@ -85,7 +85,7 @@ def book(request: pytest.FixtureRequest, tmp_path: Path) -> Book:
 
 
 def test_however_it_is_cut_and_repeated_each_event_is_booked_once(
-    book: Book, facts: list[Fact]
+    book: Book, facts: list[LedgerEvent]
 ) -> None:
     rng, entries = Random(SEED), 0
     while (at := book.position()) < len(facts):
@@ -99,7 +99,7 @@ def test_however_it_is_cut_and_repeated_each_event_is_booked_once(
 
 @pytest.mark.parametrize("wrong", ["gap", "stream", "chain"])
 def test_what_does_not_follow_is_refused_and_nothing_of_it_is_booked(
-    wrong: str, book: Book, facts: list[Fact]
+    wrong: str, book: Book, facts: list[LedgerEvent]
 ) -> None:
     book.book(facts[:10])
     bad = {

@@ -13,7 +13,7 @@ from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
 from events.types.shoe_reports import ShoeAck
 from simulators.world.auditor.audited_coup import Violation
-from simulators.world.auditor.publication_witness import Witness
+from simulators.world.auditor.publication_witness import PublicationWitness
 from simulators.world.processes.table import signing_key
 from table_core.service.publishers import public_bytes
 from tests.support.table.evidence import mth, played
@@ -33,8 +33,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> list[Stored]:
     return a_log(tmp_path_factory.mktemp("log") / "table.sqlite")
 
 
-def a_witness(stored: list[Stored]) -> Witness:
-    witness = Witness(TOPICS, KEY.verifier.public, lambda _: 3, lambda: 5)
+def a_witness(stored: list[Stored]) -> PublicationWitness:
+    witness = PublicationWitness(TOPICS, KEY.verifier.public, lambda _: 3, lambda: 5)
     for each in stored:
         witness.stored(each)
     return witness

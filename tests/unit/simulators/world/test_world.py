@@ -13,9 +13,9 @@ from baccarat.cli.main import main
 from events.errors import InputError
 from simulators.faults.plan import FAULTS
 from simulators.world.auditor.audited_coup import Violation
-from simulators.world.final_checks import hold_floats
+from simulators.world.final_checks import check_floats
 from simulators.world.troubles import WORLD_FAULTS, parse_world_faults
-from simulators.world.world import Report, World
+from simulators.world.world import World, WorldReport
 from table_core.rules import settlement
 from tests.tools.broken_builds import applied, copy_of
 from tests.tools.defects import CATCHERS, DEFECTS, Defect
@@ -24,7 +24,7 @@ ALL = parse_world_faults("all")
 COUPS = 8
 
 
-def play(seed: int, folder: Path, faults: tuple[str, ...] = ALL, coups: int = COUPS) -> Report:
+def play(seed: int, folder: Path, faults: tuple[str, ...] = ALL, coups: int = COUPS) -> WorldReport:
     made = World(seed, faults, folder)
     try:
         return made.run(coups)
@@ -62,7 +62,7 @@ def test_chips_are_carried_to_the_tray_and_what_was_not_carried_is_noticed(tmp_p
         done += keeper.done
         keeper.given += 1
         with pytest.raises(Violation, match="were carried"):
-            hold_floats(ledger, keeper)
+            check_floats(ledger, keeper)
         made.close()
     assert {"OpenFloat", "Fill", "Credit", "CloseFloat", "CountDrop"} <= set(done)
 
@@ -114,7 +114,7 @@ def test_what_is_broken_is_told_with_its_step_and_breaks_there_again(
 def test_a_line_of_json_a_seed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "world", "--seeds", "1..3", "--coups", "2", "--json"]) == 0
     reports = [
-        msgspec.json.decode(line, type=Report) for line in capsys.readouterr().out.splitlines()
+        msgspec.json.decode(line, type=WorldReport) for line in capsys.readouterr().out.splitlines()
     ]
     assert [(report.seed, report.coups, report.violations) for report in reports] == [
         (1, 2, ()),

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from events.commands.shoe import EndShoe
-from table_core.decide.available_commands import refusals_now
-from table_core.projections.table import view
+from table_core.decide.available_commands import current_refusals
+from table_core.projections.table import project_table
 from table_core.state.coup import Phase
 from tests.support.table.coups import CONTEXT, World, world_in
 from tests.unit.table_core.decide.test_dispatch import TABLE
@@ -32,7 +32,7 @@ def _rows() -> list[tuple[str, str, str]]:
 def test_what_is_offered_is_what_the_command_would_get(
     phase: str, command: str, outcome: str
 ) -> None:
-    refused = refusals_now(world_in(Phase(phase)).state, CONTEXT).get(command)
+    refused = current_refusals(world_in(Phase(phase)).state, CONTEXT).get(command)
     if command == "cut_card":
         assert refused is None  # it is asked for the place that the phase allows
     elif outcome == "+":
@@ -44,21 +44,21 @@ def test_what_is_offered_is_what_the_command_would_get(
 
 
 def test_at_a_table_without_anything_only_a_shoe_can_be_loaded() -> None:
-    refused = refusals_now(World().state, CONTEXT)
+    refused = current_refusals(World().state, CONTEXT)
     assert "load_shoe" not in refused
     codes = {name: refused[name].code for name in ("open_betting", "end_shoe", "replace_shoe")}
     assert codes == dict.fromkeys(codes, "no_shoe")
 
 
 def test_a_table_that_catches_up_says_so() -> None:
-    refused = refusals_now(world_in(Phase.NONE).state, replace(CONTEXT, caught_up=False))
+    refused = current_refusals(world_in(Phase.NONE).state, replace(CONTEXT, caught_up=False))
     assert refused["open_betting"].code == "catching_up"
 
 
 def test_an_ended_shoe_is_not_ended_again() -> None:
     world = world_in(Phase.SETTLED)
     world.must(EndShoe(transaction="e"))
-    refused = refusals_now(world.state, CONTEXT)
+    refused = current_refusals(world.state, CONTEXT)
     assert refused["end_shoe"].code == "exists"
     assert "load_shoe" not in refused
 
@@ -66,8 +66,8 @@ def test_an_ended_shoe_is_not_ended_again() -> None:
 def test_commission_is_not_offered_where_none_is_owed() -> None:
     world = world_in(Phase.SETTLED)
     code = "nothing_outstanding"
-    assert refusals_now(world.state, CONTEXT)["collect_commission"].code == code
-    assert refusals_now(world.state, CONTEXT)["mark_uncollected"].code == code
+    assert current_refusals(world.state, CONTEXT)["collect_commission"].code == code
+    assert current_refusals(world.state, CONTEXT)["mark_uncollected"].code == code
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_commission_is_not_offered_where_none_is_owed() -> None:
 def test_the_state_says_which_card_comes_next_and_why(
     phase: Phase, due: list[tuple[str, int, str]]
 ) -> None:
-    shown = view(
+    shown = project_table(
         world_in(phase).state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False
     ).coup
     found = shown.due if shown else ()

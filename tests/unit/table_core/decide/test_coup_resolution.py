@@ -9,8 +9,8 @@ from events.cards import Card, Hand
 from events.commands.cards import EnterCard
 from events.types.shoe_reports import CardOutOfGame, CardUnreadable, DeviceResult
 from events.types.table import AlarmRaised, CoupSettled, ResultConfirmed, ResultDisputed, TableEvent
-from table_core.decide.coup_resolution import conclude
-from table_core.decide.decision import Draft
+from table_core.decide.coup_resolution import settle_or_hold
+from table_core.decide.decision import DecisionBuilder
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from tests.support.table.coups import CONTEXT, COUP, NATURAL_NINE, World, drawn, revealed, world_in
@@ -155,6 +155,6 @@ def test_a_card_drawn_while_faces_are_withheld_is_put_aside_until_they_are_known
 @pytest.mark.parametrize("required", [True, False])
 def test_only_a_complete_deal_is_concluded(phase: Phase, required: bool) -> None:
     context = replace(CONTEXT, result_required=required)
-    draft = Draft(world_in(phase).state)
-    conclude(draft, context)
+    draft = DecisionBuilder(world_in(phase).state)
+    settle_or_hold(draft, context)
     assert draft.events == []

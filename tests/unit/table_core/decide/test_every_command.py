@@ -29,7 +29,7 @@ from events.mqtt.topics import SEGMENT, Topics
 from table_core.decide.authority import authorise
 from table_core.decide.dispatch import HANDLERS, SUBJECTS, decide
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.consumer_requests import Ask
+from table_core.service.consumer_requests import ReadOnlyCommand
 from table_core.service.table_writer import Table, parse_command
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -84,13 +84,13 @@ def test_every_module_that_decides_is_named() -> None:
 
 @pytest.mark.parametrize("row", BESIDE_PLAY, ids=named)
 def test_what_is_answered_beside_play_is_known_to_whoever_answers_it(row: Row) -> None:
-    assert isinstance(example(row), Ask)
+    assert isinstance(example(row), ReadOnlyCommand)
     assert (row.decider is Decider.HISTORY) is issubclass(row.type, Query)
     assert importlib.util.find_spec(row.decider.value) is not None
 
 
 def test_nothing_else_is_answered_beside_play() -> None:
-    asked = {kind for kind in get_args(Ask) if kind is not Query}
+    asked = {kind for kind in get_args(ReadOnlyCommand) if kind is not Query}
     asked |= {row.type for row in ROWS if issubclass(row.type, Query)}
     assert asked == {row.type for row in BESIDE_PLAY}
 

@@ -22,7 +22,7 @@ from events.types.table import (
     ResultConfirmed,
     RulebookAdopted,
 )
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
 from table_core.fold.parts import current_shoe
 from table_core.rulebooks.shipped import load_rulebook
@@ -130,7 +130,7 @@ def test_what_the_shoe_has_said_is_read_before_anything_opens() -> None:
 
 def test_the_last_coups_commission_is_collected_before_the_next_coup() -> None:
     per_coup = book("au-commission", "commission.timing=per_coup")
-    context = Context(table="t1", rulebook=per_coup)
+    context = DecisionContext(table="t1", rulebook=per_coup)
     owing = replace(READY.commission, outstanding=(SeatAmount(seat=2, amount=100),))
     refusal = decide(replace(READY, commission=owing), OPEN, context)
     text = "collect the last coup's commission, or mark it uncollected"

@@ -45,7 +45,7 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
 )
-from table_core.decide.shoe_reports import hear
+from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -197,6 +197,6 @@ def test_any_stream_of_reports_is_recorded_whole_and_folds_the_same_at_every_cut
 def test_the_same_event_heard_twice_is_the_shells_to_drop_but_never_a_crash() -> None:
     world = world_in(Phase.CLOSED)
     event = shoe_event(99, drawn(P, 1, "4D"))
-    world.take(hear(world.state, event, CONTEXT))
-    *_, last = world.take(hear(world.state, event, CONTEXT))
+    world.take(decide_on_report(world.state, event, CONTEXT))
+    *_, last = world.take(decide_on_report(world.state, event, CONTEXT))
     assert isinstance(last, CoupMisaligned)

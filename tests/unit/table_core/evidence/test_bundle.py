@@ -17,7 +17,13 @@ from baccarat.history.evidence import gather
 from events.errors import InputError
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from table_core.evidence.bundle import Evidence, EvidenceVerdict, sealed, verify_evidence, written
+from table_core.evidence.bundle import (
+    Evidence,
+    EvidenceVerdict,
+    encode_evidence,
+    seal_evidence,
+    verify_evidence,
+)
 from table_core.rulebooks.shipped import shipped_source
 from tests.support.table.coups import SHOE
 from tests.support.table.evidence import (
@@ -136,7 +142,7 @@ def test_white_space_and_order_are_part_of_the_form(data: bytes) -> None:
 def resealed(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
     told = json.loads(data)
     change(told)
-    return written(sealed(convert(told, Evidence)))
+    return encode_evidence(seal_evidence(convert(told, Evidence)))
 
 
 def _drop(index: int) -> Callable[[dict[str, Any]], None]:
@@ -228,10 +234,10 @@ def test_a_settlement_that_its_cards_do_not_come_to_is_found_though_all_is_signe
         assert forged != settled.stored
         leaves[settled.position - 1] = forged
         signed = _signed_again(evidence, leaves, KEY)
-        verdict = judged(written(sealed(signed)))
+        verdict = judged(encode_evidence(seal_evidence(signed)))
         assert (verdict.ok, verdict.part) == (False, part), new
         leaves[settled.position - 1] = settled.stored
-    assert judged(written(sealed(_signed_again(evidence, leaves, KEY)))).ok
+    assert judged(encode_evidence(seal_evidence(_signed_again(evidence, leaves, KEY)))).ok
 
 
 def _signed_again(told: dict[str, Any], leaves: list[bytes], key: SigningKey) -> Evidence:
@@ -266,7 +272,7 @@ def test_a_card_that_the_shoe_did_not_report_is_found_though_all_is_signed(
     leaves = [event.stored for event in events]
     place = next(n for n, e in enumerate(events) if old in e.stored and b"KH" in e.stored)
     leaves[place] = leaves[place].replace(old, new)
-    verdict = judged(written(sealed(_signed_again(evidence, leaves, KEY))))
+    verdict = judged(encode_evidence(seal_evidence(_signed_again(evidence, leaves, KEY))))
     assert not verdict.ok
 
 

@@ -15,13 +15,13 @@ from events.types.table import (
     TableEvent,
     WagersPlaced,
 )
-from table_core.fold.corrections import OF_THE_PAST, past_coup
+from table_core.fold.corrections import PAST_COUP_EVENTS, find_past_coup
 from table_core.fold.dispatch import fold
 from table_core.fold.parts import current_coup, current_shoe
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
-from table_core.rules.wager_totals import UNSUMMED, Standing, with_wagers
+from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeView
+from table_core.state.shoe import ShoeState
 from table_core.state.table import TableState
 from tests.support.table.coups import COUP, SHOE, cards, settled, world_in
 from tests.support.table.wagers import wager
@@ -89,13 +89,13 @@ def test_corrected_hands_open_what_was_concluded_and_are_counted_once() -> None:
 def test_a_corrected_wager_is_in_what_stands() -> None:
     state = world_in(Phase.CLOSED).state
     many = tuple(wager(f"w{number}") for number in range(UNSUMMED))
-    coup = replace(current_coup(state), wagers=many, summed=with_wagers(Standing(), many))
+    coup = replace(current_coup(state), wagers=many, summed=add_wagers(WagerTotals(), many))
     dearer = replace(many[0], stake=700)
     event = WagerCorrected(coup=COUP, was=many[0], wager=dearer, reason="the slip")
     after = current_coup(fold(replace(state, coup=coup), event))
     assert after.phase is Phase.CLOSED
     assert after.wagers == (dearer, *many[1:])
-    assert after.standing == with_wagers(Standing(), after.wagers)
+    assert after.standing == add_wagers(WagerTotals(), after.wagers)
 
 
 def test_a_corrected_rulebook_is_the_coups_and_not_the_tables() -> None:
@@ -159,7 +159,7 @@ def test_what_a_coup_does_not_allow_is_our_bug(state: TableState, event: TableEv
 def test_an_event_of_a_coup_is_of_the_past_once_that_coup_is_over_or_is_not_the_last() -> None:
     assert {
         HandsCorrected, DealCompleted, WagerCorrected, RulebookCorrected, CoupSettled, CoupVoided
-    } == OF_THE_PAST  # fmt: skip
+    } == PAST_COUP_EVENTS  # fmt: skip
     dealing = world_in(Phase.DEALING).state
     void = replace(VOID, coup=OF_BEFORE)
     assert fold(dealing, void).coup == dealing.coup
@@ -178,9 +178,9 @@ def test_a_coup_that_is_over_is_remembered_as_corrected_and_so_is_the_last_in_vi
     assert [each.card for each in coup.cards] == list(cards("8S 2D KH 3C"))
     assert coup.completed is not None
     assert coup.completed.player_total == 8
-    assert coup.summed == Standing()
-    assert past_coup(corrected, COUP) == coup
-    assert past_coup(corrected, OF_BEFORE) is None
+    assert coup.summed == WagerTotals()
+    assert find_past_coup(corrected, COUP) == coup
+    assert find_past_coup(corrected, OF_BEFORE) is None
     assert corrected.totals == state.totals
 
 
@@ -239,9 +239,9 @@ def test_a_coup_that_ends_when_the_next_shoe_lies_there_is_not_of_its_past() -> 
 def test_the_past_keeps_no_sums_of_wagers_however_many_there_were() -> None:
     many = tuple(wager(f"w{number}") for number in range(2 * UNSUMMED))
     placed = fold(world_in(Phase.BETTING, wagers=False).state, WagersPlaced(coup=COUP, wagers=many))
-    assert current_coup(placed).summed != Standing()
+    assert current_coup(placed).summed != WagerTotals()
     (over,) = fold(placed, VOID).past
-    assert (over.wagers, over.summed) == (many, Standing())
+    assert (over.wagers, over.summed) == (many, WagerTotals())
 
 
 # ---- a shoe's order ----
@@ -268,7 +268,7 @@ def test_corrected_cards_stand_in_their_shoes_order_where_the_others_stood(
 ) -> None:
     event = hands(player, banker, OF_BEFORE, was=WAS)
     audited = (("20261125-01", "6S7DKHKC"), (BEFORE, order))
-    waiting = tuple(ShoeView(id=name, decks=8, order=text) for name, text in audited)
+    waiting = tuple(ShoeState(id=name, decks=8, order=text) for name, text in audited)
     state = replace(SETTLED.state, orders=audited, replaced=waiting)
     found = fold(state, event)
     assert found.orders == (audited[0], (BEFORE, after))
@@ -278,7 +278,7 @@ def test_corrected_cards_stand_in_their_shoes_order_where_the_others_stood(
 
 def test_cards_of_a_coup_that_had_none_stand_at_the_end_and_have_left_the_shoe() -> None:
     state = over(Phase.VOIDED, LAST_PHASE)
-    shoe = ShoeView(id=SHOE, decks=8, cards=6, order="2D3C", voids=1)
+    shoe = ShoeState(id=SHOE, decks=8, cards=6, order="2D3C", voids=1)
     event = replace(hands("9S KH", "8D KC", was=("", "")), counts_again=True)
     after = current_shoe(fold(replace(state, shoe=shoe), event))
     assert after == replace(shoe, cards=10, order="2D3C9S8DKHKC", voids=0)
@@ -286,7 +286,7 @@ def test_cards_of_a_coup_that_had_none_stand_at_the_end_and_have_left_the_shoe()
 
 def test_a_card_too_many_goes_back_to_the_count_of_its_shoe() -> None:
     state = SETTLED.state
-    shoe = ShoeView(id=SHOE, decks=8, cards=5, order="6S7DKHKC4D")
+    shoe = ShoeState(id=SHOE, decks=8, cards=5, order="6S7DKHKC4D")
     event = hands("9S KH", "7D KC", was=("6S KH 4D", "7D KC"))
     after = current_shoe(fold(replace(state, shoe=shoe), event))
     assert after == replace(shoe, cards=4, order="9S7DKHKC")

@@ -32,9 +32,9 @@ from events.types.wagers import WagersVoided
 from table_core.fold.dispatch import fold, fold_all
 from table_core.fold.parts import current_coup, current_shoe
 from table_core.rules.rulebook import INITIAL_PHASE
-from table_core.rules.wager_totals import UNSUMMED, Standing, with_wagers
+from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import Phase
-from table_core.state.shoe import Told
+from table_core.state.shoe import ReportedCard
 from table_core.state.table import DealtCard, TableState
 from tests.support.table.coups import COUP, WAYS, drawn, settled, world_in
 from tests.support.table.wagers import wager
@@ -281,11 +281,11 @@ def test_what_stands_is_the_sum_of_the_wagers_that_are_left() -> None:
         WagersWithdrawn(coup=COUP, wagers=("w0",)),
         WagersVoided(coup=COUP, code="unsupported", refunds=(refund,)),
     )
-    assert current_coup(placed).standing == with_wagers(Standing(), many)
+    assert current_coup(placed).standing == add_wagers(WagerTotals(), many)
     for event in gone:
         coup = current_coup(fold(placed, event))
         assert coup.wagers == many[1:]
-        assert coup.standing == with_wagers(Standing(), many[1:])
+        assert coup.standing == add_wagers(WagerTotals(), many[1:])
         assert coup.phase is Phase.BETTING
 
 
@@ -294,7 +294,9 @@ def test_a_card_drawn_when_none_was_due_is_put_aside_and_holds_the_coup() -> Non
     coup, shoe = current_coup(state), current_shoe(state)
     held = fold(state, ExcessCardDrawn(coup=COUP))
     assert held.coup == replace(coup, phase=Phase.HELD, excess="drawn")
-    assert held.shoe == replace(shoe, told=shoe.told[:-1], extra=Told(face=shoe.told[-1].face))
+    assert held.shoe == replace(
+        shoe, told=shoe.told[:-1], extra=ReportedCard(face=shoe.told[-1].face)
+    )
 
 
 def test_one_that_lies_outside_the_game_already_is_the_card_that_holds_the_coup() -> None:

@@ -4,19 +4,21 @@ from benchmarks.table.core import inputs_of
 from events.commands.base import Command, Refusal
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import AlarmRaised, TableEvent
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
-from table_core.decide.shoe_reports import hear
-from table_core.fold.dispatch import Folded, fold, fold_all
+from table_core.decide.shoe_reports import decide_on_report
+from table_core.fold.dispatch import FoldedEvents, fold, fold_all
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.table import TableState
 
-CONTEXT = Context(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
+CONTEXT = DecisionContext(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
 
 
 def decided(state: TableState, said: Command | ShoeEvent) -> tuple[TableEvent, ...]:
     made = (
-        hear(state, said, CONTEXT) if isinstance(said, ShoeEvent) else decide(state, said, CONTEXT)
+        decide_on_report(state, said, CONTEXT)
+        if isinstance(said, ShoeEvent)
+        else decide(state, said, CONTEXT)
     )
     assert not isinstance(made, Refusal)
     return made
@@ -29,7 +31,7 @@ def test_a_decision_knows_what_the_table_becomes_by_it() -> None:
         expected = state
         for event in events:
             expected = fold(expected, event)
-        if isinstance(events, Folded):
+        if isinstance(events, FoldedEvents):
             known += 1
             assert (events.before, events.after) == (state, expected)
         state = fold_all(state, events)
@@ -51,7 +53,7 @@ def test_in_another_state_its_events_are_folded_as_any() -> None:
 def test_only_the_state_that_was_decided_in_takes_what_is_known_for_its_own() -> None:
     events = (AlarmRaised(alarm="link", text="is down"),)
     before = TableState()
-    known = Folded(events, before=before, after=fold_all(before, events))
+    known = FoldedEvents(events, before=before, after=fold_all(before, events))
     assert fold_all(before, known) is known.after  # nothing is folded twice
     other = TableState(dealer="d-7", position=3)
     after = fold_all(other, known)

@@ -26,9 +26,9 @@ from events.types.table import AlarmRaised, ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.fold.dispatch import fold, fold_all
 from table_core.fold.parts import current_coup, current_shoe
 from table_core.state.coup import Phase
-from table_core.state.shoe import ORDERS_KEPT, ShoeView, Told
+from table_core.state.shoe import ORDERS_KEPT, ReportedCard, ShoeState
 from table_core.state.shoe_procedure import BURN_ALARM
-from table_core.state.table import LinkView, TableState
+from table_core.state.table import ShoeLink, TableState
 from tests.support.table.coups import SHOE, shoe_event, world_in
 
 NEXT = "20261127-02"
@@ -54,7 +54,7 @@ def test_a_new_shoe_begins_with_nothing_of_the_one_before() -> None:
     state = world_in(Phase.SETTLED).state
     state = replace(state, link=replace(state.link, carried=True, dummy=True))
     loaded = fold(state, ShoeLoaded(shoe=NEXT, decks=6))
-    assert loaded.shoe == ShoeView(id=NEXT, decks=6)
+    assert loaded.shoe == ShoeState(id=NEXT, decks=6)
     assert (loaded.link.carried, loaded.link.dummy) == (False, False)
     assert (len(state.past), len(loaded.past)) == (1, 0)
 
@@ -62,15 +62,15 @@ def test_a_new_shoe_begins_with_nothing_of_the_one_before() -> None:
 @pytest.mark.parametrize(
     ("shoe", "phase", "kept"),
     [
-        (ShoeView(id=SHOE, decks=8), Phase.SETTLED, False),
-        (ShoeView(id=SHOE, decks=8), Phase.DEALING, True),
-        (ShoeView(id=SHOE, decks=8, told=(Told(face=Card.S9),)), Phase.SETTLED, True),
-        (ShoeView(id=SHOE, decks=8, extra=Told(face=Card.S9)), Phase.SETTLED, True),
+        (ShoeState(id=SHOE, decks=8), Phase.SETTLED, False),
+        (ShoeState(id=SHOE, decks=8), Phase.DEALING, True),
+        (ShoeState(id=SHOE, decks=8, told=(ReportedCard(face=Card.S9),)), Phase.SETTLED, True),
+        (ShoeState(id=SHOE, decks=8, extra=ReportedCard(face=Card.S9)), Phase.SETTLED, True),
     ],
     ids=["nothing is awaited of it", "a coup is on", "cards were told", "one lies beside it"],
 )
 def test_a_replaced_shoe_is_kept_as_long_as_cards_of_it_may_be_told(
-    shoe: ShoeView, phase: Phase, kept: bool
+    shoe: ShoeState, phase: Phase, kept: bool
 ) -> None:
     state = replace(world_in(phase).state, shoe=shoe)
     loaded = fold(state, ShoeLoaded(shoe=NEXT, decks=8))
@@ -83,14 +83,17 @@ def test_a_replaced_shoe_is_kept_as_long_as_cards_of_it_may_be_told(
 
 def test_the_orders_of_the_last_shoes_are_kept_the_newest_last() -> None:
     state = TableState(orders=tuple((f"old-{n}", "9S") for n in range(ORDERS_KEPT)))
-    state = replace(state, shoe=ShoeView(id=SHOE, decks=8, order="2DKH"))
+    state = replace(state, shoe=ShoeState(id=SHOE, decks=8, order="2DKH"))
     ended = fold(state, ShoeEnded(shoe=SHOE, reason="the cut card"))
     assert current_shoe(ended).ended
     assert ended.orders == (*state.orders[1:], (SHOE, "2DKH"))
 
 
 def test_what_a_shoe_gave_after_its_end_stands_in_its_order_once_it_is_audited() -> None:
-    before, shoe = ShoeView(id=SHOE, decks=8, order="2DKH"), ShoeView(id=NEXT, decks=8, order="9S")
+    before, shoe = (
+        ShoeState(id=SHOE, decks=8, order="2DKH"),
+        ShoeState(id=NEXT, decks=8, order="9S"),
+    )
     state = TableState(shoe=shoe, replaced=(before,), orders=(("old", "AC"), (SHOE, "2D")))
     of_before = fold(state, audited(SHOE))
     assert of_before.orders == (("old", "AC"), (SHOE, "2DKH"))
@@ -109,7 +112,7 @@ def test_the_audit_of_a_shoe_that_is_gone_changes_nothing() -> None:
 
 def test_a_burn_is_missed_until_it_is_recorded_or_the_shoe_is_over() -> None:
     state = world_in(Phase.BETTING).state
-    state = replace(state, shoe=ShoeView(id=SHOE, decks=8))
+    state = replace(state, shoe=ShoeState(id=SHOE, decks=8))
     alarms = [AlarmRaised(alarm=name, text="", coup=None) for name in ("lid", BURN_ALARM)]
     missed = fold_all(state, alarms)
     recorded = fold(missed, BurnRecorded(shoe=SHOE, burned=5, by="person", exposed=None))
@@ -130,7 +133,7 @@ def test_the_last_coup_is_the_one_that_the_cut_card_names() -> None:
 
 # ---- the link ----
 
-BUSY = LinkView(
+BUSY = ShoeLink(
     journal="j1",
     state="up",
     carried=True,
@@ -266,7 +269,7 @@ def test_a_first_card_that_came_while_betting_is_open_begins_the_game() -> None:
 
 def test_a_card_to_be_carried_that_is_taken_out_instead_is_discarded_once() -> None:
     world = world_in(Phase.SETTLED)
-    extra = Told(face=Card.S9)
+    extra = ReportedCard(face=Card.S9)
     shoe = replace(current_shoe(world.state), extra=extra)
     state = replace(world.state, shoe=shoe, link=replace(world.state.link, carried=True))
     once = told(state, CardOutOfGame(reason=TAKEN))

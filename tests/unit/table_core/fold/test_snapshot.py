@@ -18,14 +18,14 @@ from events.errors import UnreadableEvent
 from table_core.fold import snapshot
 from table_core.fold.dispatch import FOLD_VERSION, fold_all
 from table_core.fold.snapshot import (
-    books_at,
-    comparable,
     decode_state,
     encode_state,
-    shape_of_state,
+    is_comparable,
+    snapshot_anchor,
     state_hash,
+    state_shape,
 )
-from table_core.state.table import Alarm, LinkView, TableState
+from table_core.state.table import Alarm, ShoeLink, TableState
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -66,10 +66,10 @@ def test_every_state_on_the_way_through_a_game_comes_back() -> None:
 def test_equal_states_have_equal_bytes_in_every_process() -> None:
     """Sets and dicts have an order of their own in each process; the bytes have not."""
     code = (
-        "from table_core.state.table import LinkView, TableState\n"
-        "from table_core.fold.snapshot import encode_state, shape_of_state\n"
-        "link = LinkView(past=frozenset(map(str, range(40))), errors=frozenset('zyxabc'))\n"
-        "print(encode_state(TableState(link=link)).decode(), shape_of_state())\n"
+        "from table_core.state.table import ShoeLink, TableState\n"
+        "from table_core.fold.snapshot import encode_state, state_shape\n"
+        "link = ShoeLink(past=frozenset(map(str, range(40))), errors=frozenset('zyxabc'))\n"
+        "print(encode_state(TableState(link=link)).decode(), state_shape())\n"
     )
     root = str(Path(__file__).parents[4])
     said = {
@@ -82,8 +82,8 @@ def test_equal_states_have_equal_bytes_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    link = LinkView(past=frozenset(map(str, range(40))), errors=frozenset("abcxyz"))
-    here = f"{encode_state(TableState(link=link)).decode()} {shape_of_state()}\n"
+    link = ShoeLink(past=frozenset(map(str, range(40))), errors=frozenset("abcxyz"))
+    here = f"{encode_state(TableState(link=link)).decode()} {state_shape()}\n"
     assert said == {here}
 
 
@@ -93,7 +93,7 @@ def test_a_difference_anywhere_is_another_hash() -> None:
         replace(state, position=1),
         replace(state, dealer=""),
         replace(state, alarms=(Alarm(name="a", text=""),)),
-        replace(state, link=LinkView(errors=frozenset({"e"}))),
+        replace(state, link=ShoeLink(errors=frozenset({"e"}))),
         replace(state, orders=(("20261127-01", Card.SA.value),)),
     ]
     assert len({state_hash(encode_state(each)) for each in [state, *others]}) == len(others) + 1
@@ -150,23 +150,25 @@ def test_the_shape_tells_of_every_type_down_to_the_last() -> None:
     shapes: dict[str, str] = {}
     snapshot._describe(TableState, shapes)
     names = {name.rpartition(".")[2] for name in shapes}
-    assert {"TableState", "Coup", "ShoeView", "Bead", "Column", "SettlementLine", "Card"} <= names
+    assert {"TableState", "Coup", "ShoeState", "Bead", "Column", "SettlementLine", "Card"} <= names
     for name, shape in shapes.items():
         assert shape.count("(") > 2 or name.rpartition(".")[2] not in {"Coup", "Bead", "Card"}
 
 
 def test_the_books_of_the_first_builds_are_compared_as_long_as_the_types_are_the_same() -> None:
-    books = books_at(TableState(), b"", shoe="s", chain=b"", peaks=())
-    assert comparable(replace(books, shape="0e224b54fff5baa0"))
+    books = snapshot_anchor(TableState(), b"", shoe="s", chain=b"", peaks=())
+    assert is_comparable(replace(books, shape="0e224b54fff5baa0"))
 
 
 def test_books_are_comparable_by_a_fold_and_a_state_like_ours_only() -> None:
     state = TableState(position=7)
     data = encode_state(state)
-    books = books_at(state, data, shoe="20261127-01", chain=b"\x01" * 32, peaks=[b"\x02" * 32] * 3)
+    books = snapshot_anchor(
+        state, data, shoe="20261127-01", chain=b"\x01" * 32, peaks=[b"\x02" * 32] * 3
+    )
     assert (books.size, books.fold, books.state) == (7, FOLD_VERSION, state_hash(data))
     assert (books.chain, books.peaks) == ("01" * 32, ("02" * 32,) * 3)
-    assert comparable(books)
-    assert not comparable(replace(books, fold=FOLD_VERSION + 1))
-    assert not comparable(replace(books, shape="0" * 16))
+    assert is_comparable(books)
+    assert not is_comparable(replace(books, fold=FOLD_VERSION + 1))
+    assert not is_comparable(replace(books, shape="0" * 16))
     assert json.loads(data)["position"] == 7

@@ -16,7 +16,7 @@ from table_core.fold import snapshot
 from table_core.fold.dispatch import FOLD_VERSION
 from table_core.fold.snapshot import encode_state
 from table_core.service import snapshot_anchor as books
-from table_core.service.snapshot_anchor import keep_snapshot, snapshot_of
+from table_core.service.snapshot_anchor import snapshot_path, store_snapshot
 from tests.support.log.closed_books import (
     ORIGIN,
     Closed,
@@ -83,7 +83,7 @@ HOSTILE: dict[str, Callable[[Path, bytes], None]] = {
 def test_a_snapshot_that_is_not_that_of_the_books_is_discarded_with_a_line(
     game: Closed, what: str
 ) -> None:
-    path = snapshot_of(game.path)
+    path = snapshot_path(game.path)
     HOSTILE[what](path, path.read_bytes())
     found, logged, folded = opened(game)
     assert found == (game.state, None, None)
@@ -98,7 +98,7 @@ def test_a_snapshot_that_is_not_that_of_the_books_is_discarded_with_a_line(
 
 def test_an_older_snapshot_is_discarded(game: Closed) -> None:
     oldest = min(game.at_books)
-    snapshot_of(game.path).write_bytes(encode_state(game.at_books[oldest]))
+    snapshot_path(game.path).write_bytes(encode_state(game.at_books[oldest]))
     found, logged, _ = opened(game)
     assert found == (game.state, None, None)
     assert logged == ["snapshot.discarded"]
@@ -106,7 +106,7 @@ def test_an_older_snapshot_is_discarded(game: Closed) -> None:
 
 def test_a_snapshot_of_another_table_is_discarded(game: Closed, tmp_path: Path) -> None:
     other = closed(tmp_path / "other", RULEBOOK, 12)
-    shutil.copyfile(snapshot_of(other.path), snapshot_of(game.path))
+    shutil.copyfile(snapshot_path(other.path), snapshot_path(game.path))
     found, logged, _ = opened(game)
     assert found == (game.state, None, None)
     assert logged == ["snapshot.discarded"]
@@ -141,7 +141,7 @@ def test_books_of_another_fold_are_not_begun_from_and_are_closed_anew(
 def test_without_a_snapshot_a_change_before_the_books_is_refused_with_its_position(
     game: Closed, position: int, sql: str
 ) -> None:
-    snapshot_of(game.path).unlink()
+    snapshot_path(game.path).unlink()
     with forging(game.path) as db:
         db.execute(sql, (position,))
     with pytest.raises(LogRefused, match=f"position {position}: ") as refused:
@@ -152,7 +152,7 @@ def test_without_a_snapshot_a_change_before_the_books_is_refused_with_its_positi
 def test_without_a_snapshot_an_event_that_this_build_does_not_know_is_refused(
     game: Closed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    snapshot_of(game.path).unlink()
+    snapshot_path(game.path).unlink()
     with EventLog.open(game.path, ORIGIN) as log:
         position = next(each.position for each in log.read() if each.type == "deal_completed")
 
@@ -170,5 +170,5 @@ def test_without_a_snapshot_an_event_that_this_build_does_not_know_is_refused(
 def test_a_snapshot_that_cannot_be_kept_costs_a_line(tmp_path: Path) -> None:
     log = tmp_path / "away" / "table.sqlite"
     with capture_logs() as logs:
-        keep_snapshot(log, b"{}")
+        store_snapshot(log, b"{}")
     assert [entry["event"] for entry in logs] == ["snapshot.not_kept"]

@@ -10,10 +10,10 @@ from events.commands.coup import VoidCoup
 from events.errors import InputError
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CardDealt, CoupSettled
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.history.what_if import WhatIf, parse_change, what_if
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.outcome import Outcome, deal
+from table_core.rules.outcome import Outcome, deal_cards
 from table_core.rules.settlement import settle
 from tests.support.table.coups import drawn, revealed
 from tests.support.table.stories import KeptWorld
@@ -108,7 +108,7 @@ def test_a_card_that_nobody_drew_is_missing_and_never_invented() -> None:
 
 def test_what_the_first_four_cards_decide_is_judged_all_the_same() -> None:
     rules = load_rulebook("nz-scale-one")
-    world = KeptWorld(Context(table="t1", rulebook=rules))
+    world = KeptWorld(DecisionContext(table="t1", rulebook=rules))
     world.ready()
     world.open()
     world.bet((1, "player", 1000), (1, "perfect_pairs", 500))
@@ -259,12 +259,12 @@ def test_a_ninth_copy_of_a_face_cannot_have_come() -> None:
 
 
 def test_any_change_of_any_coup_is_what_the_printed_rules_make_of_the_row() -> None:
-    """The row of cards is dealt by `deal`, which other tests hold against the seeds."""
+    """The row of cards is dealt by `deal_cards`, which other tests hold against the seeds."""
     seed = 20261128
     rng, cards = random.Random(seed), list(Card)
     for _ in range(150):
         row = [rng.choice(cards) for _ in range(6)]
-        while not isinstance(deal(row), Outcome):
+        while not isinstance(deal_cards(row), Outcome):
             row.pop()
         world = dealt(row)
         places = [
@@ -274,8 +274,10 @@ def test_any_change_of_any_coup_is_what_the_printed_rules_make_of_the_row() -> N
         other = [*row[:index], rng.choice([c for c in cards if c is not row[index]])]
         other += row[index + 1 :]
         found = asked(world, *places[index], other[index].value)
-        short = next((n for n in range(4, len(other)) if isinstance(deal(other[:n]), Outcome)), 6)
-        expected = deal(other[:short])
+        short = next(
+            (n for n in range(4, len(other)) if isinstance(deal_cards(other[:n]), Outcome)), 6
+        )
+        expected = deal_cards(other[:short])
         if isinstance(expected, Outcome):
             assert found.instead.winner == expected.winner.value, (seed, row, other)
             assert (found.instead.player, found.instead.banker) == (
@@ -296,7 +298,7 @@ def test_any_change_of_any_coup_is_what_the_printed_rules_make_of_the_row() -> N
 
 
 def dealt(row: list[Card]) -> KeptWorld:
-    outcome = deal(row)
+    outcome = deal_cards(row)
     assert isinstance(outcome, Outcome)
     third = "b" if len(outcome.player) == 2 and len(outcome.banker) == 3 else ""
     return played(*(card.value for card in row), thirds=third)

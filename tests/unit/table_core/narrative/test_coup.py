@@ -17,12 +17,12 @@ from events.types.shoe_reports import (
     ReportLost,
 )
 from events.types.table import ShoeReported, TableEvent
-from table_core.decide.decision import Context
-from table_core.narrative.coup import Story, tell_coup
+from table_core.decide.decision import DecisionContext
+from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.narrative.shoe_reports import REPORT_WORDS, report_words
-from table_core.narrative.timeline import StoryLine, tell
+from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.narrative.words import amount, exact_amount, face, who
-from table_core.replay.coup_events import Fact, Moment, moments
+from table_core.replay.coup_events import LoggedEvent, Moment, moments
 from table_core.state.table import TableState
 from tests.support.cage.books import book
 from tests.support.table.coups import COUP, drawn
@@ -44,11 +44,11 @@ def third_card() -> KeptWorld:
     return world
 
 
-def lines(story: Story, kind: str) -> list[StoryLine]:
+def lines(story: CoupNarrative, kind: str) -> list[TimelineLine]:
     return [line for line in story.lines if line.type == kind]
 
 
-def only(story: Story, kind: str) -> StoryLine:
+def only(story: CoupNarrative, kind: str) -> TimelineLine:
     (line,) = lines(story, kind)
     return line
 
@@ -241,14 +241,14 @@ def test_a_broken_continuity_and_who_vouched_for_the_cards() -> None:
 
 
 def test_without_the_rulebooks_file_the_recorded_figures_are_told() -> None:
-    world = KeptWorld(Context(table="t1", rulebook=book("au-commission", "unit=5")))
+    world = KeptWorld(DecisionContext(table="t1", rulebook=book("au-commission", "unit=5")))
     world.ready()
     world.open()
     world.bet((1, "player", 1000))
     world.close()
     world.deal("9S", "2D", "KH", "3C")
     world.say(DeviceResult(winner="player"))
-    story = tell_coup(world.record(), origin="sydney/t1", rulebooks={})
+    story = narrate_coup(world.record(), origin="sydney/t1", rulebooks={})
     assert (story.currency, story.rulebook_title) == ("", "")
     (settled,) = story.settlements
     assert settled.wagers[0].sums == (
@@ -276,10 +276,10 @@ class Unheard(TableEvent, frozen=True, kw_only=True):
 
 def test_an_event_without_words_is_told_field_by_field() -> None:
     """Whatever type is added, its line leaves nothing out."""
-    fact = Fact(
+    fact = LoggedEvent(
         position=1, at="t", actor="core", cause="c", correlation="", digest="", event=Unheard()
     )
-    told = tell(Moment(TableState(), fact, TableState()), "AUD")
+    told = narrate_event(Moment(TableState(), fact, TableState()), "AUD")
     assert told.says == "Something unheard of."
     assert told.details == ("coup: x/1", "seat: 7")
 
@@ -315,9 +315,9 @@ def test_random_games_are_told_whole_and_their_money_is_the_settlements(name: st
             assert change.difference == sum(seat.difference for seat in change.seats)
 
 
-def facts_of(log: list[TableEvent]) -> list[Fact]:
+def facts_of(log: list[TableEvent]) -> list[LoggedEvent]:
     return [
-        Fact(
+        LoggedEvent(
             position=position,
             at="2026-11-27T21:40:07.000000000Z",
             actor="core",

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.types.table import SettlementLine
-from table_core.narrative.wager_outcome import tell_wager
+from table_core.narrative.wager_outcome import narrate_wager
 from table_core.narrative.words import amount
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.books import book
@@ -30,7 +30,7 @@ def test_the_sum_of_a_wager_ends_with_what_was_computed_elsewhere(
     }
     odds = str(pays) if pays and wager["result"] == "win" else None
     line = msgspec.convert({"wager": "w", "seat": 1, "odds": odds} | fields, SettlementLine)
-    told = tell_wager(line, rulebook, rulebook.currency, rulebook.id)
+    told = narrate_wager(line, rulebook, rulebook.currency, rulebook.id)
     assert told.sums[-1].endswith(f"paid {amount(line.paid, rulebook.currency)}")
     said = " ".join(told.sums)
     if line.commission:
@@ -48,7 +48,7 @@ def line(**fields: object) -> SettlementLine:
 def test_rounding_is_told_with_its_unit() -> None:
     # 27/50 of 33 is 17.82, up to a multiple of 5 is 20.
     rules = book("extras", "unit=5")
-    told = tell_wager(
+    told = narrate_wager(
         line(bet="big", odds="27/50", stake=33, winnings=20, commission=0, paid=53),
         rules,
         "AUD",
@@ -60,7 +60,7 @@ def test_rounding_is_told_with_its_unit() -> None:
 def test_commission_in_blocks_is_told_with_the_block() -> None:
     # 25c per $5 or part of it: 7.10 counts as 10.00, 5 per cent are 0.50.
     rules = book("au-commission", "commission.block=500")
-    told = tell_wager(
+    told = narrate_wager(
         line(odds="1/1", stake=710, winnings=710, commission=50, paid=1370), rules, "AUD", "x"
     )
     assert told.sums[1] == "commission 1/20 of 10.00 = 0.50 (counted in whole 5.00)"
@@ -68,7 +68,7 @@ def test_commission_in_blocks_is_told_with_the_block() -> None:
 
 def test_an_aggregate_maximum_is_told_where_it_cut() -> None:
     rules = load_rulebook("mini-lucky8")
-    told = tell_wager(
+    told = narrate_wager(
         line(bet="lucky8_player", odds="200/1", category="double_suited_8", stake=30000,
              winnings=3000000, commission=0, paid=3030000),
         rules, "USD", "mini-lucky8",
@@ -77,7 +77,7 @@ def test_an_aggregate_maximum_is_told_where_it_cut() -> None:
 
 
 def test_a_token_is_not_given_back() -> None:
-    told = tell_wager(
+    told = narrate_wager(
         line(odds="1/1", stake=100, winnings=100, commission=5, paid=95, kind="promo"),
         load_rulebook("au-commission"),
         "AUD",

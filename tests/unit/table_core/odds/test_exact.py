@@ -20,18 +20,18 @@ from table_core.odds.deals import DealClass, merged_by_totals
 from table_core.odds.deals_by_pairs import classes_by_pairs
 from table_core.odds.deals_by_suits import classes_by_suits
 from table_core.odds.exact import BetOdds, exact_odds
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.composition import full_shoe, read_composition
-from table_core.rules.draw import due
-from table_core.rules.outcome import Outcome, deal, judge
+from table_core.rules.draw import hand_due
+from table_core.rules.outcome import Outcome, deal_cards, judge_hands
 from table_core.rules.settlement import settle
-from table_core.rules.wagers import KINDS, Looks
+from table_core.rules.wagers import BET_KINDS, JudgeScope
 from tests.support.machine.files import vector
 from tests.support.table.deals import cards, trimmed
 from tests.support.table.every_wager import every_wager
 
 SECONDS = 5  # the promise for each rulebook, of processor time
-BOOKS = shipped()
+BOOKS = shipped_ids()
 
 
 @cache
@@ -148,10 +148,10 @@ def _played(shoe: Mapping[Card, int]) -> Iterator[tuple[Outcome, int]]:
     left = Counter(shoe)
 
     def play(player: list[Card], banker: list[Card], weight: int) -> Iterator[tuple[Outcome, int]]:
-        hand, _ = due(player, banker)
+        hand, _ = hand_due(player, banker)
         if hand is None:
             undrawn = 6 - len(player) - len(banker)
-            yield judge(player, banker), weight * perm(left.total(), undrawn)
+            yield judge_hands(player, banker), weight * perm(left.total(), undrawn)
             return
         drawn = player if hand is Hand.PLAYER else banker
         for card in shoe:
@@ -277,12 +277,12 @@ def _suits(outcome: Outcome) -> Signature:
     return (*_totals(outcome), *flush, same)
 
 
-SIGNS: dict[Looks, Callable[[Outcome], Signature]]
+SIGNS: dict[JudgeScope, Callable[[Outcome], Signature]]
 SIGNS = {"totals": _totals, "pairs": _pairs, "suits": _suits}
 
 
 @cache
-def _full(looks: Looks) -> dict[Signature, DealClass]:
+def _full(looks: JudgeScope) -> dict[Signature, DealClass]:
     """Every class of a full shoe, by what may matter: no two classes are alike in it."""
     fine = (classes_by_suits if looks == "suits" else classes_by_pairs)(full_shoe(8))
     classes = merged_by_totals(fine) if looks == "totals" else list(fine)
@@ -307,9 +307,9 @@ def test_no_judge_tells_a_deal_from_the_one_that_stands_for_its_class(pool: list
     seed = 1106
     rng = random.Random(seed)
     for _ in range(1000):
-        dealt = deal(trimmed(rng.choices(pool, k=6)))
+        dealt = deal_cards(trimmed(rng.choices(pool, k=6)))
         assert isinstance(dealt, Outcome)
-        for bet, kind in KINDS.items():
+        for bet, kind in BET_KINDS.items():
             standing = _full(kind.looks)[SIGNS[kind.looks](dealt)].outcome
             for variant, names in kind.judges.items():
                 assert names(dealt) == names(standing), (seed, bet, variant, dealt)
@@ -318,7 +318,7 @@ def test_no_judge_tells_a_deal_from_the_one_that_stands_for_its_class(pool: list
 
 
 def test_all_ways_of_counting_agree_and_count_every_deal_once() -> None:
-    by_totals: dict[Looks, Counter[Signature]] = {looks: Counter() for looks in SIGNS}
+    by_totals: dict[JudgeScope, Counter[Signature]] = {looks: Counter() for looks in SIGNS}
     for looks, counted in by_totals.items():
         for one in _full(looks).values():
             assert one.outcome.complete

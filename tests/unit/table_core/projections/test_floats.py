@@ -1,10 +1,10 @@
 """The table's chips as they are told in a story and shown to consoles."""
 
-from events.types.chips import ChipFact
-from table_core.narrative.timeline import tell
+from events.types.chips import ChipEvent
+from table_core.narrative.timeline import narrate_event
 from table_core.projections.floats import FloatView
-from table_core.projections.table import view
-from table_core.replay.coup_events import Fact, Moment
+from table_core.projections.table import project_table
+from table_core.replay.coup_events import LoggedEvent, Moment
 from table_core.state.table import TableState
 from tests.support.table.chip_games import chip_command, played
 from tests.support.table.coups import CONTEXT, World
@@ -23,11 +23,11 @@ def test_every_fact_is_told_with_its_amounts_and_its_people() -> None:
             "drop! 20261127-01 B-1 5000x21 > +",
         ]
     )
-    facts = [event for event in world.log if isinstance(event, ChipFact)]
+    facts = [event for event in world.log if isinstance(event, ChipEvent)]
     assert len(facts) == 8
     told = []
     for number, event in enumerate(facts):
-        fact = Fact(
+        fact = LoggedEvent(
             position=number,
             at="2026-11-27T21:40:07.000000000Z",
             actor="supervisor",
@@ -36,7 +36,7 @@ def test_every_fact_is_told_with_its_amounts_and_its_people() -> None:
             digest="",
             event=event,
         )
-        told.append(tell(Moment(TableState(), fact, TableState()), "AUD"))
+        told.append(narrate_event(Moment(TableState(), fact, TableState()), "AUD"))
     assert [line.says for line in told] == [
         "Float 20261127-01 was opened with 1,200.00.",
         "The cage brought 250.00 in chips, fill slip F-1.",
@@ -76,4 +76,6 @@ def test_consoles_see_the_floats_in_sums() -> None:
 
 
 def _shown(world: World) -> tuple[FloatView, ...]:
-    return view(world.state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False).floats
+    return project_table(
+        world.state, table="t1", rulebook=CONTEXT.rulebook, catching_up=False
+    ).floats

@@ -6,9 +6,9 @@ import pytest
 
 from events.commands.wagers import SetLimits
 from events.types.wagers import BetLimits
-from table_core.decide.decision import Context
-from table_core.projections.table import BetView, view
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.decide.decision import DecisionContext
+from table_core.projections.table import BetView, project_table
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from tests.support.cage.books import book
@@ -39,7 +39,7 @@ def test_the_lucky_8_sign_says_its_maxima_and_that_there_is_no_side_betting() ->
     assert "No side betting" in words(rulebook)
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_ids())
 def test_a_sign_says_which_game_it_is(name: str) -> None:
     rulebook = load_rulebook(name)
     even_money = rulebook.bets["banker"].schedule.get("win_on_6") is not None
@@ -47,14 +47,14 @@ def test_a_sign_says_which_game_it_is(name: str) -> None:
     assert "Baccarat" in rulebook.sign.game
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_ids())
 def test_every_sign_has_a_line_about_help_with_gambling(name: str) -> None:
     assert any("gambling" in line and "help" in line for line in load_rulebook(name).sign.lines)
 
 
 def shown(world: World) -> dict[str, BetView]:
     rulebook = world.context.rulebook
-    document = view(world.state, table="t1", rulebook=rulebook, catching_up=False)
+    document = project_table(world.state, table="t1", rulebook=rulebook, catching_up=False)
     return {bet.id: bet for bet in document.rulebook.bets}
 
 
@@ -71,6 +71,6 @@ def test_the_sign_shows_the_limits_in_force() -> None:
 
 def test_a_wager_that_is_not_offered_is_not_on_the_sign() -> None:
     rulebook = book("au-commission", "bets.tiger.offered=false")
-    world = World(Context(table="t1", rulebook=rulebook))
+    world = World(DecisionContext(table="t1", rulebook=rulebook))
     assert "tiger" not in shown(world)
     assert "big_tiger" in shown(world)

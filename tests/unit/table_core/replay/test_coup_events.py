@@ -17,10 +17,10 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
-from table_core.projections.table import StateView, view
+from table_core.projections.table import StateView, project_table
 from table_core.replay.coup_events import moments
 from table_core.replay.coup_list import CoupList
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
 from tests.support.log.logs import forging
@@ -101,7 +101,7 @@ def live(folder: Path, world: KeptWorld) -> tuple[Path, dict[int, StateView]]:
         for fact in world.facts:
             if fact.event.TYPE == "shoe_reported":
                 table.hear(fact.event.source)  # type: ignore[attr-defined]  # by its type
-            seen[table.state.position] = view(
+            seen[table.state.position] = project_table(
                 table.state, table="t1", rulebook=rulebook, catching_up=False
             )
     return path, seen
@@ -191,4 +191,4 @@ def test_the_list_has_each_coup_with_its_money_in_force() -> None:
 
 
 def test_every_shipped_rulebook_is_known_by_its_hash() -> None:
-    assert {book.id for book in SHIPPED.values()} == set(shipped())
+    assert {book.id for book in SHIPPED.values()} == set(shipped_ids())

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from events.cards import Winner
 from events.errors import InputError
-from table_core.persistent_list import Trail
-from table_core.roads.columns import Bead, Roads, bead
-from table_core.roads.document import read_results, view_roads
-from table_core.rules.wagers import KINDS
+from table_core.persistent_list import PersistentList
+from table_core.roads.columns import Bead, Roads, bead_of
+from table_core.roads.document import project_roads, read_results
+from table_core.rules.wagers import BET_KINDS
 from tests.support.machine.files import vector
 from tests.support.table.deals import coups, outcome
 
@@ -66,7 +66,7 @@ def ties(roads: Roads) -> list[list[int]]:
 
 @pytest.mark.parametrize("case", VECTORS, ids=[case["seq"] or "none" for case in VECTORS])
 def test_the_roads_are_those_computed_elsewhere(case: dict[str, object]) -> None:
-    view = view_roads(read_results(str(case["seq"])))
+    view = project_roads(read_results(str(case["seq"])))
     found = (view.big_eye_boy, view.small_road, view.cockroach_pig)
     assert list(view.heights) == case["heights"]
     assert found == (case["bigEye"], case["small"], case["cockroach"])
@@ -123,7 +123,7 @@ def test_leading_ties_wait_for_the_first_decided_coup() -> None:
 
 
 def test_the_bead_plate_has_every_coup_in_order() -> None:
-    assert "".join(view_roads(read_results("TBPPTB")).bead_plate) == "TBPPTB"
+    assert "".join(project_roads(read_results("TBPPTB")).bead_plate) == "TBPPTB"
 
 
 # cards in dealing order -> the bead
@@ -141,16 +141,16 @@ TH 9D KS JC       -> Bn      ten and king are no pair
 @pytest.mark.parametrize("line", BEADS.strip().splitlines())
 def test_a_bead_shows_naturals_and_pairs(line: str) -> None:
     dealt, _, expected = line.partition("->")
-    roads = Roads().add(bead(outcome(dealt)))
-    assert view_roads(roads).bead_plate == (expected.split()[0],)
+    roads = Roads().add(bead_of(outcome(dealt)))
+    assert project_roads(roads).bead_plate == (expected.split()[0],)
 
 
 @given(coups)
 def test_a_pair_on_the_plate_is_a_pair_that_pays(dealt: tuple[object, ...]) -> None:
     judged = outcome(" ".join(map(str, dealt)))
-    shown = bead(judged)
+    shown = bead_of(judged)
     for bet, pair in (("player_pair", shown.player_pair), ("banker_pair", shown.banker_pair)):
-        (judge,) = KINDS[bet].judges.values()
+        (judge,) = BET_KINDS[bet].judges.values()
         assert bool(judge(judged)) == pair
 
 
@@ -203,10 +203,10 @@ def test_a_coup_costs_the_same_however_long_the_shoe() -> None:
 
 def test_an_older_state_stays_as_it_was() -> None:
     before = read_results("BPPT")
-    shown = view_roads(before)
+    shown = project_roads(before)
     for letter in "PBT":
         before.add(Bead(winner=LETTERS[letter]))
-    assert view_roads(before) == shown
+    assert project_roads(before) == shown
 
 
 def test_states_of_one_history_are_equal_and_a_very_long_one_is_no_trouble() -> None:
@@ -223,7 +223,7 @@ def test_states_of_one_history_are_equal_and_a_very_long_one_is_no_trouble() -> 
 
 @given(st.lists(st.integers()), st.integers())
 def test_a_trail_is_a_list_that_grows_at_its_end(items: list[int], more: int) -> None:
-    trail: Trail[int] = Trail()
+    trail: PersistentList[int] = PersistentList()
     for item in items:
         trail = trail.append(item)
     grown = trail.append(more)
@@ -231,10 +231,10 @@ def test_a_trail_is_a_list_that_grows_at_its_end(items: list[int], more: int) ->
     assert list(grown) == [*items, more]
     assert list(grown.replace_last(more + 1)) == [*items, more + 1]
     assert [grown.back(steps) for steps in range(1, len(grown) + 1)] == list(grown)[::-1]
-    assert repr(trail) == f"Trail({items})"
+    assert repr(trail) == f"PersistentList({items})"
     with pytest.raises(IndexError):
         trail.back(len(trail) + 1)
     with pytest.raises(IndexError):
-        Trail[int]().replace_last(more)
+        PersistentList[int]().replace_last(more)
     assert (trail == items) is False
     assert trail != grown

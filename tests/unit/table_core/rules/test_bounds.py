@@ -11,8 +11,8 @@ from events.log.store import EventLog
 from events.types.envelope import MAX_EVENT_BYTES
 from events.types.shoe_reports import DeviceResult, LinkOpen
 from events.types.table import Wager
-from table_core.rules.bounds import MAX_PATRON, MOST_STAKED, bounds_refusal
-from table_core.rules.wager_totals import Standing
+from table_core.rules.bounds import MAX_PATRON, MAX_STAKED, bounds_refusal
+from table_core.rules.wager_totals import WagerTotals
 from tests.support.table.coups import NATURAL_NINE, ORDER, drawn, shoe_event
 from tests.unit.table_core.test_commands_and_reports import ask, in_betting, table_on
 
@@ -24,11 +24,11 @@ WAGER = Wager(id="t/0", seat=1, bet="player", stake=100)
     [
         (replace(WAGER, patron=""), "invalid_patron"),
         (replace(WAGER, patron="p" * (MAX_PATRON + 1)), "invalid_patron"),
-        (replace(WAGER, stake=MOST_STAKED + 1), "table_maximum"),
+        (replace(WAGER, stake=MAX_STAKED + 1), "table_maximum"),
     ],
 )
 def test_one_wager_can_be_too_much(wager: Wager, code: str) -> None:
-    refusal = bounds_refusal(Standing(), (wager,))
+    refusal = bounds_refusal(WagerTotals(), (wager,))
     assert refusal is not None
     assert refusal.code == code
 
@@ -83,4 +83,4 @@ def test_a_command_whose_event_is_too_large_is_refused_and_nothing_is_stored(
 
 def test_ordinary_coups_are_far_from_the_bounds() -> None:
     ten_thousand = tuple(replace(WAGER, id=f"w-20261127-01-1-s3/{n}") for n in range(10_000))
-    assert bounds_refusal(Standing(), ten_thousand) is None
+    assert bounds_refusal(WagerTotals(), ten_thousand) is None

@@ -18,7 +18,7 @@ from events.types.commission import (
 )
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CoupSettled, Settlement, TableEvent
-from table_core.decide.decision import Context
+from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.table.coups import World, drawn
@@ -28,9 +28,9 @@ BANKER_WINS = ("2S", "3D", "KH", "4C"), "QD"
 PLAYER_WINS = ("9S", "2D", "KH", "3C"), None
 
 
-def context(timing: str) -> Context:
+def context(timing: str) -> DecisionContext:
     source = shipped_source("au-commission").replace(b'"deduct"', f'"{timing}"'.encode())
-    return Context(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
+    return DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
 
 
 def world(timing: str) -> World:

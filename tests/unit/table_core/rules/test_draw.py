@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from events.cards import Card, Hand, Winner
 from events.errors import OurBug
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.draw import DRAW_TABLE, due
-from table_core.rules.outcome import Outcome, deal, judge
+from table_core.rules.draw import DRAW_TABLE, hand_due
+from table_core.rules.outcome import Outcome, deal_cards, judge_hands
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle
 from tests.support.machine.files import vector
@@ -93,15 +93,15 @@ def test_the_table_decides_every_situation_as_the_seeds_do() -> None:
     for player, banker, third in product(range(10), range(10), range(10)):
         player_draws, banker_draws = seeds_say(player, banker, third)
         hands = two_cards(player), two_cards(banker)
-        hand, rules = due(*hands)
+        hand, rules = hand_due(*hands)
         assert (hand is Hand.PLAYER) == player_draws, (player, banker, rules)
         if player_draws:
             hands[0].append(BY_POINTS[third])
-            hand, rules = due(*hands)
+            hand, rules = hand_due(*hands)
         assert (hand is Hand.BANKER) == banker_draws, (player, banker, third, rules)
         if banker_draws:
             hands[1].append(BY_POINTS[0])
-        assert due(*hands)[0] is None
+        assert hand_due(*hands)[0] is None
 
 
 def test_exactly_one_row_applies_to_each_hand_in_each_situation() -> None:
@@ -124,7 +124,7 @@ def test_the_initial_four_go_player_banker_player_banker() -> None:
     banker: list[Card] = []
     came = []
     for card in cards("9H 2D 8S KC"):
-        hand, rules = due(player, banker)
+        hand, rules = hand_due(player, banker)
         assert hand is not None
         assert (rules[-1].hand, rules[-1].draws, rules[-1].rule) == (hand, True, "initial")
         came.append(hand.value)
@@ -156,7 +156,7 @@ RULES = """
 def test_each_decision_names_its_row(line: str) -> None:
     dealt, _, expected = line.partition("->")
     judged = outcome(dealt)
-    hand, rules = due(judged.player, judged.banker)
+    hand, rules = hand_due(judged.player, judged.banker)
     assert hand is None
     assert [rule.rule for rule in rules[:4]] == ["initial"] * 4
     said = [f"{r.hand.name[0]}{'+' if r.draws else '-'}{r.rule}" for r in rules[4:]]
@@ -191,7 +191,7 @@ QH AD JD AH AS       -> incomplete_coup
 @pytest.mark.parametrize("line", DEALS.strip("\n").splitlines())
 def test_a_row_of_cards_is_a_coup_or_says_what_is_wrong(line: str) -> None:
     dealt, _, expected = line.partition("->")
-    judged = deal(cards(dealt))
+    judged = deal_cards(cards(dealt))
     if isinstance(judged, Outcome):
         words = [str(judged.player_total), str(judged.banker_total), judged.winner.value]
         assert judged.complete
@@ -214,12 +214,12 @@ def test_a_row_of_cards_is_a_coup_or_says_what_is_wrong(line: str) -> None:
 def test_an_outcome_knows_whether_its_deal_is_complete(
     player: str, banker: str, complete: bool
 ) -> None:
-    assert judge(cards(player), cards(banker)).complete is complete
+    assert judge_hands(cards(player), cards(banker)).complete is complete
 
 
 def test_less_than_four_cards_cannot_be_judged() -> None:
     with pytest.raises(OurBug, match="at least two"):
-        judge(cards("2H KS"), cards("2D"))
+        judge_hands(cards("2H KS"), cards("2D"))
 
 
 @given(st.lists(st.sampled_from(SHOE_OF_8), min_size=6, max_size=9))
@@ -227,7 +227,7 @@ def test_of_any_row_of_cards_one_beginning_alone_is_a_coup(row: list[Card]) -> N
     coup = trimmed(row)
     assert 4 <= len(coup) <= 6
     for length in range(len(row) + 1):
-        judged = deal(row[:length])
+        judged = deal_cards(row[:length])
         if length < len(coup):
             assert judged == "incomplete_coup"
         elif length > len(coup):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from events.commands.base import Refusal
 from events.money import MAX_AMOUNT
 from events.types.table import Wager
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.placement import check, unsupported
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.placement import check_wagers, unsupported_side_bets
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.wagers import KINDS, patron_of
+from table_core.rules.wagers import BET_KINDS, patron_of
 from tests.support.cage.books import book
 from tests.support.table.wagers import wager, wagers
 
@@ -84,7 +84,7 @@ def codes(refusals: Sequence[Refusal | None]) -> list[str]:
 def test_a_wager_stands_or_is_refused_with_its_code(line: str) -> None:
     case, _, expected = line.partition("->")
     changes, asked = case.split("|")
-    assert codes(check(book(*changes.split()), (), wagers(asked))) == expected.split()
+    assert codes(check_wagers(book(*changes.split()), (), wagers(asked))) == expected.split()
 
 
 # Each pair breaks two rules at once; the first in the contract's order names the refusal.
@@ -107,25 +107,25 @@ mini-lucky8 options.max_options=1 | player=5 banker=5 -> - opposite_sides
 def test_the_checks_run_in_the_order_of_the_contract(line: str) -> None:
     case, _, expected = line.partition("->")
     changes, asked = case.split("|")
-    assert codes(check(book(*changes.split()), (), wagers(asked))) == expected.split()
+    assert codes(check_wagers(book(*changes.split()), (), wagers(asked))) == expected.split()
 
 
 def test_an_id_that_stands_already_is_a_duplicate() -> None:
     rulebook = load_rulebook("au-commission")
     first, again = wager("a", bet="tie"), wager("a", bet="player")
-    assert codes(check(rulebook, (), [first, again])) == ["-", "duplicate_wager"]
-    assert codes(check(rulebook, [first], [again])) == ["duplicate_wager"]
+    assert codes(check_wagers(rulebook, (), [first, again])) == ["-", "duplicate_wager"]
+    assert codes(check_wagers(rulebook, [first], [again])) == ["duplicate_wager"]
 
 
 def test_a_duplicate_comes_before_the_combinations() -> None:
     rulebook = load_rulebook("au-commission")
     asked = [wager("a", bet="player"), wager("a", bet="banker"), wager("b", bet="banker")]
-    assert codes(check(rulebook, (), asked)) == ["-", "duplicate_wager", "opposite_sides"]
+    assert codes(check_wagers(rulebook, (), asked)) == ["-", "duplicate_wager", "opposite_sides"]
 
 
 def test_an_id_that_was_refused_is_free() -> None:
     asked = [wager("a", stake=0), wager("a")]
-    assert codes(check(load_rulebook("au-commission"), (), asked)) == ["invalid_stake", "-"]
+    assert codes(check_wagers(load_rulebook("au-commission"), (), asked)) == ["invalid_stake", "-"]
 
 
 def test_what_stands_counts_but_is_not_judged_again() -> None:
@@ -137,8 +137,8 @@ def test_what_stands_counts_but_is_not_judged_again() -> None:
         wager("w2", bet="lucky8_banker", stake=1),
     ]
     # Above the table's maximum as it stands (60 + 100): nothing more is taken, nothing is undone.
-    assert codes(check(rulebook, standing, asked)) == ["table_maximum"] * 3
-    assert codes(check(load_rulebook("mini-lucky8"), standing, asked)) == [
+    assert codes(check_wagers(rulebook, standing, asked)) == ["table_maximum"] * 3
+    assert codes(check_wagers(load_rulebook("mini-lucky8"), standing, asked)) == [
         "opposite_sides",
         "-",
         "-",
@@ -148,14 +148,16 @@ def test_what_stands_counts_but_is_not_judged_again() -> None:
 def test_a_side_bet_may_come_before_its_main_wager_while_more_may_follow() -> None:
     rulebook = load_rulebook("mini-lucky8")
     side, main = wager("w0", bet="lucky8_player"), wager("w1", bet="player")
-    assert codes(check(rulebook, (), [side], whole=False)) == ["-"]
-    assert codes(check(rulebook, [side], [main], whole=False)) == ["-"]
-    assert codes(unsupported(rulebook, [side])) == ["main_wager_required"]
-    assert codes(unsupported(rulebook, [side, main])) == ["-", "-"]
+    assert codes(check_wagers(rulebook, (), [side], whole=False)) == ["-"]
+    assert codes(check_wagers(rulebook, [side], [main], whole=False)) == ["-"]
+    assert codes(unsupported_side_bets(rulebook, [side])) == ["main_wager_required"]
+    assert codes(unsupported_side_bets(rulebook, [side, main])) == ["-", "-"]
 
 
 def test_a_refusal_says_what_and_how_much() -> None:
-    (refusal,) = check(load_rulebook("mini-lucky8"), (), [wager(bet="lucky8_player", stake=30_001)])
+    (refusal,) = check_wagers(
+        load_rulebook("mini-lucky8"), (), [wager(bet="lucky8_player", stake=30_001)]
+    )
     assert refusal == Refusal(
         code="above_maximum",
         text="30001 on lucky8_player is above its maximum of 30000 for a wager",
@@ -166,18 +168,18 @@ anything = st.builds(
     Wager,
     id=st.sampled_from([f"t/{n}" for n in range(12)]),
     seat=st.integers(-1, 101) | st.integers(1, 3),
-    bet=st.sampled_from([*KINDS, "", "x" * 1000, "tie\0"]),
+    bet=st.sampled_from([*BET_KINDS, "", "x" * 1000, "tie\0"]),
     stake=st.integers(-(2**70), 2**70) | st.integers(1, 40_000),
     patron=st.none() | st.sampled_from(["p", "q", ""]),
 )
 
 
 @given(
-    st.sampled_from(shipped()).map(load_rulebook),
+    st.sampled_from(shipped_ids()).map(load_rulebook),
     st.lists(anything, max_size=30),
 )
 def test_what_stands_obeys_every_rule(rulebook: Rulebook, asked: list[Wager]) -> None:
-    refusals = check(rulebook, (), asked)
+    refusals = check_wagers(rulebook, (), asked)
     assert len(refusals) == len(asked)
     standing = [w for w, refusal in zip(asked, refusals, strict=True) if refusal is None]
     assert len({w.id for w in standing}) == len(standing)
@@ -199,15 +201,15 @@ def test_what_stands_obeys_every_rule(rulebook: Rulebook, asked: list[Wager]) ->
 
 
 @given(
-    st.sampled_from(shipped()).map(load_rulebook),
+    st.sampled_from(shipped_ids()).map(load_rulebook),
     st.lists(anything, max_size=20),
     st.integers(0, 20),
 )
 def test_asking_in_two_goes_is_the_same_as_asking_at_once(
     rulebook: Rulebook, asked: list[Wager], cut: int
 ) -> None:
-    at_once = codes(check(rulebook, (), asked, whole=False))
-    first = check(rulebook, (), asked[:cut], whole=False)
+    at_once = codes(check_wagers(rulebook, (), asked, whole=False))
+    first = check_wagers(rulebook, (), asked[:cut], whole=False)
     standing = [w for w, refusal in zip(asked, first, strict=False) if refusal is None]
-    then = check(rulebook, standing, asked[cut:], whole=False)
+    then = check_wagers(rulebook, standing, asked[cut:], whole=False)
     assert codes([*first, *then]) == at_once

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from events.errors import ConfigError
 from events.money import Odds, Rounding
-from table_core.rulebooks.shipped import load_rulebook, shipped, shipped_source
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids, shipped_source
 from table_core.rules.rulebook import CommissionTiming, Requirement
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.rules.wagers import KINDS
+from table_core.rules.wagers import BET_KINDS
 from tests.support.cage.books import book, source
 
 AU_SIDES = """
@@ -55,9 +55,9 @@ def test_a_shipped_rulebook_pays_what_is_published(name: str) -> None:
 
 
 def test_all_seven_are_shipped_and_offer_every_wager_known() -> None:
-    assert shipped() == tuple(sorted(ODDS))
-    offered = {bet for name in shipped() for bet in load_rulebook(name).bets}
-    assert offered == set(KINDS)
+    assert shipped_ids() == tuple(sorted(ODDS))
+    offered = {bet for name in shipped_ids() for bet in load_rulebook(name).bets}
+    assert offered == set(BET_KINDS)
 
 
 @pytest.mark.parametrize("name", ODDS)
@@ -92,7 +92,7 @@ def test_banker_alone_pays_commission_where_the_game_has_one(name: str) -> None:
 def test_phases_and_requirements_are_the_seeds() -> None:
     found = {
         (bet.id, bet.phase, bet.requirement)
-        for name in shipped()
+        for name in shipped_ids()
         for bet in load_rulebook(name).bets.values()
         if bet.phase == 1 or bet.requirement is not Requirement.NONE
     }
@@ -277,7 +277,7 @@ def test_what_is_no_rulebook_is_refused_in_one_line(junk: bytes) -> None:
         parse_rulebook("site.toml", junk)
 
 
-@given(st.sampled_from(shipped()), st.data())
+@given(st.sampled_from(shipped_ids()), st.data())
 def test_a_damaged_file_is_refused_or_says_what_it_says(name: str, data: st.DataObject) -> None:
     whole = shipped_source(name)
     at = data.draw(st.integers(0, len(whole) - 1))

@@ -14,7 +14,7 @@ from baccarat.cli.odds import odds as odds_command
 from events.commands.registry import COMMANDS
 from events.errors import ConfigError
 from table_core.decide.cards import RECORDED_KINDS
-from table_core.rulebooks.shipped import load_rulebook, shipped
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules import rulebook as model
 from table_core.rules import rulebook_file as form
 from table_core.rules.rulebook import CommissionTiming
@@ -273,7 +273,7 @@ def test_every_wager_pays_and_costs_what_the_page_says() -> None:
             assert edge == _percent(odds_of(name)[bet].edge), (bet, name)
             seen.append((name, bet))
     every = chain.from_iterable(
-        ((name, bet) for bet in load_rulebook(name).bets) for name in shipped()
+        ((name, bet) for bet in load_rulebook(name).bets) for name in shipped_ids()
     )
     assert sorted(seen) == sorted(every)
 

@@ -12,8 +12,8 @@ from events.cards import Card
 from events.errors import OurBug
 from events.money import MAX_AMOUNT, Odds
 from events.types.table import SettlementLine, Wager
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.outcome import judge
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.outcome import judge_hands
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import commission_on, settle, settle_with_caps
 from tests.support.cage.books import book
@@ -112,7 +112,7 @@ def test_each_phase_settles_its_own_wagers_and_both_settle_all() -> None:
 
 def test_the_first_phase_settles_on_the_first_four_cards() -> None:
     rulebook = load_rulebook("nz-scale-one")
-    judged = judge(cards("2H 2S"), cards("KD 3C"))
+    judged = judge_hands(cards("2H 2S"), cards("KD 3C"))
     assert not judged.complete
     (line,) = settle(rulebook, judged, wagers("player=100 perfect_pairs=100"), phase=1)
     assert (line.wager, line.category, line.paid) == ("w1", "mixed", 600)
@@ -120,14 +120,14 @@ def test_the_first_phase_settles_on_the_first_four_cards() -> None:
 
 @pytest.mark.parametrize("phase", [2, None])
 def test_nothing_else_settles_before_the_deal_is_complete(phase: int | None) -> None:
-    judged = judge(cards("2H 2S"), cards("KD 3C"))
+    judged = judge_hands(cards("2H 2S"), cards("KD 3C"))
     with pytest.raises(OurBug, match="incomplete deal"):
         settle(load_rulebook("nz-scale-one"), judged, wagers("player=100"), phase=phase)
 
 
 def test_a_site_may_settle_pair_wagers_first() -> None:
     rulebook = book("au-commission", "bets.player_pair.phase=1")
-    judged = judge(cards("2H 2S"), cards("KD 3C"))
+    judged = judge_hands(cards("2H 2S"), cards("KD 3C"))
     (line,) = settle(rulebook, judged, wagers("player_pair=100 tiger_pair=100"), phase=1)
     assert (line.bet, line.winnings) == ("player_pair", 1100)
 
@@ -199,7 +199,7 @@ def test_sharing_is_by_largest_remainder(stakes: list[int]) -> None:
 
 @st.composite
 def placed_wagers(draw: st.DrawFn) -> tuple[Rulebook, list[Wager]]:
-    rulebook = load_rulebook(draw(st.sampled_from(shipped())))
+    rulebook = load_rulebook(draw(st.sampled_from(shipped_ids())))
     bets = st.sampled_from(sorted(rulebook.bets))
     stakes = st.one_of(st.integers(1, 100_000), st.just(MAX_AMOUNT))
     spots = draw(st.lists(st.tuples(st.integers(1, 99), bets, stakes), max_size=30))

@@ -10,7 +10,13 @@ from events.commands.coup import OpenBetting
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.table import Wager
 from table_core.fold.snapshot import decode_state, encode_state
-from table_core.rules.wager_totals import UNSUMMED, Standing, summed_on, with_wagers, without_wagers
+from table_core.rules.wager_totals import (
+    UNSUMMED,
+    WagerTotals,
+    add_wagers,
+    advance_totals,
+    remove_wagers,
+)
 from table_core.state.coup import Phase
 from table_core.state.table import Coup, TableState
 from tests.support.table.coups import world_in
@@ -41,7 +47,7 @@ def by_hand(wagers: list[Wager]) -> tuple[set[str], dict[str, int], dict[object,
     return {wager.id for wager in wagers}, dict(bets), dict(spots)
 
 
-def summed(standing: Standing) -> tuple[set[str], dict[str, int], dict[object, int]]:
+def summed(standing: WagerTotals) -> tuple[set[str], dict[str, int], dict[object, int]]:
     spots: dict[object, int] = {
         (patron, bet, int(seat)): stake
         for patron, bets in standing.spots.items()
@@ -55,23 +61,23 @@ def summed(standing: Standing) -> tuple[set[str], dict[str, int], dict[object, i
 def test_sums_are_those_of_the_wagers_however_they_came_and_went(
     row: list[Wager], gone: set[int], cut: int
 ) -> None:
-    first = with_wagers(Standing(), row[:cut])
+    first = add_wagers(WagerTotals(), row[:cut])
     kept = summed(first)
-    standing = with_wagers(first, row[cut:])
+    standing = add_wagers(first, row[cut:])
     assert summed(standing) == by_hand(row)
-    assert standing == with_wagers(Standing(), row)
+    assert standing == add_wagers(WagerTotals(), row)
     taken = [wager for n, wager in enumerate(row) if n in gone]
     left = [wager for n, wager in enumerate(row) if n not in gone]
-    standing = without_wagers(standing, taken)
+    standing = remove_wagers(standing, taken)
     assert summed(standing) == by_hand(left)
-    assert standing == with_wagers(Standing(), left)
+    assert standing == add_wagers(WagerTotals(), left)
     assert standing.staked == sum(wager.stake for wager in left)
     assert summed(first) == kept == by_hand(row[:cut])  # never changed in place
 
 
 @given(rows)
 def test_sums_are_stored_and_read_again(row: list[Wager]) -> None:
-    standing = with_wagers(Standing(), row)
+    standing = add_wagers(WagerTotals(), row)
     state = TableState(coup=Coup(id="", phase=Phase.BETTING, rulebook="", rulebook_hash=""))
     assert state.coup is not None
     coup = msgspec.structs.replace(state.coup, wagers=tuple(row), summed=standing)
@@ -91,20 +97,20 @@ def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
         row.append(coup.wagers[-1])
         assert len(coup.wagers) - coup.summed.count < UNSUMMED
     assert coup is not None
-    assert coup.standing == with_wagers(Standing(), row)
+    assert coup.standing == add_wagers(WagerTotals(), row)
 
 
 def test_whole_blocks_are_summed_and_the_rest_is_left() -> None:
     row = [Wager(id=f"u/t/{n}", seat=1, bet="tie", stake=n + 1) for n in range(2 * UNSUMMED + 5)]
-    first = summed_on(Standing(), row[: UNSUMMED + 3])
-    assert first == with_wagers(Standing(), row[:UNSUMMED])
-    assert summed_on(first, row[: 2 * UNSUMMED - 1]) is first
-    assert summed_on(first, row) == with_wagers(Standing(), row[: 2 * UNSUMMED])
+    first = advance_totals(WagerTotals(), row[: UNSUMMED + 3])
+    assert first == add_wagers(WagerTotals(), row[:UNSUMMED])
+    assert advance_totals(first, row[: 2 * UNSUMMED - 1]) is first
+    assert advance_totals(first, row) == add_wagers(WagerTotals(), row[: 2 * UNSUMMED])
 
 
 def test_where_nothing_stands_every_sum_is_nothing() -> None:
-    nothing = Standing()
+    nothing = WagerTotals()
     assert (nothing.count, nothing.staked, nothing.line_bytes) == (0, 0, 0)
     assert (nothing.ids, nothing.spots, nothing.by_bet) == (frozenset(), {}, {})
     row = [Wager(id="u/t/1", seat=1, bet="tie", stake=5)]
-    assert without_wagers(with_wagers(nothing, row), row) == nothing
+    assert remove_wagers(add_wagers(nothing, row), row) == nothing

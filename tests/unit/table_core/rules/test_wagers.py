@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 
 from events.cards import Card, Winner
-from table_core.rulebooks.shipped import load_rulebook, shipped
-from table_core.rules.outcome import Outcome, judge
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.outcome import Outcome, judge_hands
 from table_core.rules.rulebook import PUSH, Rulebook
 from table_core.rules.settlement import settle
-from table_core.rules.wagers import KINDS, Kind
+from table_core.rules.wagers import BET_KINDS, BetKind
 from tests.support.machine.files import vector
 from tests.support.table.deals import cards, coups, outcome
 from tests.support.table.wagers import wager
@@ -161,7 +161,7 @@ def test_every_category_of_every_shipped_schedule_has_its_line_above() -> None:
     shown = {(line.split()[1], line.split("->")[1].split()[0]) for line in LINES}
     listed = {
         (bet.id, name)
-        for rulebook in map(load_rulebook, shipped())
+        for rulebook in map(load_rulebook, shipped_ids())
         for bet in rulebook.bets.values()
         for name in (*bet.schedule, "lose")
     }
@@ -185,7 +185,7 @@ bet_hand  JS JC 2D TC 6S 8C -> no
 def test_a_site_chooses_which_suits_a_double_suited_8_needs(line: str) -> None:
     case, _, expected = line.partition("->")
     variant, dealt = case.split(maxsplit=1)
-    found = KINDS["lucky8_player"].judges[variant](outcome(dealt))
+    found = BET_KINDS["lucky8_player"].judges[variant](outcome(dealt))
     assert ("double_suited_8" in found) == (expected.split()[0] == "yes")
 
 
@@ -204,15 +204,15 @@ perfect_pair_either 9H 2D 9H 2D       -> both one
 def test_what_is_special_is_the_ordinary_as_well(line: str) -> None:
     case, _, expected = line.partition("->")
     bet, dealt = case.split(maxsplit=1)
-    assert KINDS[bet].judges[""](outcome(dealt)) == tuple(expected.split())
+    assert BET_KINDS[bet].judges[""](outcome(dealt)) == tuple(expected.split())
 
 
 def test_a_kind_says_what_its_judges_look_at() -> None:
-    assert {bet for bet, kind in KINDS.items() if kind.initial} == {
+    assert {bet for bet, kind in BET_KINDS.items() if kind.initial} == {
         "player_pair", "banker_pair", "tiger_pair", "perfect_pairs", "either_pair",
         "perfect_pair_either",
     }  # fmt: skip
-    looks = {bet: kind.looks for bet, kind in KINDS.items() if kind.looks != "totals"}
+    looks = {bet: kind.looks for bet, kind in BET_KINDS.items() if kind.looks != "totals"}
     assert looks == {
         "lucky8_player": "suits",
         "lucky8_banker": "suits",
@@ -224,9 +224,9 @@ def test_a_kind_says_what_its_judges_look_at() -> None:
         "perfect_pair_either": "pairs",
     }
     # A hand wins by nine points at most, and the table of payoffs names each of them.
-    by_points = {name for name in KINDS["dragon_bonus_player"].categories if "by" in name}
+    by_points = {name for name in BET_KINDS["dragon_bonus_player"].categories if "by" in name}
     assert by_points == {f"win_by_{points}" for points in (1, 2, 3, 4, 5, 6, 7, 8, 9)}
-    said = Kind(name="", wins="", source="", categories={}, judges={})
+    said = BetKind(name="", wins="", source="", categories={}, judges={})
     assert (said.initial, said.looks) == (False, "totals")
 
 
@@ -246,13 +246,13 @@ both   9H 2D KS KC -> none
 def test_a_site_chooses_the_hand_of_perfect_pairs(line: str) -> None:
     case, _, expected = line.partition("->")
     variant, dealt = case.split(maxsplit=1)
-    found = KINDS["perfect_pairs"].judges[variant](outcome(dealt))
+    found = BET_KINDS["perfect_pairs"].judges[variant](outcome(dealt))
     assert [*found[:1], "none"][0] == expected.split()[0]
 
 
 def test_the_first_judge_named_is_the_houses_default() -> None:
-    assert next(iter(KINDS["lucky8_player"].judges)) == "each_hand"
-    assert next(iter(KINDS["perfect_pairs"].judges)) == "player"
+    assert next(iter(BET_KINDS["lucky8_player"].judges)) == "each_hand"
+    assert next(iter(BET_KINDS["perfect_pairs"].judges)) == "player"
 
 
 # the outside calculation's name -> rulebook and bet; the first two cards of each hand decide
@@ -272,7 +272,7 @@ def test_wagers_on_pairs_cost_what_was_computed_elsewhere(line: str) -> None:
     lost, deals = 0, 0
     for first, second in product(Card, Card):
         hand = (first, second)
-        judged = judge(other, hand) if bet == "banker_pair" else judge(hand, other)
+        judged = judge_hands(other, hand) if bet == "banker_pair" else judge_hands(hand, other)
         (settled,) = settle(rulebook, judged, [wager(bet=bet)])
         weight = 8 * (7 if first is second else 8)
         lost += weight * (settled.stake - settled.paid)
@@ -284,7 +284,7 @@ def test_wagers_on_pairs_cost_what_was_computed_elsewhere(line: str) -> None:
 @given(coups)
 def test_judges_name_only_their_kinds_categories(dealt: tuple[Card, ...]) -> None:
     judged = outcome(" ".join(map(str, dealt)))
-    for bet, kind in KINDS.items():
+    for bet, kind in BET_KINDS.items():
         for variant, judge_bet in kind.judges.items():
             found = judge_bet(judged)
             assert set(found) <= set(kind.categories), (bet, variant)
@@ -296,8 +296,8 @@ def test_judges_name_only_their_kinds_categories(dealt: tuple[Card, ...]) -> Non
 @given(coups)
 def test_a_wager_on_the_initial_deal_is_not_moved_by_third_cards(dealt: tuple[Card, ...]) -> None:
     judged = outcome(" ".join(map(str, dealt)))
-    first_four = judge(judged.player[:2], judged.banker[:2])
-    for bet, kind in KINDS.items():
+    first_four = judge_hands(judged.player[:2], judged.banker[:2])
+    for bet, kind in BET_KINDS.items():
         for judge_bet in kind.judges.values():
             assert not kind.initial or judge_bet(judged) == judge_bet(first_four), bet
 
@@ -305,7 +305,7 @@ def test_a_wager_on_the_initial_deal_is_not_moved_by_third_cards(dealt: tuple[Ca
 @given(coups)
 def test_wagers_that_exclude_one_another_never_win_together(dealt: tuple[Card, ...]) -> None:
     judged = outcome(" ".join(map(str, dealt)))
-    won = {bet for bet, kind in KINDS.items() for j in kind.judges.values() if j(judged)}
+    won = {bet for bet, kind in BET_KINDS.items() for j in kind.judges.values() if j(judged)}
     assert len(won & {"player", "banker", "tie"}) == 1
     assert len(won & {"big", "small"}) == 1
     assert judged.winner is Winner.BANKER or not won & {"super_six", "tiger", "dragon7", "lucky6"}

@@ -16,7 +16,7 @@ from events.types.envelope import MAX_EVENT_BYTES, decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport, BurnCard, DeviceResult, FirstCard, LinkOpen, LinkUp
 from events.types.table import CoupSettled
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import Heard, Table
+from table_core.service.table_writer import ShoeEventResult, Table
 from tests.support.table.coups import ORDER, SHOE, drawn, shoe_event
 
 WAGERS = 10_000
@@ -86,7 +86,7 @@ def _ask(table: Table, user: str, command: Command) -> None:
 
 def _hear(table: Table, *reports: AnyReport) -> None:
     for report in reports:
-        assert table.hear(shoe_event(table.shoe_ack.seq + 1, report)) is Heard.APPENDED
+        assert table.hear(shoe_event(table.shoe_ack.seq + 1, report)) is ShoeEventResult.APPENDED
 
 
 def test_ten_thousand_wagers_settle_in_one_transaction_and_one_event(

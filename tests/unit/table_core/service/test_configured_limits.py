@@ -34,7 +34,7 @@ def start(path: Path, limits: LimitsSet | None, *, coup: bool = False) -> Table:
     """A table as its service starts it; the log is closed with the test's process."""
     log = EventLog.open(path, "site/t1")
     table = Table(log, Topics("site", "t1"), load_rulebook("ez"), StoppedClock(), roles=ROLES_OF)
-    table.take_limits(limits)
+    table.configure_limits(limits)
     if coup:
         table.hear(shoe_event(1, LinkOpen(transport="pty:x")))
         table.hear(shoe_event(2, LinkUp()))
@@ -94,14 +94,14 @@ def test_in_mid_coup_it_waits_for_the_coups_end(path: Path) -> None:
     stop(start(path, A, coup=True))
     table = start(path, B)
     assert table.state.limits == A
-    table.mind_limits()
+    table.append_due_limits()
     wagers = (WagerRequest(seat=1, bet="banker", stake=20),)  # below what B asks for
     placed = ask(table, "wagers", PlaceWager(transaction="w", wagers=wagers))
     assert placed.result == "accepted"
     assert ask(table, "supervisor", VoidCoup(transaction="v", reason="seen")).result == "accepted"
-    table.mind_limits()
+    table.append_due_limits()
     assert table.state.limits == B
-    table.mind_limits()
+    table.append_due_limits()
     stop(table)
     assert len(told(path)) == 2
 
@@ -109,8 +109,8 @@ def test_in_mid_coup_it_waits_for_the_coups_end(path: Path) -> None:
 def test_a_log_that_is_not_trusted_gets_no_limits(path: Path) -> None:
     stop(start(path, None, coup=True))
     table = start(path, None)
-    table.distrust("seen elsewhere")
-    table.take_limits(A)
+    table.start_lockdown("seen elsewhere")
+    table.configure_limits(A)
     assert table.state.limits == LimitsSet()
     stop(table)
     assert told(path) == []

@@ -10,7 +10,7 @@ from events.log.store import EventLog, Pending
 from events.types.envelope import encode_envelope
 from events.types.shoe_reports import LinkUp
 from events.types.table import CoupSettled, ShoeReported, TableEvent
-from table_core.service.consumer_health import ACK_OVERDUE_S, CONSUMERS_MOST, FeedHealth
+from table_core.service.consumer_health import ACK_OVERDUE_S, CONSUMERS_MOST, ConsumerHealth
 from tests.support.table.coups import shoe_event
 from tests.support.table.settlements import settlement
 
@@ -42,7 +42,7 @@ class World:
 
     def __init__(self, log: EventLog) -> None:
         self.log, self.clock = log, HandClock()
-        self.feed = FeedHealth(log, self.clock)
+        self.feed = ConsumerHealth(log, self.clock)
         self._fed = log.position
 
     def append(self, *events: TableEvent, feed: bool = True) -> int:
@@ -101,14 +101,14 @@ def test_nobody_is_known_before_the_first_acknowledgement(world: World) -> None:
 
 
 def test_one_that_is_expected_owes_from_the_first_settlement_on(world: World) -> None:
-    world.feed = FeedHealth(world.log, world.clock, [CAGE])
+    world.feed = ConsumerHealth(world.log, world.clock, [CAGE])
     position = world.append(OTHER, settled())
     world.clock.passes(ACK_OVERDUE_S)
     assert world.shown() == (0, ACK_OVERDUE_S, None, True)
     assert world.alarms() == [f"{CAGE} has not acknowledged the settlement at position {position}"]
     world.feed.acknowledged(CAGE, position)
     assert world.alarms() == []
-    again = FeedHealth(world.log, world.clock, [CAGE])
+    again = ConsumerHealth(world.log, world.clock, [CAGE])
     assert [each.position for each in again.view()] == [position]
 
 
@@ -159,7 +159,7 @@ def test_after_a_restart_the_consumer_is_known_and_gets_the_whole_time_again(
     world.feed.acknowledged(CAGE, world.append(OTHER))
     world.append(OTHER, settled())
     world.clock.passes(3_600)  # the table was off
-    world.feed = FeedHealth(world.log, world.clock)
+    world.feed = ConsumerHealth(world.log, world.clock)
     assert world.shown() == (1, 3_600, None, False)
     assert world.alarms() == []
     world.clock.passes(ACK_OVERDUE_S)
@@ -194,7 +194,7 @@ def test_one_that_is_retired_is_waited_for_no_more_nor_after_a_restart(world: Wo
     world.clock.passes(ACK_OVERDUE_S)
     world.feed.retired(CAGE)
     assert (world.feed.view(), world.alarms()) == ((), [])
-    assert FeedHealth(world.log, world.clock).view() == ()
+    assert ConsumerHealth(world.log, world.clock).view() == ()
 
 
 def test_names_are_bounded(world: World) -> None:

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from events.types.shoe_reports import LinkStatus
 from table_core.service.driver_journal import DriverJournal
 from table_core.state.coup import Phase
-from table_core.state.table import Coup, LinkView, TableState
+from table_core.state.table import Coup, ShoeLink, TableState
 
-HAS = LinkView(journal="j1", seq=9)
+HAS = ShoeLink(journal="j1", seq=9)
 SECOND = 1_000_000
 
 
@@ -30,7 +30,7 @@ def head(number: int, journal: str = "j1") -> LinkStatus:
 
 def table(seq: int, phase: Phase, journal: str = "j1") -> TableState:
     coup = Coup(id="s/1", phase=phase, rulebook="r", rulebook_hash="h")
-    return TableState(link=LinkView(journal=journal, seq=seq), coup=coup)
+    return TableState(link=ShoeLink(journal=journal, seq=seq), coup=coup)
 
 
 def test_nothing_that_a_coup_in_progress_may_need_is_settled() -> None:

@@ -6,11 +6,11 @@ from events.clock import rfc3339
 from events.mqtt.presence import Status, read_status
 from events.types.shoe_reports import LinkStatus
 from table_core.service.known_driver import KnownDriver
-from table_core.state.table import LinkView
+from table_core.state.table import ShoeLink
 
 NOON = 1_796_040_000 * 10**9
 SECOND = 1_000_000
-HAS = LinkView(journal="j1", seq=9)
+HAS = ShoeLink(journal="j1", seq=9)
 
 
 def status(said: str) -> Status:
@@ -51,7 +51,7 @@ class Told:
             self.driver.said(status(each), retained=False, utc_ns=NOON, mono_us=self.now_us)
             self.driver.look(self.now_us)
 
-    def link(self, status: LinkStatus, link: LinkView = HAS) -> bool:
+    def link(self, status: LinkStatus, link: ShoeLink = HAS) -> bool:
         return self.driver.linked(status, link, retained=False, mono_us=self.now_us)
 
     @property
@@ -64,23 +64,23 @@ def told() -> Told:
     made = Told()
     made.say("online 7")
     made.link(head(9))
-    assert made.driver.reached_by(HAS)
+    assert made.driver.is_covered_by(HAS)
     return made
 
 
 def test_a_driver_that_goes_is_not_trusted_until_it_says_live_what_it_has(told: Told) -> None:
     told.say("offline 7")
-    assert (told.alarms, told.driver.reached_by(HAS)) == (["driver_offline"], False)
+    assert (told.alarms, told.driver.is_covered_by(HAS)) == (["driver_offline"], False)
     told.say("online 8")
-    assert (told.alarms, told.driver.reached_by(HAS)) == ([], False)
+    assert (told.alarms, told.driver.is_covered_by(HAS)) == ([], False)
     told.link(head(9))
-    assert told.driver.reached_by(HAS)
+    assert told.driver.is_covered_by(HAS)
 
 
 def test_while_it_is_away_its_link_alone_opens_nothing(told: Told) -> None:
     told.say("offline 7")
     told.link(head(9))
-    assert not told.driver.reached_by(HAS)
+    assert not told.driver.is_covered_by(HAS)
 
 
 def test_one_that_counts_from_1_again_is_believed_and_a_late_will_changes_nothing(
@@ -88,9 +88,9 @@ def test_one_that_counts_from_1_again_is_believed_and_a_late_will_changes_nothin
 ) -> None:
     told.say("online 1", "offline 7")
     assert told.alarms == []
-    anew = LinkView(journal="j2", seq=1, past=frozenset({"j1"}))
+    anew = ShoeLink(journal="j2", seq=1, past=frozenset({"j1"}))
     told.link(head(1, "j2"), anew)
-    assert told.driver.reached_by(anew)
+    assert told.driver.is_covered_by(anew)
 
 
 def test_another_journal_is_asked_about_once(told: Told) -> None:
@@ -98,31 +98,31 @@ def test_another_journal_is_asked_about_once(told: Told) -> None:
     assert asked == [True, False, False]
     assert not told.driver.names("j2", HAS), "its first event is no news behind that"
     assert [KnownDriver().names(journal, HAS) for journal in ("j1", "j2")] == [False, True]
-    assert not KnownDriver().linked(head(1, "j2"), LinkView(), retained=False, mono_us=0)
+    assert not KnownDriver().linked(head(1, "j2"), ShoeLink(), retained=False, mono_us=0)
     assert not KnownDriver().linked(head(1, "j2"), HAS, retained=True, mono_us=0)
-    anew = LinkView(journal="j3", seq=1, past=frozenset({"j2"}))
+    anew = ShoeLink(journal="j3", seq=1, past=frozenset({"j2"}))
     assert not KnownDriver().linked(head(1, "j2"), anew, retained=False, mono_us=0)
 
 
 def test_two_at_once_are_named_and_nobody_bets_until_one_is_gone(told: Told) -> None:
     told.say("online 3", "online 7", "online 3")
     told.link(head(9))
-    assert (told.alarms, told.driver.reached_by(HAS)) == (["driver_not_trusted"], False)
+    assert (told.alarms, told.driver.is_covered_by(HAS)) == (["driver_not_trusted"], False)
     assert "sessions 3 and 7" in told.driver.doubt
     told.say(*["online 3"] * 11)
-    assert (told.alarms, told.driver.reached_by(HAS)) == ([], True)
+    assert (told.alarms, told.driver.is_covered_by(HAS)) == ([], True)
 
 
 def test_an_old_journal_is_named_and_nobody_bets_while_it_speaks(told: Told) -> None:
-    anew = LinkView(journal="j2", seq=4, past=frozenset({"j1"}))
+    anew = ShoeLink(journal="j2", seq=4, past=frozenset({"j1"}))
     for journal in ("j1", "j2", "j1", "j2"):
         told.say("online 7")
         told.link(head(4, journal), anew)
     told.say("online 7")
-    assert (told.alarms, told.driver.reached_by(anew)) == (["driver_not_trusted"], False)
+    assert (told.alarms, told.driver.is_covered_by(anew)) == (["driver_not_trusted"], False)
     assert "journal j1" in told.driver.doubt
     told.say(*["online 7"] * 11)
-    assert (told.alarms, told.driver.reached_by(anew)) == ([], True)
+    assert (told.alarms, told.driver.is_covered_by(anew)) == ([], True)
 
 
 def test_what_looking_finds_is_news_once(told: Told) -> None:
@@ -133,4 +133,4 @@ def test_what_looking_finds_is_news_once(told: Told) -> None:
 
 def test_with_the_broker_gone_nothing_of_its_numbers_is_known(told: Told) -> None:
     told.driver.disconnected()
-    assert not told.driver.reached_by(HAS)
+    assert not told.driver.is_covered_by(HAS)

@@ -3,8 +3,12 @@
 import pytest
 
 from events.commands.coup import OpenBetting
-from events.log.store import Recorded
-from table_core.service.repeated_requests import answer_again, body_of, transaction_of
+from events.log.store import AcceptedRequest
+from table_core.service.repeated_requests import (
+    encode_request_body,
+    repeated_answer,
+    transaction_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,9 +32,9 @@ def test_the_transaction_of_any_bytes(body: bytes, transaction: str) -> None:
 
 def test_the_same_again_and_another_by_the_same_name() -> None:
     first = OpenBetting(transaction="t")
-    known = Recorded(body_of(first), 7)
-    again = answer_again(first, body_of(first), known)
+    known = AcceptedRequest(encode_request_body(first), 7)
+    again = repeated_answer(first, encode_request_body(first), known)
     assert (again.result, again.position) == ("exists", 7)
     other = OpenBetting(transaction="t", actor="mary")
-    answer = answer_again(other, body_of(other), known)
+    answer = repeated_answer(other, encode_request_body(other), known)
     assert (answer.result, answer.code) == ("refused", "exists_with_different_actor")
