@@ -46,10 +46,10 @@ __all__ = [
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 REF: Final = "#/$defs/"
-# Two types share a name; each definition keeps the name under which it was first published.
-_PUBLISHED: Final[Mapping[type[Struct], str]] = {
-    shoe.CutCard: "events.commands.CutCard",
-    shoe_reports.CutCard: "events.shoe.CutCard",
+# Types that were renamed since: the name and title under which each was first published.
+_PUBLISHED: Final[Mapping[type[Struct], tuple[str, str]]] = {
+    shoe.CutCard: ("events.commands.CutCard", "CutCard"),
+    shoe_reports.CutCardReported: ("events.shoe.CutCard", "CutCard"),
 }
 _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "state": StateView,
@@ -174,11 +174,10 @@ def _published(
 ) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
     """Give definitions the names that integrators know, even where their types have moved."""
     text = msgspec.json.encode((references, made)).decode()
-    for kind, theirs in _PUBLISHED.items():
-        ours = f"{kind.__module__}.{kind.__qualname__}"
-        text = text.replace(f'{REF}{ours}"', f'{REF}{theirs}"').replace(
-            f'"{ours}":', f'"{theirs}":'
-        )
+    for kind, (theirs, title) in _PUBLISHED.items():
+        made_title = f'"title":"{kind.__name__}"'
+        text = text.replace(f'{REF}{kind.__name__}"', f'{REF}{theirs}"')
+        text = text.replace(f'"{kind.__name__}":{{{made_title}', f'"{theirs}":{{"title":"{title}"')
     return msgspec.json.decode(text, type=tuple[tuple[Schema, ...], dict[str, Schema]])
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "CardReversed",
     "CardUnreadable",
     "CopyConflict",
-    "CutCard",
+    "CutCardReported",
     "DeviceResult",
     "ErrorCleared",
     "ErrorRaised",
@@ -120,7 +120,7 @@ class BurnCard(Report, frozen=True, kw_only=True, tag="burn_card"):
     left: int | None = None
 
 
-class CutCard(Report, frozen=True, kw_only=True, tag="cut_card"):
+class CutCardReported(Report, frozen=True, kw_only=True, tag="cut_card"):
     """The cut card has come out."""
 
 
@@ -226,7 +226,7 @@ class CopyConflict(Report, frozen=True, kw_only=True, tag="copy_conflict"):
 
 AnyReport: TypeAlias = (
     ShoeBooted | ShoeReady | LinkOpen | LinkUp | LinkDown | LinkStalled | CardDrawn | CardRevealed
-    | CardUnreadable | FirstCard | BurnCard | CutCard | ReportLost | CardOutOfGame
+    | CardUnreadable | FirstCard | BurnCard | CutCardReported | ReportLost | CardOutOfGame
     | CardCarriedOver | CardReversed | ErrorRaised | ErrorCleared | LockChanged | DeviceResult
     | RoundForcedEnd | ModeChanged | UnknownReport | FrameRejected | CopyConflict
 )  # fmt: skip

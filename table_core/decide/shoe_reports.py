@@ -19,7 +19,7 @@ from events.types.shoe_reports import (
     CardReversed,
     CardUnreadable,
     CopyConflict,
-    CutCard,
+    CutCardReported,
     DeviceResult,
     ErrorRaised,
     LinkDown,
@@ -115,7 +115,7 @@ def _burn_card(draft: DecisionBuilder, report: BurnCard, context: DecisionContex
         raise_alarm(draft, "burn_mismatch", text)
 
 
-def _cut_card(draft: DecisionBuilder, _: CutCard, context: DecisionContext) -> None:
+def _cut_card(draft: DecisionBuilder, _: CutCardReported, context: DecisionContext) -> None:
     shoe = draft.state.shoe
     if shoe is None or shoe.ended or shoe.last_coup is not None:
         return
@@ -402,7 +402,7 @@ _REPORT_HANDLERS: Final[
     CardRevealed: _card_revealed,
     DeviceResult: _device_result,
     BurnCard: _burn_card,
-    CutCard: _cut_card,
+    CutCardReported: _cut_card,
     **dict.fromkeys(_BREAKS, _break),
     ErrorRaised: _error_raised,
     CardUnreadable: _card_unreadable,

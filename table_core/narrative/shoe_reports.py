@@ -13,7 +13,7 @@ from events.types.shoe_reports import (
     CardReversed,
     CardUnreadable,
     CopyConflict,
-    CutCard,
+    CutCardReported,
     DeviceResult,
     ErrorCleared,
     ErrorRaised,
@@ -117,7 +117,7 @@ REPORT_WORDS: Final[dict[type[Report], Callable[[Any], str]]] = {
     ),
     FirstCard: lambda r: f"The first card of the shoe: {_known(r.face)}.",
     BurnCard: _burned,
-    CutCard: lambda _: "The cut card came out.",
+    CutCardReported: lambda _: "The cut card came out.",
     ReportLost: _lost,
     CardOutOfGame: lambda r: (
         f"A card left the shoe for no hand ({r.reason.replace('_', ' ')}): {_known(r.face)}."

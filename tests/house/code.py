@@ -6,7 +6,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator
 
-from tests.house.sources import Source, dotted
+from tests.house.sources import MAY_IMPORT, Source, dotted
 
 FUNCTION_LINES = 70  # the house aims at 30; a module may be as long as its subject
 
@@ -92,6 +92,19 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
                 yield from _defined([*node.body, *handlers, *node.orelse, *node.finalbody])
             case _:
                 continue
+
+
+def repeated_classes(tree: Iterable[Source]) -> Iterator[str]:
+    """Public class names of the product that a second module defines, too."""
+    first: dict[str, str] = {}
+    for source in tree:
+        if source.room == "tests" or source.room not in MAY_IMPORT:
+            continue
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                known = first.setdefault(node.name, source.path)
+                if known != source.path:
+                    yield source.at(node, f"{node.name} is a class of {known}, too")
 
 
 def printing(source: Source) -> Iterator[str]:

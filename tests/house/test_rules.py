@@ -344,3 +344,10 @@ def test_a_folder_that_does_not_say_what_it_holds_is_named() -> None:
     assert list(folders.silent(_source("cage/ledger/__init__.py", '"""The ledger."""')))
     told = '"""The ledger: accounts and postings. Only the service may import it."""'
     assert list(folders.silent(_source("cage/ledger/__init__.py", told))) == []
+
+
+def test_a_class_name_that_two_modules_define_is_named() -> None:
+    files = {"cage/a.py": "class Entry: ...", "events/b.py": "class Entry: ..."}
+    assert len(list(code.repeated_classes(_tree(files)))) == 1
+    files["events/b.py"] = "class Envelope: ...\nclass _Entry: ..."
+    assert list(code.repeated_classes(_tree(files))) == []

@@ -57,6 +57,10 @@ def test_no_folder_is_crowded_and_each_says_what_it_holds() -> None:
     _none(_over_all(folders.silent))
 
 
+def test_one_public_class_name_has_one_meaning() -> None:
+    _none(code.repeated_classes(sources()))
+
+
 def test_every_import_is_a_declared_dependency() -> None:
     project = tomllib.loads(texts()["pyproject.toml"])["project"]
     product = {_distribution(line) for line in project["dependencies"]}

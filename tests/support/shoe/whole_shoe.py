@@ -15,7 +15,7 @@ from events.types.shoe_reports import (
     BurnCard,
     CardDrawn,
     CardRevealed,
-    CutCard,
+    CutCardReported,
     DeviceResult,
     FirstCard,
     LinkOpen,
@@ -73,7 +73,7 @@ class CardTable:
     def draw(self) -> Card:
         """The next card leaves the shoe, the cut card before it where that is due."""
         if self.deck.cut_card_is_next:
-            self.world.say(CutCard())
+            self.world.say(CutCardReported())
         return self.deck.draw()
 
     def deal(self, *, squeeze: bool = False) -> PrintedOutcome:

@@ -20,7 +20,7 @@ from events.types.shoe_reports import (
     CardDrawn,
     CardOutOfGame,
     CardUnreadable,
-    CutCard,
+    CutCardReported,
     DeviceResult,
     FirstCard,
     ReportLost,
@@ -310,7 +310,7 @@ def faces_hold(odd: OddShoe, card: Card) -> bool:
 
 def test_an_overdrawn_card_of_a_shoes_last_coup_is_not_awaited_from_the_next_shoe() -> None:
     world = world_in(Phase.COMPLETE)
-    world.say(CutCard(), CardOutOfGame(reason="drawn_outside_game", face=Card.D5))
+    world.say(CutCardReported(), CardOutOfGame(reason="drawn_outside_game", face=Card.D5))
     resolve = ResolveIrregularity(transaction="r", kind="excess_card", seen=False, reason="hidden")
     world.must(resolve)
     world.say(DeviceResult(winner="player"))

@@ -25,7 +25,7 @@ from events.types.shoe_reports import (
     LinkOpen,
     LinkUp,
 )
-from events.types.shoe_reports import CutCard as CutCardReport
+from events.types.shoe_reports import CutCardReported as CutCardReport
 from events.types.table import AlarmRaised, CoupMisaligned, ShoeEnded
 from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from events.errors import ConfigError, InputError
-from events.types.shoe_reports import CutCard, LockChanged
+from events.types.shoe_reports import CutCardReported, LockChanged
 from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.profiles.catalogue import load_profile, profile_names, profile_text
 from shoe_driver.profiles.profile import parse_profile, profile_complaints
@@ -47,7 +47,7 @@ fields = { locked = true }
     table = load_profile(str(path)).codes
     assert isinstance(table, EnqTable)
     codes = EnqCodes(table)
-    assert codes.meaning(b"C") == CutCard()
+    assert codes.meaning(b"C") == CutCardReported()
     assert codes.meaning(b"K") == LockChanged(locked=True)
 
 

@@ -15,7 +15,7 @@ from events.types.shoe_reports import (
     CardReversed,
     CardUnreadable,
     CopyConflict,
-    CutCard,
+    CutCardReported,
     DeviceResult,
     ErrorCleared,
     ErrorRaised,
@@ -73,7 +73,7 @@ REPORTS: dict[str, AnyReport] = {
     "reversed": CardReversed(place="exit"),
     "error_reversed": ErrorRaised(code="reversed_midway", latched=True),
     "forced_end": RoundForcedEnd(),
-    "cut_card": CutCard(),
+    "cut_card": CutCardReported(),
 }
 QUIET: dict[str, AnyReport] = {
     "ready": ShoeReady(),
