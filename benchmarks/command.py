@@ -23,7 +23,7 @@ from rich.table import Table
 from baccarat.services.registry import configure_logging
 from benchmarks.chart import ChartLine, chart, read_lines
 from benchmarks.instruments.figures import Figure, unmeasured
-from benchmarks.occasion import RunContext
+from benchmarks.machine import RunContext
 from benchmarks.rows import ROWS, Advance, BenchOptions, BenchRow, Unmeasurable, rows_named
 from events.errors import InputError
 

@@ -21,7 +21,7 @@ from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.postgres import postgres_cluster
 from benchmarks.rows import Advance, BenchOptions
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.facts import decode_published_event
+from cage.ledger.received_event import decode_published_event
 from cage.ledger.store import LedgerStore
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope, with_hash

@@ -91,11 +91,11 @@ ROWS: Final = (
     BenchRow("settle", "benchmarks.table.settling:measure", ("settle",)),
     BenchRow(
         "judge",
-        "benchmarks.table.judging:measure",
+        "benchmarks.table.batch:measure",
         ("judge",),
         needs="Node.js, npm and its registry",
     ),
-    BenchRow("odds", "benchmarks.table.chances:measure", ("odds",)),
+    BenchRow("odds", "benchmarks.table.odds:measure", ("odds",)),
     BenchRow("start", "benchmarks.table.starting:measure", ("start_empty", "start_long")),
     BenchRow("open", "benchmarks.table.opening:measure", ("open",)),
     BenchRow(

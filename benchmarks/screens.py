@@ -22,11 +22,11 @@ import msgspec
 from msgspec import Struct, field
 
 from baccarat.demo.machine import Machine
-from baccarat.ports import free_port
+from baccarat.free_port import free_port
 from baccarat.processes.children import Child
-from benchmarks.instruments import bare
+from benchmarks.instruments import bare_mqtt as bare
 from benchmarks.instruments.bare_screens import SERVER, TOPIC
-from benchmarks.instruments.eye import BOARD, FLOOR, PageObserver, browser
+from benchmarks.instruments.browser_frames import BOARD, FLOOR, PageObserver, browser
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.measure import BLOCK, Play
 from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver

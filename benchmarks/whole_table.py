@@ -7,14 +7,14 @@ from typing import Final, TypeVar
 
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services.registry import unwrapped_errors
-from benchmarks.instruments.eye import require_browser
+from benchmarks.instruments.browser_frames import require_browser
 from benchmarks.instruments.figures import FIGURES, Figure
 from benchmarks.instruments.measure import Decided, Play
 from benchmarks.instruments.measure import measure as measure_settlements
 from benchmarks.rows import BenchOptions
 from benchmarks.screens import screens_figures
 from simulators.device.pty_port import Pace, PtyPort
-from simulators.people.crew import Croupier, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from cage.feed.reorder_buffer import READY_MOST, ReorderBuffer
 from cage.feed.request_client import CageRequestClient
-from cage.ledger.facts import LedgerEvent, decode_published_event
+from cage.ledger.received_event import LedgerEvent, decode_published_event
 from cage.ledger.store import LedgerStore
 from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer

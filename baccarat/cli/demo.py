@@ -10,8 +10,8 @@ import click
 import msgspec
 from rich.console import Console
 
-from baccarat.cli.pace import FiniteFloatRange
-from baccarat.demo.ledger import DemoStatistics
+from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.demo.counters import DemoStatistics
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import DemoResult, GameObserver, play
 from baccarat.demo.screen import LineScreen, LiveScreen, print_summary

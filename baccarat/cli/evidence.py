@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.cli.written import write_whole
-from baccarat.history.evidence import NoEvidence, build_name, gather
+from baccarat.cli.output_files import write_whole
+from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
 from events.errors import InputError, LogError

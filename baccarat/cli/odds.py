@@ -8,8 +8,8 @@ from typing import Final
 import click
 import msgspec
 
+from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook
-from baccarat.small_files import read_file
 from events.errors import InputError
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rules.composition import DECKS, full_shoe, read_composition

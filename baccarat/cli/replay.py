@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from baccarat.cli.written import write_whole
+from baccarat.cli.output_files import write_whole
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.story_text import list_text, state_text, story_text, what_if_text

@@ -4,8 +4,8 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
-from baccarat.small_files import read_file
 from events.errors import ConfigError
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.cli.written import require_stdout
+from baccarat.cli.output_files import require_stdout
 from baccarat.rulebooks.library import named_rulebook
 from events.cards import Card, parse_card
 from events.errors import InputError

@@ -26,7 +26,7 @@ from events.mqtt.topics import SEGMENT
 from events.toml_form import read_table
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
-from table_core.rules.limits import limit_faults
+from table_core.rules.table_limits import limit_faults
 
 __all__ = ["load_config", "rule_faults"]
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
+from baccarat.free_port import free_port
 from baccarat.local_brokers.nats import LOOPBACK, EmbeddedBroker
-from baccarat.ports import free_port
 from baccarat.processes.children import Child, first_ended
 from baccarat.rulebooks.library import is_file
 from baccarat.services.registry import service_command

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, Protocol, cast
 
-from baccarat.demo.ledger import DemoStatistics, Summary, audit
+from baccarat.demo.counters import DemoStatistics, Summary, audit
 from baccarat.demo.machine import LEDGER, DemoBroken, DemoOptions, Machine
 from baccarat.rulebooks.library import site_rulebook
 from events.errors import InputError, LedgerError
@@ -18,7 +18,7 @@ from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import SPAN, FaultPlan
-from simulators.people.crew import Croupier, Game, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator

@@ -12,12 +12,12 @@ from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
-from baccarat.demo.ledger import DemoStatistics, Summary
+from baccarat.demo.counters import DemoStatistics, Summary
 from baccarat.demo.machine import LEDGER, PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
 from events.types.table import Settlement
-from simulators.people.crew import PlayedCoup
+from simulators.people.dealer_and_patrons import PlayedCoup
 from table_core.narrative.draw import DRAW_WORDS
 from table_core.projections.table import CoupView, StateView
 

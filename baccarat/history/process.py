@@ -1,7 +1,7 @@
 """The history process: answer queries about a table's past, one at a time, in an own process.
 
 `python -m baccarat.history.process LOG` reads queries on its standard input and answers on its
-standard output, in the form of `table_core.service.history_process`, until the input ends. It opens
+standard output, in the form of `table_core.service.history_child`, until the input ends. It opens
 the log for reading only, for the length of a query. While it waits it has nothing open, so the
 table can close its file. It keeps an index of everything that it has read.
 """
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from baccarat.history.proof import prove
+from baccarat.history.evidence_from_index import prove
 from baccarat.rulebooks.editions import AvailableRulebooks, available_rulebooks
 from events.commands.base import Refusal
 from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
@@ -36,14 +36,14 @@ from table_core.history.queries import (
 from table_core.refusals import refuse
 from table_core.replay.coup_events import LogRow
 from table_core.service.coup_recall import recall_coup_indexed
-from table_core.service.history_client import RECALL
-from table_core.service.history_process import (
+from table_core.service.history_child import (
     ANSWER_BYTES,
     HEAD_BYTES,
     REFUSED,
     SHOWN,
     HistoryQuestion,
 )
+from table_core.service.history_client import RECALL
 
 __all__ = ["HistoryQueries"]
 

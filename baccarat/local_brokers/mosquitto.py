@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Final, Self
 
+from baccarat.free_port import free_port
 from baccarat.local_brokers.nats import LOOPBACK, READY_SECONDS, answers_mqtt
-from baccarat.ports import free_port
 from baccarat.processes.children import Child
 from events.errors import BusError, InputError
 

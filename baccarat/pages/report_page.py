@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from baccarat.pages.printed import page_template
-from cage.reports.floats import FloatReport
+from cage.reports.drop_and_hold import FloatReport
 from cage.reports.summary import SummaryReport
-from table_core.narrative.words import amount
+from table_core.narrative.formatting import amount
 
 __all__ = ["report_page"]
 

@@ -9,9 +9,9 @@ from table_core.narrative.coup import (
     SettlementChange,
     SettlementNarrative,
 )
+from table_core.narrative.formatting import amount, face, faces
 from table_core.narrative.timeline import TimelineLine
 from table_core.narrative.wager_outcome import WagerNarrative
-from table_core.narrative.words import amount, face, faces
 from table_core.projections.table import StateView
 from table_core.replay.coup_list import CoupLine
 

@@ -18,7 +18,7 @@ from typing import Final
 import structlog
 
 from baccarat.processes.children import Child
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 
 __all__ = ["inspect_in_background"]
 
@@ -32,7 +32,7 @@ _log: Final = structlog.get_logger()
 
 
 async def inspect_in_background(path: Path) -> str | None:
-    """Run `table_core.service.snapshot_anchor.inspect_log` on the log, in a process of its own.
+    """Run `table_core.service.snapshots.inspect_log` on the log, in a process of its own.
 
     An inspection that was killed or ran out of memory shows nothing about the log, and starts again
     after a minute.

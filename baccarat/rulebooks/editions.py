@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 import click
 import structlog
 
+from baccarat.read_files import read_file
 from baccarat.rulebooks.library import source_of
-from baccarat.small_files import read_file
 from events.errors import ConfigError, LogUnwritable
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions, write_editions
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts

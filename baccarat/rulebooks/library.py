@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final
 
-from baccarat.small_files import read_file
+from baccarat.read_files import read_file
 from events.errors import ConfigError
 from events.types.wagers import LimitsSet
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
-from table_core.rules.limits import limit_faults
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
+from table_core.rules.table_limits import limit_faults
 
 __all__ = [
     "is_file",

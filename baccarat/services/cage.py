@@ -3,8 +3,8 @@
 import asyncio
 
 from baccarat.config.form import TableConfig
-from baccarat.services.ledger import ledger_settings
-from baccarat.services.ledger import serve as serve_ledger
+from baccarat.services.cage_ledger import ledger_settings
+from baccarat.services.cage_ledger import serve as serve_ledger
 from baccarat.services.registry import Probe, no_probe
 
 __all__ = ["serve"]

@@ -25,10 +25,10 @@ from events.errors import ConfigError
 from events.log.store import EventLog
 from events.proof.keys import load_signing_key
 from shoe_driver.profiles.catalogue import load_profile
-from table_core.rules.limits import limit_faults
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.table_limits import limit_faults
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.history_process import HistoryProcess
+from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
 from table_core.service.table_writer import Table
 

@@ -21,8 +21,8 @@ from prometheus_client.core import (
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector
 
-from baccarat.site.delays import SettlementDelays
-from baccarat.site.documents import read_document
+from baccarat.site.latency import SettlementDelays
+from baccarat.site.service_documents import read_document
 from events.clock import Clock
 from events.errors import ConfigError
 from events.mqtt.bus import Bus, BusSettings, Handler, Message

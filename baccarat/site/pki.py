@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from baccarat.placing import FileWrite, write_all_atomically
+from baccarat.atomic_files import FileWrite, write_all_atomically
 from events.errors import InputError
 
 __all__ = ["CA_DAYS", "LEAF_DAYS", "Pki"]

@@ -10,13 +10,13 @@ from typing import Final
 import click
 import msgspec
 
-from baccarat.cli.pace import FiniteFloatRange
-from baccarat.cli.written import require_stdout
-from baccarat.demo.pit import BrokerKind, Pit
+from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.cli.output_files import require_stdout
+from baccarat.demo.many_tables import BrokerKind, Pit
 from baccarat.services.registry import configure_logging, unwrapped_errors
 from benchmarks.casino.tables import Crowd, CrowdConditions, SettledCoup, measure_crowd
 from simulators.people.casino import Casino, TableAddress
-from simulators.people.crew import PlayedCoup
+from simulators.people.dealer_and_patrons import PlayedCoup
 
 __all__ = ["PACE", "casino", "play_casino"]
 

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from baccarat.local_brokers.nats import LOOPBACK
-from benchmarks.instruments import bare
+from benchmarks.instruments import bare_mqtt as bare
 from benchmarks.instruments.watcher import Reporter
 from events.clock import SystemClock
 from events.mqtt.bus import BusSettings

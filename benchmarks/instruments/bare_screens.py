@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-from benchmarks.instruments import bare
+from benchmarks.instruments import bare_mqtt as bare
 from benchmarks.instruments.watcher import Reporter
 
 __all__ = ["PAGE", "SERVER", "TOPIC"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from baccarat.processes.children import Child
-from benchmarks.instruments import bare
+from benchmarks.instruments import bare_mqtt as bare
 from benchmarks.instruments.watcher import Reporter
 
 __all__ = ["ARRIVED", "Floor"]

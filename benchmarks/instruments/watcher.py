@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Final
 
-from benchmarks.instruments import bare
+from benchmarks.instruments import bare_mqtt as bare
 
 __all__ = ["READY", "Reporter"]
 

@@ -19,10 +19,10 @@ from typing import Final, NamedTuple, Self
 from nats.js import JetStreamContext
 
 from baccarat.config.property import load_property
+from baccarat.free_port import free_port
 from baccarat.local_brokers.nats import LOOPBACK, find_nats_server
-from baccarat.ports import free_port
 from baccarat.processes.children import Child
-from baccarat.site.hub import HubPlan, NodeForm, write_hub
+from baccarat.site.hub_plan import HubPlan, NodeForm, write_hub
 from baccarat.site.pki import Pki
 from benchmarks.rows import Unmeasurable
 from events.errors import BusError

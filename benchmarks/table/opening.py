@@ -46,7 +46,7 @@ from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state, snapshot_anchor
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.snapshot_anchor import restore_state, snapshot_path, store_snapshot
+from table_core.service.snapshots import restore_state, snapshot_path, store_snapshot
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
 

@@ -8,7 +8,7 @@ database outage; the service requests dropped events from the log again.
 from collections import deque
 from typing import Final
 
-from cage.ledger.facts import LedgerEvent
+from cage.ledger.received_event import LedgerEvent
 
 __all__ = ["AHEAD_MOST", "READY_MOST", "ReorderBuffer"]
 

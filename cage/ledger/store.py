@@ -20,8 +20,8 @@ from sqlalchemy.exc import IntegrityError
 from cage.ledger.chips import business_day_of
 from cage.ledger.database import create_ledger_engine, migrate, shown, translate_ledger_errors
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
-from cage.ledger.facts import LedgerEvent, check_continues_chain
 from cage.ledger.posting import SettlementLookup, post
+from cage.ledger.received_event import LedgerEvent, check_continues_chain
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING
 from events.errors import LedgerError, LogRefused
 from events.free_text import escape_nul

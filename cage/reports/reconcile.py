@@ -19,9 +19,9 @@ from itertools import groupby
 from msgspec import Struct
 
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
-from cage.ledger.facts import LedgerEvent, check_continues_chain, decode_stored_event
 from cage.ledger.posting import post
 from cage.ledger.reading import BookedEntry, Filter, Ledger
+from cage.ledger.received_event import LedgerEvent, check_continues_chain, decode_stored_event
 from events.errors import LedgerError
 from events.log.reader import LogReader
 from events.proof.chain import origin_hash

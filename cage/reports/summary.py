@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, select, tuple_
 from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
-from cage.reports.floats import FloatReport, float_reports
+from cage.reports.drop_and_hold import FloatReport, float_reports
 from cage.reports.patrons import Edges, PatronReport, patron_reports, theoretical_of
 from events.types.commission import CommissionAccrued, CommissionReversed
 from events.types.corrections import HandsCorrected

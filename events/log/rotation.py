@@ -23,10 +23,10 @@ from typing import Final
 
 from events.errors import LogRefused
 from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
-from events.log.opening import Tail, check_log
+from events.log.newest_anchor import start_of_file
+from events.log.open_checks import Tail, check_log
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
 from events.log.segments import archive_folder, segments_in
-from events.log.snapshot_anchor import start_of_file
 
 __all__ = ["finish_rotation", "make_next", "next_file_of", "put_in_place", "require_no_segments"]
 

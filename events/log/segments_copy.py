@@ -9,9 +9,9 @@ from typing import Final
 
 from events.errors import LogRefused
 from events.log.disk import sync_file, sync_folder
+from events.log.newest_anchor import start_of_file
 from events.log.schema import ORIGIN
 from events.log.segments import find_segments
-from events.log.snapshot_anchor import start_of_file
 
 __all__ = ["copy_segments"]
 

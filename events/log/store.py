@@ -25,7 +25,7 @@ from events.errors import (
 from events.log.connections import LogFiles
 from events.log.create import create, upgrade
 from events.log.lock import WriterLock
-from events.log.opening import Tail, check_log
+from events.log.open_checks import Tail, check_log
 from events.log.rotation import finish_rotation, require_no_segments
 from events.log.schema import ORIGIN, OWN_ACTORS, SCHEMA_VERSION
 from events.log.writer_segments import SegmentRotation, WriterSegments

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import CHECKPOINTS_SINCE, OWN_ACTORS
 from events.log.segments import archive_folder, find_segments, open_segment
-from events.log.snapshot_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.verify_form import (
     BadFile,
     verify_format,

@@ -23,7 +23,7 @@ from shoe_driver.link.outbox import Outbox
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile, parse_profile
 from shoe_driver.records import RULES, JournalState, Record, RecordKind
-from shoe_driver.service.journal_chain import JournalChain
+from shoe_driver.service.journal_segments import JournalChain
 from shoe_driver.service.retention import JournalRetention, drop_old_files
 
 __all__ = ["Recorder"]

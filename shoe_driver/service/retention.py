@@ -10,7 +10,7 @@ import structlog
 from msgspec import Struct
 
 from shoe_driver.journal.folder import JournalFolder
-from shoe_driver.service.journal_chain import JournalChain
+from shoe_driver.service.journal_segments import JournalChain
 
 __all__ = ["JournalRetention", "OldFile", "drop_old_files", "droppable_files"]
 

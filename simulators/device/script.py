@@ -1,6 +1,6 @@
 """The script of one coup: the cards that fall, and the device's reports and their times, in order.
 
-A script is first written for an undisturbed coup; a fault (`simulators.faults.catalogue`) then
+A script is first written for an undisturbed coup; a fault (`simulators.faults.table_faults`) then
 changes it. The device numbers only the reports that are played.
 """
 

@@ -21,8 +21,8 @@ FaultFunction: TypeAlias = Callable[[Script, random.Random], None]
 
 _BEGUN_FRAME: Final = bytes.fromhex("05 31 44 81 B8 03")
 # Bytes of a card's frame, `enq-bcc`. A flip in its number makes a report that never was. The driver
-# finds that too, but a coup's truth cannot express it; `tests/unit/simulators/test_bit_flips.py`
-# covers it.
+# finds that too, but a coup's truth cannot express it;
+# `tests/unit/simulators/device/test_bit_flips.py` covers it.
 _KIND_TO_CARD: Final = (2, 3, 4)
 _BITS: Final = 8
 # From one latency timer, or one packet that TCP resends, to several of them.

@@ -2,7 +2,7 @@
 
 A plan is drawn from its seed once, as coup numbers and not as dice: within a fixed number of coups
 each chosen fault comes once. Each coup decides the particulars (which card, which copy), in
-`simulators.faults.catalogue`; those of people are in `simulators.people.crew`.
+`simulators.faults.table_faults`; those of people are in `simulators.people.dealer_and_patrons`.
 """
 
 import random

@@ -15,7 +15,7 @@ from msgspec import Struct
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
 from simulators.device.pty_port import Pace, PtyPort
-from simulators.people.crew import Croupier, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 

@@ -20,7 +20,7 @@ from simulators.device.profiles import simulated_profile
 from simulators.device.reports import Copies, Disclosure
 from simulators.device.script import Act, CableFault, DealerCall, FallenCard, Script, SendReport
 from simulators.device.wire import GOOD, Wire
-from simulators.faults.catalogue import COUP_FAULTS, TOGETHER, stops_after, switches_after
+from simulators.faults.table_faults import COUP_FAULTS, TOGETHER, stops_after, switches_after
 
 __all__ = ["DealingShoe", "Happening", "PhysicalCoup", "ReportStep", "next_shoe_id", "shoe_number"]
 

@@ -30,23 +30,23 @@ from simulators.world.auditor.audited_coup import Violation
 from simulators.world.auditor.auditor import Auditor
 from simulators.world.auditor.publication_witness import PublicationWitness
 from simulators.world.auditor.rules import RULEBOOKS, Hands
+from simulators.world.fault_plan import FaultInjector
 from simulators.world.final_checks import check_floats, check_journals, check_ledger, check_replay
 from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
+from simulators.world.parts.fault_injector import ArmedFaults, Killed
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.parts.port import WorldPort
 from simulators.world.parts.process_slot import Actor, ProcessSlot
 from simulators.world.parts.shoe import WorldShoe
-from simulators.world.parts.trouble import ArmedFaults, Killed
 from simulators.world.parts.waiting import SimulatedPerson, Waiting
+from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
-from simulators.world.people.staff import Staff, StaffCoup
 from simulators.world.processes.consumers import CageProcess, DisplayProcess, WorldLedger
 from simulators.world.processes.driver import DriverProcess
 from simulators.world.processes.table import PEOPLE, TableProcess, signing_key
-from simulators.world.troubles import FaultInjector
 from table_core.fold.snapshot import encode_state
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.table import TableState

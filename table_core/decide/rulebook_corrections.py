@@ -26,7 +26,7 @@ from table_core.decide.settled_coups import (
     settle_again,
 )
 from table_core.refusals import Decision, first_refusal, refuse
-from table_core.rules.commission import amount_changes, prepaid_commission
+from table_core.rules.commission_book import amount_changes, prepaid_commission
 from table_core.rules.placement import check_wagers
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import settle_with_caps

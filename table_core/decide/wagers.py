@@ -9,8 +9,7 @@ from events.types.table import Wager, WagersPlaced, WagersWithdrawn
 from events.types.wagers import LimitsSet
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, refuse, refuse_another_coup
-from table_core.rules.bounds import bounds_refusal
-from table_core.rules.limits import apply_limits, limit_faults
+from table_core.rules.coup_size import bounds_refusal
 from table_core.rules.placement import (
     MAX_SEAT,
     MIN_SEAT,
@@ -19,6 +18,7 @@ from table_core.rules.placement import (
     withdrawal_refusal,
 )
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.rules.wager_totals import WagerTotals, remove_wagers
 from table_core.rules.wagers import patron_of
 from table_core.state.coup import Phase, allows

@@ -103,7 +103,7 @@ from table_core.fold.shoe import (
     on_shoe_reported,
 )
 from table_core.roads.columns import bead_of
-from table_core.rules.commission import fold_commission
+from table_core.rules.commission_book import fold_commission
 from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
 from table_core.state.shoe import new_round, set_aside_last_card

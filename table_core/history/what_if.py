@@ -23,8 +23,8 @@ from events.types.table import (
     Wager,
 )
 from table_core.narrative.draw import explain
+from table_core.narrative.formatting import face, faces, place_name
 from table_core.narrative.wager_outcome import WagerNarrative, narrate_wager
-from table_core.narrative.words import face, faces, place_name
 from table_core.replay.coup_events import CoupRecord
 from table_core.rules.draw import hand_due
 from table_core.rules.outcome import Outcome, judge_hands

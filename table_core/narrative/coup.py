@@ -10,6 +10,7 @@ from msgspec import Struct
 from events.cards import Card, Hand, total
 from events.types.table import CoupSettled, CoupVoided, Settlement
 from table_core.narrative.draw import explain
+from table_core.narrative.formatting import faces, who
 from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.narrative.wager_outcome import (
     SeatChange,
@@ -17,7 +18,6 @@ from table_core.narrative.wager_outcome import (
     differences,
     narrate_wager,
 )
-from table_core.narrative.words import faces, who
 from table_core.replay.coup_events import CoupRecord, Moment
 from table_core.rules.draw import hand_due
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook

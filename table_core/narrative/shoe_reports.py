@@ -32,7 +32,7 @@ from events.types.shoe_reports import (
     ShoeReady,
     UnknownReport,
 )
-from table_core.narrative.words import face, place_name
+from table_core.narrative.formatting import face, place_name
 
 __all__ = ["REPORT_WORDS", "TROUBLE", "report_words"]
 

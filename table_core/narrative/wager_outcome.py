@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from events.money import Odds, parse_odds, scale
 from events.types.table import Settlement, SettlementLine
+from table_core.narrative.formatting import amount, exact_amount
 from table_core.narrative.wagers import bet_words, category_words
-from table_core.narrative.words import amount, exact_amount
 from table_core.rules.rulebook import Rulebook
 
 __all__ = ["SeatChange", "WagerNarrative", "differences", "narrate_wager"]

@@ -19,8 +19,8 @@ from table_core.decide.decision import DecisionContext
 from table_core.narrative.draw import DRAW_WORDS
 from table_core.projections.floats import FloatView, project_float
 from table_core.roads.document import RoadsView, project_roads
-from table_core.rules.limits import apply_limits
 from table_core.rules.rulebook import Rulebook, Sign
+from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import Alarm, Coup, TableState

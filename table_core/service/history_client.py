@@ -21,7 +21,7 @@ from table_core.decide.authority import authorise
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.snapshot import decode_state
 from table_core.service.coup_recall import RecalledCoup
-from table_core.service.history_process import HistoryQuestion
+from table_core.service.history_child import HistoryQuestion
 from table_core.service.repeated_requests import refusal_answer
 from table_core.service.table_writer import OF_A_COUP, Table, parse_command
 from table_core.state.table import TableState
@@ -39,7 +39,7 @@ DecideNow = Callable[[RecalledCoup | None], Answer]
 
 
 class HistoryReader(Protocol):
-    """Reads the past; see `table_core.service.history_process`."""
+    """Reads the past; see `table_core.service.history_child`."""
 
     async def ask(self, question: HistoryQuestion) -> bytes | Refusal:
         """Return the answer's bytes, or the refusal."""

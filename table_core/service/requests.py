@@ -17,8 +17,8 @@ from events.types.envelope import MAX_EVENT_BYTES
 from table_core.service.consumer_requests import ConsumerRequests, ReadOnlyCommand
 from table_core.service.coup_recall import RecalledCoup
 from table_core.service.event_replays import Spawn
+from table_core.service.history_child import ANSWER_BYTES
 from table_core.service.history_client import HistoryClient
-from table_core.service.history_process import ANSWER_BYTES
 from table_core.service.repeated_requests import refusal_answer, transaction_of
 from table_core.service.table_writer import Table, parse_command
 

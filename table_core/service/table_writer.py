@@ -45,8 +45,8 @@ from table_core.service.repeated_requests import (
     repeated_answer,
     transaction_of,
 )
-from table_core.service.rotation import Rotation
-from table_core.service.snapshot_anchor import restore_state, store_snapshot
+from table_core.service.rotation_policy import Rotation
+from table_core.service.snapshots import restore_state, store_snapshot
 from table_core.service.startup_rulebook import startup_rulebook
 from table_core.state.table import Coup, TableState
 

@@ -14,7 +14,7 @@ from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.screens import Screen, chromium, screen
 
 ASK = """async () => {
-  const { ask, newTransaction } = await import("/static/js/action.js");
+  const { ask, newTransaction } = await import("/static/js/send_command.js");
   return ask("find_coups", { transaction: newTransaction() });
 }"""
 MINUS = "\N{MINUS SIGN}"
@@ -271,7 +271,7 @@ def test_a_technician_may_look_and_a_dealer_may_not(browser: Browser, table: Con
             assert answer.status == 403
         said = opened.page.evaluate(
             """async (coup) => {
-              const { ask } = await import("/static/js/action.js");
+              const { ask } = await import("/static/js/send_command.js");
               return ask("tell_coup", { coup, transaction: "dora-is-curious" });
             }""",
             coup,

@@ -28,7 +28,7 @@ from events.types.table import (
 from simulators.cage.service import Cage
 from simulators.device.pty_port import PtyPort
 from simulators.people.console import ConsoleTimeouts
-from simulators.people.crew import Croupier, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from baccarat.demo.ledger import audit
+from baccarat.demo.counters import audit
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger as reading_ledger
 from cage.reports.reconcile import reconcile
@@ -29,10 +29,10 @@ from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.records import parse_header
 from simulators.device.reports import Disclosure
-from simulators.people.crew import PlayedCoup
+from simulators.people.dealer_and_patrons import PlayedCoup
 from simulators.world.auditor.auditor import Auditor
 from simulators.world.auditor.rules import RULEBOOKS, Hands
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 from tests.support.service.killed_table import KilledTable, play_and_kill
 
 SECONDS = float(os.environ.get("KILL_SECONDS", "3600"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simulators.world.troubles import parse_world_faults
+from simulators.world.fault_plan import parse_world_faults
 from simulators.world.world import World
 
 COUPS = 30

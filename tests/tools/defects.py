@@ -116,7 +116,7 @@ DEFECTS: Final = (
     ),
     Defect(
         "a stale snapshot that is believed",
-        "table_core/service/snapshot_anchor.py",
+        "table_core/service/snapshots.py",
         "        if state_hash(data) != books.state:\n",
         "        if not data:\n",
         "test_snapshot_trust",

@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
-from baccarat.cli.written import write_whole
+from baccarat.cli.output_files import write_whole
 from baccarat.pages.report_page import report_page
-from baccarat.pages.report_text import CSV_TABLES, csv_rows, report_lines
+from baccarat.pages.report_rows import CSV_TABLES, csv_rows, report_lines
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, Ledger, open_ledger
 from cage.reports.patrons import Edges

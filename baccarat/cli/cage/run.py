@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from baccarat.config.table import load_config
-from baccarat.services.ledger import ledger_settings, ledger_settings_at, serve
+from baccarat.services.cage_ledger import ledger_settings, ledger_settings_at, serve
 from baccarat.services.registry import configure_logging, run_here
 from events.errors import InputError
 

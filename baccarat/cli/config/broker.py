@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
+from baccarat.atomic_files import write_atomically
 from baccarat.config.table import load_config
-from baccarat.placing import write_atomically
 from baccarat.site.brokers import (
     BrokerFiles,
     mosquitto_acl,

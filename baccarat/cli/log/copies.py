@@ -11,7 +11,7 @@ from baccarat.rulebooks.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
 from events.log.editions import damaged_editions
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 
 __all__ = ["backup_command", "restore_command"]
 

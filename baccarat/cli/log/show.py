@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.cli.written import require_stdout
+from baccarat.cli.output_files import require_stdout
 from events.errors import InputError
 from events.log.reader import reading
 from events.log.store import Stored

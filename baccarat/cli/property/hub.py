@@ -10,7 +10,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
 from baccarat.config.property import load_property
-from baccarat.site.hub import load_hub_plan, write_hub
+from baccarat.site.hub_plan import load_hub_plan, write_hub
 from events.errors import BusError, ConfigError, InputError
 from property.hub.connection import HubSettings, connect
 from property.hub.server_conf import KEEPER

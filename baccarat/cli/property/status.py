@@ -11,7 +11,7 @@ from rich.table import Table
 
 from baccarat.cli.whole_table import print_whole
 from baccarat.config.property import load_property
-from baccarat.property.standing import PropertyStatus, TableStatus, property_status
+from baccarat.property.status import PropertyStatus, TableStatus, property_status
 from events.clock import SystemClock
 
 __all__ = ["status"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from baccarat.cli.pace import FiniteFloatRange
+from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from events.clock import Clock, SystemClock
 from events.errors import InputError

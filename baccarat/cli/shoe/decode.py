@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from baccarat.cli.written import require_stdout
+from baccarat.cli.output_files import require_stdout
 from events.errors import InputError, LogRefused
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from baccarat.cli.output_files import require_stdout
 from baccarat.cli.shoe.decode import document_of, json_line
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
-from baccarat.cli.written import require_stdout
 from events.clock import Clock, SystemClock
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.small_files import read_file
+from baccarat.read_files import read_file
 from shoe_driver.profiles.catalogue import load_profile, profile_names
 from shoe_driver.profiles.profile import Profile, parse_profile, profile_complaints
 

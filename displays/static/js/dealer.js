@@ -1,8 +1,8 @@
 // The dealer's page: betting, wagers, the next draw and its rule, and the shoe's commands.
 
-import { placeButtons } from "./acts.js";
+import { placeButtons } from "./command_buttons.js";
 import { byId, el, fill } from "./dom.js";
-import { listenForShortcuts } from "./keys.js";
+import { listenForShortcuts } from "./key_presses.js";
 import { money } from "./money.js";
 import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";

@@ -1,11 +1,11 @@
 // The pit's page: problems that need a person and their remedies, and corrections of coups.
 
-import { actButton, placeButtons } from "./acts.js";
+import { actButton, placeButtons } from "./command_buttons.js";
 import { drawFloat } from "./chips.js";
 import { Record } from "./correct.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
-import { listenForShortcuts } from "./keys.js";
+import { listenForShortcuts } from "./key_presses.js";
 import { money, parseMoney, typed } from "./money.js";
 import { Station } from "./station.js";
 import { alarmName, drawHands, drawNext, drawStrip } from "./table_strip.js";

@@ -4,7 +4,7 @@
 // the one before, so that the log keeps their order. A command for a coup names the coup, and the
 // table refuses it in any other. The queue reports the outcome of every press to the person.
 
-import { carryOut, newTransaction } from "./action.js";
+import { carryOut, newTransaction } from "./send_command.js";
 
 /** The command queue; a page has one. */
 export class Queue {

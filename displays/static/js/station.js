@@ -4,7 +4,7 @@
 // pending, or the page has no live connection. Its title shows the reason. The page decides nothing
 // itself.
 
-import { ask, newTransaction } from "./action.js";
+import { ask, newTransaction } from "./send_command.js";
 import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
 import { Queue } from "./queue.js";

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from events.mqtt.bus import Message, Publication
-from simulators.world.parts.trouble import ArmedFaults
+from simulators.world.parts.fault_injector import ArmedFaults
 
 __all__ = ["FakeBroker", "FakeClient"]
 

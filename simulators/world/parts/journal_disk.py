@@ -24,7 +24,7 @@ from shoe_driver.records import (
     holds_a_record,
     parse_header,
 )
-from simulators.world.parts.trouble import ArmedFaults
+from simulators.world.parts.fault_injector import ArmedFaults
 
 __all__ = ["JOURNAL_FULL", "JOURNAL_SYNC_FAILED", "JournalDisk", "WorldJournal"]
 

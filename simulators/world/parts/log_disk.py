@@ -14,14 +14,14 @@ from typing import Any, Final
 from events.errors import LogRefused
 from events.log.connections import LogFiles
 from events.log.lock import WriterLock
-from events.log.opening import Tail
+from events.log.newest_anchor import newest_anchor, start_of_file
+from events.log.open_checks import Tail
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
-from events.log.snapshot_anchor import newest_anchor, start_of_file
 from events.log.store import EventLog, Pending, Stored
 from events.proof.chain import next_hash
 from events.types.envelope import decode_data, decode_envelope
-from simulators.world.parts.trouble import ArmedFaults
-from table_core.service.snapshot_anchor import snapshot_path
+from simulators.world.parts.fault_injector import ArmedFaults
+from table_core.service.snapshots import snapshot_path
 
 __all__ = [
     "DISK_FULL",

@@ -11,8 +11,8 @@ import msgspec
 
 from cage.feed.reorder_buffer import ReorderBuffer
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
-from cage.ledger.facts import LedgerEvent, check_continues_chain, decode_published_event
 from cage.ledger.posting import post
+from cage.ledger.received_event import LedgerEvent, check_continues_chain, decode_published_event
 from displays.live import LiveState
 from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.consumers import Ack, Replay

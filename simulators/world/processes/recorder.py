@@ -16,8 +16,8 @@ from shoe_driver.link.outbox import Outbox
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile
 from shoe_driver.records import Record, RecordKind, encode_record
+from simulators.world.parts.fault_injector import Killed
 from simulators.world.parts.journal_disk import JournalDisk, WorldJournal
-from simulators.world.parts.trouble import Killed
 
 __all__ = ["WorldRecorder"]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from baccarat.demo.ledger import DemoStatistics, Summary
+from baccarat.demo.counters import DemoStatistics, Summary
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import play
 from events.cards import Card, Winner
@@ -27,7 +27,7 @@ from events.types.table import CoupMisaligned, CoupSettled, CoupVoided, Settleme
 from simulators.cage.book import SettlementBook
 from simulators.device.printed_rules import PrintedOutcome
 from simulators.faults.plan import ALL, parse_faults
-from simulators.people.crew import PlayedCoup
+from simulators.people.dealer_and_patrons import PlayedCoup
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.state.table import TableState

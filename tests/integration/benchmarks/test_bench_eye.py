@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from benchmarks.instruments.bare_screens import PAGE
-from benchmarks.instruments.eye import FLOOR, PageObserver, browser
+from benchmarks.instruments.browser_frames import FLOOR, PageObserver, browser
 
 LONG_ENOUGH_TO_LOAD_S = 1.0
 

@@ -12,7 +12,8 @@ import pytest
 from benchmarks.command import figures_of
 from benchmarks.instruments.figures import Figure
 from benchmarks.rows import ROWS, BenchOptions
-from benchmarks.table import chances, core, settling, starting
+from benchmarks.table import core, settling, starting
+from benchmarks.table import odds as chances
 from events.types.registry import TABLE_EVENTS
 from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids

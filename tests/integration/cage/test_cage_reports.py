@@ -13,7 +13,7 @@ from sqlalchemy import text
 from cage.ledger.database import create_ledger_engine, parse_ledger_url
 from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.store import LedgerStore
-from cage.reports.floats import FloatReport
+from cage.reports.drop_and_hold import FloatReport
 from cage.reports.patrons import PatronReport
 from cage.reports.summary import SummaryReport, summary_reports
 from events.commands.chips import ChipCommand, CloseFloat, CountDrop, Fill, OpenFloat

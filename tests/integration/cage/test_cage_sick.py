@@ -12,7 +12,7 @@ from baccarat.config.table import load_config
 from baccarat.processes.children import Child
 from events.mqtt.bus import Bus, Message
 from simulators.device.pty_port import INSTANT, PtyPort
-from simulators.people.crew import Croupier
+from simulators.people.dealer_and_patrons import Croupier
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from tests.support.brokers.brokers import Broker

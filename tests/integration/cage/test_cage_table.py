@@ -15,7 +15,7 @@ from events.commands.corrections import CorrectHands, CorrectWager
 from events.commands.coup import VoidCoup
 from events.commands.wagers import WagerRequest
 from simulators.device.pty_port import INSTANT, PtyPort
-from simulators.people.crew import Croupier, Game
+from simulators.people.dealer_and_patrons import Croupier, Game
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook

@@ -11,7 +11,7 @@ import pytest
 from baccarat.config.table import load_config
 from baccarat.processes.children import Child
 from baccarat.services.registry import service_command
-from benchmarks.instruments import bare
+from benchmarks.instruments import bare_mqtt as bare
 from displays.auth.accounts import save_accounts
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.ports import free_port

@@ -13,7 +13,7 @@ import pytest
 from events.errors import LogRefused
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 from tests.support.log.logs import NAME, ORIGIN, keep_alarms
 
 TIMEOUT_S = 60

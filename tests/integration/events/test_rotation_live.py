@@ -15,7 +15,7 @@ from events.log.backup import back_up, restore
 from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 from tests.support.brokers.brokers import Broker
 from tests.support.log.closed_books import ORIGIN
 from tests.support.machine.waiting import until

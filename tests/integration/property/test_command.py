@@ -14,7 +14,7 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.config.property import load_property
-from baccarat.property.standing import property_status
+from baccarat.property.status import property_status
 from events.clock import Clock, SystemClock
 from events.log.editions import RULEBOOKS, editions_folder, write_editions
 from events.log.store import EventLog

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.site.hub import load_hub_plan
+from baccarat.site.hub_plan import load_hub_plan
 from property.hub.server_conf import HubNode, LeafNode, LeafTable, leaf_conf
 from property.hub.subjects import CHECKPOINTS, COSIGNED, EDITIONS, EVENTS, FEEDS
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held

@@ -18,7 +18,7 @@ from events.types.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, Sh
 from simulators.cage.service import Anomalies, Cage
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.people.console import ConsoleTimeouts, RequestRefused
-from simulators.people.crew import Croupier, Game, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.people.patrons import wagers
 from simulators.people.view import TableSeen
 from simulators.shoe.dealing import DealingShoe

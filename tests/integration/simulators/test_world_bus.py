@@ -9,7 +9,7 @@ import pytest
 
 from events.mqtt.bus import Message, Publication
 from simulators.world.parts.broker import FakeBroker, FakeClient
-from simulators.world.parts.trouble import ArmedFaults
+from simulators.world.parts.fault_injector import ArmedFaults
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import EVENT, ROOT, STATE, STATUS, Peer, at_work
 from tests.support.machine.waiting import until

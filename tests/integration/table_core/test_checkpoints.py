@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.history.evidence import gather
+from baccarat.history.evidence_from_log import gather
 from events.clock import SystemClock
 from events.log.reader import reading
 from events.log.store import EventLog

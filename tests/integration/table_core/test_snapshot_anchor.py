@@ -13,7 +13,7 @@ from events.commands.coup import OpenBetting
 from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
 from events.types.shoe_reports import LinkOpen, LinkUp
-from table_core.service.snapshot_anchor import inspect_log, snapshot_path
+from table_core.service.snapshots import inspect_log, snapshot_path
 from tests.support.brokers.brokers import Broker
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.logs import forging

@@ -22,7 +22,7 @@ from cage.ledger.reading import open_ledger
 from events.log.reader import reading as reading_log
 from events.types.table import CoupSettled
 from simulators.device.pty_port import INSTANT, PtyPort
-from simulators.people.crew import Croupier, Game
+from simulators.people.dealer_and_patrons import Croupier, Game
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook

@@ -9,9 +9,9 @@ from typing import Final
 
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
-from cage.ledger.facts import LedgerEvent, decode_stored_event
 from cage.ledger.posting import post
 from cage.ledger.reading import Filter, open_ledger
+from cage.ledger.received_event import LedgerEvent, decode_stored_event
 from cage.ledger.store import LedgerStore
 from cage.reports.reconcile import Reconciliation, reconcile
 from events.clock import rfc3339

@@ -18,7 +18,7 @@ from events.types.envelope import decode_data
 from events.types.table import CoupSettled
 from simulators.device.pty_port import INSTANT, PtyPort
 from simulators.people.console import Console
-from simulators.people.crew import Croupier, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.service.alarm_publisher import AlarmNotice

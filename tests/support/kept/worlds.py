@@ -17,8 +17,8 @@ from simulators.device.profiles import GAMES, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import FAULTS
 from simulators.world.auditor.rules import RULEBOOKS
+from simulators.world.fault_plan import WORLD_FAULTS
 from simulators.world.processes.table import signing_key
-from simulators.world.troubles import WORLD_FAULTS
 from simulators.world.world import World
 from tests.support.kept.stories import LOG
 

@@ -13,7 +13,7 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
 from table_core.rules.rulebook import Rulebook
-from table_core.service.snapshot_anchor import OpenedTable, restore_state
+from table_core.service.snapshots import OpenedTable, restore_state
 from table_core.service.table_writer import Table, no_probe
 from table_core.state.table import TableState
 from tests.support.log.logs import NAME, keep

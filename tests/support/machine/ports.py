@@ -3,7 +3,7 @@
 import os
 from typing import Final
 
-from baccarat import ports
+from baccarat import free_port as ports
 
 __all__ = ["free_port"]
 

@@ -20,8 +20,8 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import Error as JetStreamError
 
+from baccarat.atomic_files import write_atomically
 from baccarat.local_brokers.nats import LOOPBACK, find_nats_server
-from baccarat.placing import write_atomically
 from baccarat.processes.children import Child
 from baccarat.site.pki import Pki
 from events.errors import BusError

@@ -36,7 +36,7 @@ from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import PtyPort
 from simulators.device.reports import Disclosure
 from simulators.faults.plan import FaultPlan
-from simulators.people.crew import Croupier, Game, PlayedCoup
+from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from simulators.device.profiles import CHECKED_GAMES, PROFILES
-from simulators.faults.catalogue import TOGETHER
+from simulators.faults.table_faults import TOGETHER
 
 KINDS: Final = CHECKED_GAMES
 

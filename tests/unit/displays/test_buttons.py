@@ -12,7 +12,7 @@ from tests.support.table.commands import DECIDED
 
 JS = Path(__file__).parents[3] / "displays" / "static" / "js"
 SCRIPTS = {path.name: path.read_text("utf-8") for path in sorted(JS.rglob("*.js"))}
-ACTS = SCRIPTS["acts.js"]
+ACTS = SCRIPTS["command_buttons.js"]
 WORDS = json.loads((JS.parent / "words" / "en.json").read_text("utf-8"))
 BUTTON = re.compile(r'\["(\w+)"(?:, \{ ([^}]*) \})?\]')
 # The count room has no page.

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from baccarat.history.evidence import gather
+from baccarat.history.evidence_from_log import gather
 from events.log.editions import RULEBOOKS, write_editions
 from events.types.shoe_reports import DeviceResult
 from events.types.table import SettlementLine

@@ -1,9 +1,9 @@
 // The replay viewer: finds a coup on the left, and shows its narrative on the right. Read-only.
 
 import { byId, el, fill } from "../dom.js";
-import { listenForShortcuts } from "../keys.js";
+import { listenForShortcuts } from "../key_presses.js";
 import { Finder } from "./find.js";
-import { Told } from "./told.js";
+import { Told } from "./timeline.js";
 import { Station } from "../station.js";
 import { drawStrip } from "../table_strip.js";
 

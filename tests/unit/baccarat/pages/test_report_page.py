@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from baccarat.pages.report_page import report_page
-from baccarat.pages.report_text import CSV_TABLES, csv_rows, report_lines
+from baccarat.pages.report_rows import CSV_TABLES, csv_rows, report_lines
+from cage.reports.drop_and_hold import DenominationLine, FloatReport
 from cage.reports.float_facts import BoxLine, MoveLine
-from cage.reports.floats import DenominationLine, FloatReport
 from cage.reports.patrons import PatronReport
 from cage.reports.summary import SummaryReport
 

@@ -14,7 +14,7 @@ from events.log.backup import back_up, restore
 from events.log.create import RESTORING_SUFFIX
 from events.log.store import EventLog
 from events.log.verify import verify
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 from tests.support.log.closed_books import ORIGIN, Closed, closed, table_on
 from tests.support.log.logs import contents, forging, grow, killed, made
 from tests.support.table.money_game import BOOKS

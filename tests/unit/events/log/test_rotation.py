@@ -23,7 +23,7 @@ from events.types.table import AlarmRaised
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all
 from table_core.service.coup_recall import recall_coup
-from table_core.service.snapshot_anchor import inspect_log, snapshot_path
+from table_core.service.snapshots import inspect_log, snapshot_path
 from table_core.state.table import TableState
 from tests.support.log.closed_books import ORIGIN, table_on
 from tests.support.log.closed_files import Chain, base_of, chain, events_of, writable

@@ -14,7 +14,7 @@ from events.log.verify import verify
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
 from table_core.service.options import RotationPolicy
-from table_core.service.snapshot_anchor import inspect_log
+from table_core.service.snapshots import inspect_log
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
 from tests.support.log.closed_books import ORIGIN

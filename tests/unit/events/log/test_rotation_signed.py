@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.history.evidence import gather
+from baccarat.history.evidence_from_log import gather
 from events.commands.shoe import EndShoe
 from events.log.reader import reading
 from events.log.segments import archive_folder, segments_in

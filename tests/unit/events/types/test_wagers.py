@@ -12,7 +12,7 @@ from events.types.table import BettingClosed, CoupSettled, WagerKind, WagersWith
 from events.types.wagers import AggregateCapped, BetLimits, LimitsSet, WagersVoided
 from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.limits import apply_limits, limit_faults
+from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.support.cage.books import book

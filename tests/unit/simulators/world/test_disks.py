@@ -15,9 +15,9 @@ from shoe_driver.journal.files import Journal
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.records import Record, RecordKind, encode_record
 from simulators.world.parts.clock import WorldClock
+from simulators.world.parts.fault_injector import ArmedFaults
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JournalDisk, WorldJournal
 from simulators.world.parts.log_disk import DISK_FULL, SYNC_FAILED, SYNC_FAILED_STORED, LogDisk
-from simulators.world.parts.trouble import ArmedFaults
 from tests.support.machine.disk import disk_full_at
 
 PROFILE = profile_text("enq-bcc")

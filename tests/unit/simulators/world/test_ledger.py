@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.facts import LedgerEvent, decode_stored_event
+from cage.ledger.received_event import LedgerEvent, decode_stored_event
 from cage.ledger.store import LedgerStore
 from events.errors import LedgerError
 from simulators.world.processes.consumers import WorldLedger

@@ -13,8 +13,8 @@ from baccarat.cli.main import main
 from events.errors import InputError
 from simulators.faults.plan import FAULTS
 from simulators.world.auditor.audited_coup import Violation
+from simulators.world.fault_plan import WORLD_FAULTS, parse_world_faults
 from simulators.world.final_checks import check_floats
-from simulators.world.troubles import WORLD_FAULTS, parse_world_faults
 from simulators.world.world import World, WorldReport
 from table_core.rules import settlement
 from tests.tools.broken_builds import applied, copy_of

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from baccarat.history.evidence import gather
+from baccarat.history.evidence_from_log import gather
 from events.errors import InputError
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.history.evidence import gather
+from baccarat.history.evidence_from_log import gather
 from events.cards import Card, Hand
 from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable
 from events.commands.corrections import CorrectHands, CorrectWager

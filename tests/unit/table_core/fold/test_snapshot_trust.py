@@ -15,8 +15,8 @@ from events.types.table import TableEvent
 from table_core.fold import snapshot
 from table_core.fold.dispatch import FOLD_VERSION
 from table_core.fold.snapshot import encode_state
-from table_core.service import snapshot_anchor as books
-from table_core.service.snapshot_anchor import snapshot_path, store_snapshot
+from table_core.service import snapshots as books
+from table_core.service.snapshots import snapshot_path, store_snapshot
 from tests.support.log.closed_books import (
     ORIGIN,
     Closed,

@@ -19,9 +19,9 @@ from events.types.shoe_reports import (
 from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.coup import CoupNarrative, narrate_coup
+from table_core.narrative.formatting import amount, exact_amount, face, who
 from table_core.narrative.shoe_reports import REPORT_WORDS, report_words
 from table_core.narrative.timeline import TimelineLine, narrate_event
-from table_core.narrative.words import amount, exact_amount, face, who
 from table_core.replay.coup_events import LoggedEvent, Moment, moments
 from table_core.state.table import TableState
 from tests.support.cage.books import book

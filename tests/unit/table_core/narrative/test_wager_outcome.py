@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from events.types.table import SettlementLine
+from table_core.narrative.formatting import amount
 from table_core.narrative.wager_outcome import narrate_wager
-from table_core.narrative.words import amount
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.books import book
 from tests.support.machine.files import vector

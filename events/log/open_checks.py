@@ -1,0 +1,258 @@
+"""Check a log before it is opened for writing, and leave it unchanged if it is refused.
+
+SQLite changes what it opens: it recovers a WAL that a killed process left, and moves the WAL into
+the main file when it closes. A refused log must stay unchanged to the last byte. So the check uses
+a folder next to the log with a hard link to the main file, opened read-only, and a copy of the WAL,
+which SQLite may recover.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log.newest_anchor import ChainStart, newest_anchor, start_of_file
+from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, OWN_ACTORS, SCHEMA_VERSION, SCHEMAS
+from events.log.schema_rows import odd_rows, rows_made_by, rows_of
+from events.log.wal import wal_damage, wal_of
+from events.proof.chain import next_hash
+from events.proof.checkpoint import Checkpoint, parse_checkpoint
+from events.proof.merkle import MerkleTree
+from events.types.envelope import Envelope, decode_data, decode_envelope
+
+__all__ = ["Tail", "check_log"]
+
+_RIGHT: Final = "keep the file as it is and restore a verified backup"
+_REQUEST: Final = "SELECT position FROM request WHERE transaction_id = ?"
+_EVENTS: Final = (
+    "SELECT position, type, version, at, bytes, hash FROM event "
+    "WHERE position > ? ORDER BY position"
+)
+_CHECK_SUFFIX: Final = ".check"
+# Damaged text may even be in SQLite's messages, and Python then fails to decode them.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+
+
+class Tail(NamedTuple):
+    """The end of a log, as its check found it.
+
+    Args:
+        position: the newest event's position, 0 if there is none.
+        head: the newest hash of the chain.
+        tree: the Merkle tree over all its events, ready to grow.
+        version: the version of the file's format.
+        checked_from: the first position that was checked: 1, or that of the newest `books_closed`,
+            which was trusted for everything before it.
+    """
+
+    position: int
+    head: bytes
+    tree: MerkleTree
+    version: int
+    checked_from: int
+
+
+def check_log(path: Path, origin: str) -> Tail:
+    """Check that a file is a log of `origin` that this build may write to. Changes nothing.
+
+    Events are checked from the newest `books_closed` on. A verification in the background
+    (`table_core.service.snapshots`) checks the earlier ones, the file's pages and the number
+    of its requests. A log without `books_closed` is checked in full.
+
+    The caller holds the writer's lock, so the file does not change meanwhile.
+
+    Raises:
+        LogRefused: another format, newer, of another origin, with a gap, a broken chain, an
+            unreadable event, a damaged WAL, or shorter than its own cursors; names the position if
+            there is one.
+        OSError: the second name could not be made.
+    """
+    _refuse_journal(path)
+    damage = wal_damage(wal_of(path))
+    if damage is not None:
+        raise _refusal(path, damage)
+    with _second_name(path) as name:
+        try:
+            with closing(_open(name)) as db:
+                version = _check_format(path, db, origin)
+                _check_size(path, db)
+                start = newest_anchor(db) or start_of_file(db, origin)
+                tail = _check_events(path, db, origin, version, start)
+                if start.position == 0:
+                    _check_pages(path, db)
+                return tail
+        except _UNREADABLE as error:
+            raise _refusal(path, f"not a whole SQLite file: {error}") from error
+
+
+def _refuse_journal(path: Path) -> None:
+    journal = path.with_name(path.name + "-journal")
+    if journal.exists():
+        raise LogRefused(
+            f"{path}: {journal.name} lies beside it, which SQLite would play back into it; "
+            "a log never has one: find out whose it is"
+        )
+
+
+@contextmanager
+def _second_name(path: Path) -> Iterator[Path]:
+    folder = path.with_name(f".{path.name}{_CHECK_SUFFIX}")
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed check
+    folder.mkdir()
+    try:
+        name = folder / path.name
+        try:
+            os.link(path, name)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(path, name)
+        wal = wal_of(path)
+        if wal.exists():
+            shutil.copyfile(wal, folder / wal.name)
+        yield name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    db.execute("PRAGMA trusted_schema=OFF")
+    db.execute("PRAGMA cell_size_check=ON")
+    return db
+
+
+def _check_format(path: Path, db: sqlite3.Connection, origin: str) -> int:
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise LogRefused(
+            f"{path}: holds no event log; name the table's own log, or restore a verified backup"
+        )
+    if version > SCHEMA_VERSION:
+        raise LogRefused(
+            f"{path}: format {version} was written by a newer build; this one knows "
+            f"{SCHEMA_VERSION}: run that build"
+        )
+    schema = SCHEMAS.get(version)
+    if schema is None:
+        raise _refusal(path, f"format {version} is older than this build reads")
+    many, missing = odd_rows(rows_of(db.execute), rows_made_by(schema.values()))
+    if odd := sorted({str(row.name) for row in (*many, *missing)}):
+        raise _refusal(path, f"format {version} is not as this build makes it: {odd}")
+    meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
+    if meta.get("origin") != origin:
+        of = repr(meta.get("origin"))
+        raise LogRefused(f"{path}: the log of {of}, not of {origin!r}; name the table's own log")
+    if not isinstance(meta.get("session"), int):
+        raise _refusal(path, f"its session is {meta.get('session')!r}")
+    return int(version)
+
+
+def _check_size(path: Path, db: sqlite3.Connection) -> None:
+    """Check that a file without a WAL is whole pages: a cut in the last may hit padding only."""
+    wal = wal_of(path)
+    if wal.exists() and wal.stat().st_size:
+        return  # a crash may have cut the main file where the WAL repairs it
+    (pages,), (size,) = (db.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
+    found = path.stat().st_size
+    if found != pages * size:
+        raise _refusal(path, f"not a whole SQLite file: {found} bytes, not {pages * size}")
+
+
+def _check_events(
+    path: Path, db: sqlite3.Connection, origin: str, made: int, start: ChainStart
+) -> Tail:
+    position, head, tree = start
+    answered = 0
+    signed = _newest_checkpoint(path, db, origin) if made >= CHECKPOINTS_SINCE else None
+    rows = db.execute(_EVENTS, (position,))
+    try:
+        for found, kind, version, at, stored, digest in rows:
+            if found != position + 1:
+                raise _refusal(path, f"missing, the next is {found}", position + 1)
+            if not isinstance(stored, bytes):
+                raise _refusal(path, "the stored bytes are no bytes", found)
+            head = next_hash(head, stored)
+            if head != digest:
+                raise _refusal(path, "the hash chain breaks here", found)
+            envelope = decode_envelope(stored)
+            decode_data(envelope)
+            said = (envelope.position, envelope.stream, envelope.type, envelope.v, envelope.at)
+            if said != (found, origin, kind, version, at):
+                raise _refusal(path, "the columns are not what the stored bytes say", found)
+            answered += _check_request(path, db, envelope)
+            tree.add(stored)
+            position = found
+            if signed and signed.size == found and signed.root != tree.root():
+                raise _refusal(path, f"rewritten since its checkpoint of {found} events was signed")
+    except UnreadableEvent as error:
+        raise _refusal(path, str(error), position + 1) from error
+    except _UNREADABLE as error:
+        raise _refusal(path, f"unreadable: {error}", position + 1) from error
+    _check_hints(path, db, position, signed)
+    if start.position == 0:
+        _check_requests(path, db, answered)
+    return Tail(position, head, tree, made, start.position + 1)
+
+
+def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Checkpoint | None:
+    """Return the newest checkpoint, which binds all before it. The verifier checks its signers."""
+    row = db.execute("SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1").fetchone()
+    if row is None:
+        return None
+    size, note = row
+    try:
+        checkpoint, _ = parse_checkpoint(note)
+    except (InputError, AttributeError) as error:  # damaged: not even bytes
+        raise _refusal(path, f"the checkpoint stored at {size} cannot be read: {error}") from error
+    if (checkpoint.origin, checkpoint.size) != (origin, size):
+        raise _refusal(path, f"the checkpoint stored at {size} is another's")
+    return checkpoint
+
+
+def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bool:
+    """Report whether this is a request's last event; every event asked for has a request."""
+    if envelope.actor in OWN_ACTORS:
+        return False
+    row = db.execute(_REQUEST, (envelope.cause,)).fetchone()
+    if row is None or row[0] < envelope.position:
+        what = f"its request {envelope.cause!r} is not recorded"
+        raise _refusal(path, what, envelope.position)
+    return bool(row[0] == envelope.position)
+
+
+def _check_hints(
+    path: Path, db: sqlite3.Connection, position: int, signed: Checkpoint | None
+) -> None:
+    """Refuse a log whose cursors, requests or checkpoint know more events: its tail was cut."""
+    if signed and signed.size > position:
+        told = f"missing: the log ends at {position}, but a checkpoint covers {signed.size}"
+        raise _refusal(path, told, position + 1)
+    cursors = db.execute("SELECT 'cursor', name, position FROM cursor").fetchall()
+    late = "SELECT 'request', transaction_id, position FROM request WHERE position > ? LIMIT 1"
+    for what, name, stands in cursors + db.execute(late, (position,)).fetchall():
+        if not isinstance(stands, int) or stands < 0:
+            raise _refusal(path, f"{what} {name!r} stands at {stands!r}, which is no position")
+        if stands > position:
+            told = f"missing: the log ends at {position}, but {what} {name!r} stands at {stands}"
+            raise _refusal(path, told, position + 1)
+
+
+def _check_requests(path: Path, db: sqlite3.Connection, answered: int) -> None:
+    (requests,) = db.execute("SELECT count(*) FROM request").fetchone()
+    if requests != answered:
+        raise _refusal(path, f"{requests} requests are recorded, but the events are of {answered}")
+
+
+def _check_pages(path: Path, db: sqlite3.Connection) -> None:
+    (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise _refusal(path, f"not a whole SQLite file: {' '.join(found.split())}")
+
+
+def _refusal(path: Path, what: str, position: int | None = None) -> LogRefused:
+    where = f"{path}" if position is None else f"{path}: position {position}"
+    return LogRefused(f"{where}: {what}; {_RIGHT}", position)

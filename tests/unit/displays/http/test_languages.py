@@ -1,0 +1,88 @@
+"""The words of the screens: the same keys in each language, and one for whatever a page says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from displays.http.languages import LANGUAGES, choose_language
+from events.commands.registry import COMMANDS
+from table_core.narrative.draw import DRAW_WORDS
+from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.wagers import BET_KINDS
+from table_core.state.coup import Phase
+from tests.support.table.commands import BESIDE_PLAY
+
+ROOM = Path(__file__).parents[4] / "displays"
+WORDS = {
+    language: json.loads((ROOM / "static" / "words" / f"{language}.json").read_text("utf-8"))
+    for language in LANGUAGES
+}
+# Given by programs, never by a person at a screen.
+SILENT = {row.name for row in BESIDE_PLAY}
+# Rows of the bus's page on refusals that people do not come upon at a screen.
+_PROGRAMS = {"the request", "consumers", "the past"}
+_SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")
+
+
+def said() -> set[str]:
+    """Every key that stands as it is in a script or a template."""
+    files = [*ROOM.rglob("*.js"), *ROOM.rglob("*.html")]
+    found = (match for path in files for match in _SAID.findall(path.read_text("utf-8")))
+    return {key for groups in found for key in groups if key}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_the_same_keys_and_every_text_says_something(language: str) -> None:
+    assert WORDS[language].keys() == WORDS["en"].keys()
+    assert all(text.strip() for text in WORDS[language].values())
+
+
+def test_a_language_is_chosen_by_its_tag_and_by_what_a_browser_calls_it() -> None:
+    for tag, own in LANGUAGES.items():
+        assert (WORDS[tag]["language"], choose_language(tag, "")) == (own, tag)
+        for start in WORDS[tag]["language.accepts"].split():
+            assert choose_language(None, f"xx, {start.upper()};q=0.5") == tag
+    page = (ROOM.parent / "docs" / "operators-guide.md").read_text("utf-8")
+    assert [tag for tag in LANGUAGES if f"`?lang={tag}`" not in page] == []
+
+
+def test_whatever_a_page_says_has_its_words() -> None:
+    assert len(said()) > 50
+    assert sorted(said() - WORDS["en"].keys()) == []
+
+
+def test_every_phase_command_wager_category_rule_and_sign_has_its_words() -> None:
+    wanted = {f"phase.{phase.value}" for phase in Phase}
+    wanted |= {f"next.{phase.value}" for phase in Phase}
+    wanted |= {f"command.{name}" for name in COMMANDS.keys() - SILENT}
+    wanted |= {f"bet.{bet}" for bet in BET_KINDS}
+    wanted |= {
+        f"category.{bet}.{name}" for bet, kind in BET_KINDS.items() for name in kind.categories
+    }
+    wanted |= {f"rule.{rule}" for rule in DRAW_WORDS if rule != "initial"}
+    for book in map(load_rulebook, shipped_ids()):
+        wanted |= {f"sign.{line}" for line in (book.sign.game, *book.sign.lines)}
+    assert sorted(wanted - WORDS["en"].keys()) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_put_into_a_text_is_the_same_in_each_language(language: str) -> None:
+    def holes(text: str) -> list[str]:
+        return sorted(re.findall(r"\{(\w+)\}", text))
+
+    other = [key for key, text in WORDS[language].items() if holes(text) != holes(WORDS["en"][key])]
+    assert other == []
+
+
+def test_whatever_the_table_refuses_a_person_at_a_screen_has_its_words() -> None:
+    """The codes of the bus's page, but for those that only a program brings on itself."""
+    page = (ROOM.parent / "docs" / "bus.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (.+?) \| (.*`.*) \|$", page[page.index("| about | codes |") :], re.MULTILINE
+    )
+    codes = {about: set(re.findall(r"`([a-z_]+)`", said)) for about, said in rows}
+    wanted = set().union(*(said for about, said in codes.items() if about not in _PROGRAMS))
+    assert len(wanted) > 60
+    assert sorted(f"code.{code}" for code in wanted if f"code.{code}" not in WORDS["en"]) == []
