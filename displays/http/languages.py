@@ -46,7 +46,7 @@ def choose_language(asked: str | None, accepted: str) -> str:
         asked: `?lang=` or the cookie of it.
         accepted: the browser's `Accept-Language`.
     """
-    if asked in LANGUAGES:
+    if asked is not None and asked in LANGUAGES:
         return asked
     for part in accepted.lower().split(","):
         tag = part.partition(";")[0].strip()
