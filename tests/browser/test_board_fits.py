@@ -77,10 +77,10 @@ def _html(language: str) -> str:
 def _answer(route: Route, language: str, rulebook: Rulebook) -> None:
     path = route.request.url.removeprefix(_HOST).partition("?")[0]
     if path.startswith("/static/"):
-        content = files("displays").joinpath(*path.strip("/").split("/")).read_bytes()
+        found = files("displays").joinpath(*path.strip("/").split("/")).read_bytes()
         kinds = {"js": "text/javascript", "css": "text/css", "json": "application/json"}
         kind = kinds.get(path.rpartition(".")[2], "image/svg+xml")
-        route.fulfill(body=content, content_type=kind)
+        route.fulfill(body=found, content_type=kind)
     elif path == "/events":
         state = project_table(TableState(), table="t1", rulebook=rulebook, catching_up=False)
         sign = state.rulebook
