@@ -138,7 +138,7 @@ class _Bench:
         return found
 
     def _start(self, module: str, *arguments: object) -> Child:
-        command = [sys.executable, "-m", f"benchmarks.{module}"]
+        command = [sys.executable, "-m", f"benchmarks.instruments.{module}"]
         where = [str(self._watch.port), *map(str, arguments)]
         output = self._machine.data / f"{module}-{arguments[0]}.log"
         return self._stack.enter_context(

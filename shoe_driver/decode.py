@@ -26,10 +26,7 @@ from events.types.shoe_reports import (
 )
 from shoe_driver.framing.frames import RAW_LIMIT, Frame, Piece
 from shoe_driver.framing.registry import FramerOptions, make_framer
-from shoe_driver.link.protocols import DecodedReport, make_link_protocol
-from shoe_driver.link.states import LinkInput, LinkState, next_state
-from shoe_driver.profiles.profile import LineOptions, Profile
-from shoe_driver.records import (
+from shoe_driver.journal.records import (
     RULES,
     JournalState,
     Record,
@@ -37,6 +34,9 @@ from shoe_driver.records import (
     parse_header,
     parse_journal_state,
 )
+from shoe_driver.link.protocols import DecodedReport, make_link_protocol
+from shoe_driver.link.states import LinkInput, LinkState, next_state
+from shoe_driver.profiles.profile import LineOptions, Profile
 
 __all__ = ["RESTARTED", "STALE", "Decoder"]
 

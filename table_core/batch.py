@@ -19,9 +19,9 @@ from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.types.table import Wager
 from table_core.rules.outcome import DealError, deal_cards
-from table_core.rules.placement import check_wagers
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle
+from table_core.rules.wager_checks import check_wagers
 
 __all__ = ["CaseError", "Judgement", "RefusedWager", "SettledWager", "answer_line", "judge_case"]
 
@@ -62,7 +62,7 @@ class SettledWager(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class RefusedWager(Struct, frozen=True, gc=False, kw_only=True):
-    """A refused wager, with a code of `table_core.rules.placement.check_wagers`."""
+    """A refused wager, with a code of `table_core.rules.wager_checks.check_wagers`."""
 
     id: str
     bet: str | None

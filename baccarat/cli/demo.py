@@ -20,7 +20,7 @@ from baccarat.rulebooks.library import site_rulebook
 from baccarat.services.registry import configure_logging, unwrapped_errors
 from simulators.device.profiles import simulated_form, simulated_profile
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import parse_faults
+from simulators.faults.registry import parse_faults
 
 __all__ = ["demo"]
 

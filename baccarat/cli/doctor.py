@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.registry import configure_logging
 from baccarat.site.credentials import with_sources

@@ -9,14 +9,14 @@ import msgspec
 from baccarat.cli.output_files import write_whole
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
-from baccarat.pages.story_text import list_text, state_text, story_text, what_if_text
+from baccarat.pages.narrative_text import list_text, state_text, story_text, what_if_text
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
 from table_core.history.what_if import parse_change, what_if
 from table_core.narrative.coup import narrate_coup
-from table_core.projections.table import encode_state_view
+from table_core.projections.table_document import encode_state_view
 from table_core.replay.coup_events import CoupCollector, CoupRecord
 from table_core.replay.coup_list import CoupList
 from table_core.rules.rulebook import Rulebook

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from baccarat.config.faults import ConfigFault, ConfigFaults, read_toml
+from baccarat.config.errors import ConfigFault, ConfigFaults, read_toml
 from baccarat.config.form import CREDENTIAL
 from baccarat.config.property_form import PropertyConfig
 from baccarat.config.property_keys import example_of

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from baccarat.config.faults import ConfigFault, ConfigFaults, read_toml
+from baccarat.config.errors import ConfigFault, ConfigFaults, read_toml
 from baccarat.config.form import CREDENTIAL, DisplaysConfig, ScoreboardConfig, TableConfig
 from baccarat.config.keys import KEYS, TABLES, example_of
 from baccarat.rulebooks.library import is_file, site_rulebook

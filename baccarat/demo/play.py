@@ -17,7 +17,7 @@ from simulators.cage.service import Cage, Receipt
 from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import SPAN, FaultPlan
+from simulators.faults.registry import SPAN, FaultPlan
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe

@@ -10,7 +10,7 @@ from events.mqtt.topics import Topics
 from events.types.envelope import Envelope, decode_data
 from events.types.shoe_reports import LinkStatus
 from events.types.table import CoupSettled, Settlement
-from table_core.projections.table import StateView
+from table_core.projections.table_document import StateView
 
 __all__ = ["Spectator"]
 

@@ -11,7 +11,7 @@ from events.errors import InputError
 from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader
 from table_core.fold.dispatch import fold_all
-from table_core.projections.table import StateView, project_table
+from table_core.projections.table_document import StateView, project_table
 from table_core.replay.coup_events import LoggedEvent, Moment, decode_row, moments, stored_entry
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState

@@ -8,8 +8,8 @@ from baccarat.config.property_form import PropertyConfig
 from events.clock import SystemClock
 from events.errors import ConfigError
 from property.uplink.service import UplinkLog, feeds_of, run_uplink
-from property.witness.book import WitnessBook
 from property.witness.service import run_witness
+from property.witness.store import WitnessBook
 
 __all__ = ["PROPERTY_SERVICES", "PropertyService", "present_services"]
 

@@ -28,7 +28,7 @@ from property.hub.subjects import (
     stored_subject,
 )
 from property.hub.uplink_status import SILENT_S, UplinkStatus, parse_uplink_status
-from property.witness.book import RecordedRefusal, read_book
+from property.witness.store import RecordedRefusal, read_book
 
 __all__ = ["PropertyStatus", "TableStatus", "property_status"]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
 from baccarat.processes.inspection import inspect_in_background

@@ -22,7 +22,7 @@ import bcrypt
 from msgspec import Meta, Struct
 
 from baccarat.atomic_files import write_atomically
-from baccarat.config.faults import ConfigFault, ConfigFaults, read_toml
+from baccarat.config.errors import ConfigFault, ConfigFaults, read_toml
 from events.errors import InputError
 from events.mqtt.topics import SEGMENT
 from events.toml_form import read_table

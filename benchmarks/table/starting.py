@@ -58,7 +58,7 @@ notify("READY=1")
 _MODULES: Final = """\
 import sys
 from baccarat.cli.main import main
-from baccarat.commands import run
+from baccarat.cli import run
 from baccarat.services.registry import service_of
 service_of("table")
 modules = {name: each for name, each in sys.modules.items() if name != "__main__"}

@@ -17,7 +17,7 @@ from msgspec.structs import astuple
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from cage.ledger.chips import business_day_of
+from cage.ledger.chip_posting import business_day_of
 from cage.ledger.database import create_ledger_engine, migrate, shown, translate_ledger_errors
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
 from cage.ledger.posting import SettlementLookup, post

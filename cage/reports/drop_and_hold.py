@@ -21,7 +21,7 @@ from typing import Final
 from msgspec import Struct
 from sqlalchemy import func, select
 
-from cage.ledger.chips import business_day_of
+from cage.ledger.chip_posting import business_day_of
 from cage.ledger.reading import Filter, Ledger
 from cage.ledger.sql_tables import POSTING
 from cage.reports.float_facts import BoxLine, FloatHistory, MoveLine, MoveRow, read_floats, sum_of

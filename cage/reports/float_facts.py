@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from cage.ledger.chips import CHIP_EVENT_TYPES, decode_chip_event
+from cage.ledger.chip_posting import CHIP_EVENT_TYPES, decode_chip_event
 from cage.ledger.reading import Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY
 from events.errors import LedgerError

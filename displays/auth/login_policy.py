@@ -20,8 +20,8 @@ import secrets
 from typing import Final, Literal
 
 from displays.auth.accounts import UserAccount, UserAccounts
+from displays.auth.lockout import Lockout, RateLimit
 from displays.auth.passwords import password_matches
-from displays.auth.throttle import Lockout, RateLimit
 from events.clock import Clock
 
 __all__ = ["STRANGERS_MOST", "LoginPolicy", "LoginResult"]

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from displays.auth.throttle import client_network, is_here
+from displays.auth.lockout import client_network, is_here
 
 __all__ = [
     "ADDRESS_MOST",

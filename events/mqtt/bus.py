@@ -42,6 +42,7 @@ from msgspec import Struct
 from paho.mqtt.client import topic_matches_sub
 
 from events.errors import BusError, ConfigError, OurBug
+from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
 from events.tls import ClientTls
 
@@ -49,8 +50,6 @@ __all__ = [
     "INBOX_BYTES",
     "INBOX_MESSAGES",
     "PAYLOAD_BYTES",
-    "RECONNECT_FIRST_SECONDS",
-    "RECONNECT_MOST_SECONDS",
     "STEADY_SECONDS",
     "Bus",
     "BusSettings",
@@ -66,11 +65,6 @@ PAYLOAD_BYTES: Final = 7 * 1024 * 1024
 INBOX_MESSAGES: Final = 10_000
 # ... and, for large messages, as many bytes as one sender may have in flight.
 INBOX_BYTES: Final = 32 * 1024 * 1024
-# A restarted broker is back within a second: the first attempts come at once, and the longest pause
-# still leaves no dealer waiting. Half of each pause is random, so that a whole site does not come
-# back in the same instant.
-RECONNECT_FIRST_SECONDS: Final = 0.05
-RECONNECT_MOST_SECONDS: Final = 2.0
 # A connection shorter than this does not reset the pause: two services with one client id
 # disconnect each other for ever, and should do so slowly.
 STEADY_SECONDS: Final = 5.0
@@ -205,15 +199,11 @@ class Bus:
             BusError: before the first good connection, the broker refused our login or a
                 subscription, or a file of the settings cannot be used.
         """
-        failures = 0
+        backoff = Backoff(uniform=self._rng.uniform)
         while True:
-            served = await self._live_once()
-            failures = 1 if served > STEADY_SECONDS else failures + 1
-            await asyncio.sleep(self._pause(failures))
-
-    def _pause(self, failures: int) -> float:
-        doubled: float = RECONNECT_FIRST_SECONDS * 2 ** min(failures - 1, 16)
-        return min(doubled, RECONNECT_MOST_SECONDS) * self._rng.uniform(0.5, 1.0)
+            if await self._live_once() > STEADY_SECONDS:
+                backoff.reset()
+            await asyncio.sleep(backoff.next_s())
 
     async def _live_once(self) -> float:
         """Run one connection from the attempt to its end; return for how many seconds it served."""

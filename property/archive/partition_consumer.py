@@ -21,8 +21,8 @@ from property.archive.stream_reader import (
     reader_jetstream,
     resume_sequence,
 )
+from property.background_tasks import TaskBackoff
 from property.hub.replicated_event import Head
-from property.tasks import TaskBackoff
 
 __all__ = ["PartitionConsumer"]
 
@@ -68,7 +68,7 @@ class PartitionConsumer:
         pause = TaskBackoff()
         while not self._leaving.is_set():
             try:
-                await self._read(partial(_both, pause.well, well))
+                await self._read(partial(_both, pause.reset, well))
             except HUB_ERRORS as error:
                 if self._client.is_closed:
                     raise

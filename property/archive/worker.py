@@ -22,9 +22,9 @@ from property.archive.partition_locks import PartitionLocks, fair_share
 from property.archive.status_listener import record_uplink_statuses
 from property.archive.store import Archive, Probe, no_probe
 from property.archive.stream_reader import HUB_ERRORS
+from property.background_tasks import TaskBackoff, end_tasks
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import PARTITIONS, partition_of, split_origin
-from property.tasks import TaskBackoff, end_tasks
 
 __all__ = ["run_worker"]
 
@@ -182,7 +182,7 @@ class _Worker:
                 feed.stopped.add(origin)
             elif table.state != "running":
                 feed.mend(origin)
-        task = asyncio.create_task(feed.run(self._pause.well))
+        task = asyncio.create_task(feed.run(self._pause.reset))
         self._held[partition], self._feeds[partition] = _OwnedPartition(leaving, task), feed
         _log.info("partition_taken", partition=partition, tables=len(heads))
 

@@ -22,10 +22,10 @@ from nats.errors import Error as NatsError
 
 from events.clock import Clock
 from events.errors import BusError, InputError, LogError, LogRefused
+from property.background_tasks import TaskBackoff, end_tasks
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import Head
 from property.hub.uplink_status import REPEATED_S, UplinkStatus, stopped_status
-from property.tasks import TaskBackoff, end_tasks
 from property.uplink.editions import EditionQueue
 from property.uplink.hub_client import HeldCheckpoint, HubClient
 from property.uplink.log_reader import LogRead, UplinkLogReader
@@ -239,7 +239,7 @@ class UplinkFeed:
             if loop.time() - asked > _AUDIT_S:
                 place = await self._ask(hub, place)
                 asked = loop.time()
-                self._pause.well()
+                self._pause.reset()
             self.state.position, self._fed_at = place.head.position, loop.time()
             await asyncio.sleep(pause)
 
@@ -286,7 +286,7 @@ class UplinkFeed:
             if isinstance(answer, PublishRefused):
                 return await self._refused(hub, answer)
             place, self._refusals = HubPosition(found.events[-1].head, answer.sequence), 0
-            self._pause.well()
+            self._pause.reset()
         if found.note is not None and found.size <= place.head.position:
             answer = await hub.publish_checkpoint(found.note, self._note.sequence)
             if isinstance(answer, PublishRefused):

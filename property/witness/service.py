@@ -28,9 +28,9 @@ from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamRead
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import ReplicatedEvent, parse_replicated_event
 from property.hub.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
-from property.witness.book import WitnessBook
 from property.witness.cosignature import cosign
 from property.witness.observed_log import AcceptedCheckpoint, ObservedLog, WitnessRefusal
+from property.witness.store import WitnessBook
 
 __all__ = ["Witness", "WitnessSettings", "run_witness"]
 

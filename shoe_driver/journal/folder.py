@@ -21,7 +21,7 @@ from events.clock import Clock, rfc3339
 from events.errors import InputError, LogUnwritable
 from events.log.editions import PROFILES, write_editions
 from shoe_driver.journal.files import SUFFIX, Journal, write_durably
-from shoe_driver.records import JournalState
+from shoe_driver.journal.records import JournalState
 
 __all__ = ["JournalFolder"]
 

@@ -22,8 +22,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.types.shoe_reports import CopyConflict, ReportLost
-from shoe_driver.lateness import LATE_MS
-from shoe_driver.profiles.profile import RepeatPolicy
+from shoe_driver.profiles.profile import LATE_MS, RepeatPolicy
 
 __all__ = ["DuplicateFilter", "FrameClassification"]
 

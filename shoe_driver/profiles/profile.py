@@ -25,10 +25,10 @@ from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.codes.ref import RefCodes, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
 from shoe_driver.framing.registry import CHECKS, FRAMERS
-from shoe_driver.lateness import LATE_MS
 
 __all__ = [
     "DATA_LIMIT",
+    "LATE_MS",
     "LINE_LIMIT",
     "AnyTable",
     "LimitOptions",
@@ -43,6 +43,15 @@ __all__ = [
 
 DATA_LIMIT: Final = 64  # the most data bytes that a frame may have
 LINE_LIMIT: Final = 256  # ... and a line, which is text
+
+LATE_MS: Final = 5_000
+"""How long after they were sent bytes may still be read.
+
+An adapter buffers bytes, TCP resends a lost packet after 0.2 s and then ever later, and a process
+or its disk may stop for seconds. The bytes of one line still come in order, and their meaning must
+not depend on their delay. Five seconds are longer than such a delay, and shorter than the time in
+which a table deals the same place of two coups.
+"""
 
 AnyTable: TypeAlias = EnqTable | BracketTable | ScanTable | RefTable
 

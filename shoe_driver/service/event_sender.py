@@ -25,8 +25,8 @@ from events.mqtt.bus import Message
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck
 from shoe_driver.decode import Decoder
-from shoe_driver.link.outbox import AckOutcome, Outbox
 from shoe_driver.link.states import LinkState
+from shoe_driver.outbox import AckOutcome, Outbox
 from shoe_driver.profiles.profile import Profile
 
 __all__ = ["EventSender", "PortStatus", "RecordedEvents"]

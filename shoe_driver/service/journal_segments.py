@@ -12,7 +12,7 @@ from events.clock import Clock
 from events.errors import LogRefused
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import Journal, read_records
-from shoe_driver.records import JournalHeader, Record, parse_journal_state
+from shoe_driver.journal.records import JournalHeader, Record, parse_journal_state
 
 __all__ = ["JournalChain"]
 

@@ -15,8 +15,9 @@ import structlog
 
 from events.clock import Clock
 from events.errors import LinkError, LogUnwritable
+from events.mqtt.backoff import Backoff
+from shoe_driver.journal.records import RecordKind
 from shoe_driver.link.states import LinkState
-from shoe_driver.records import RecordKind
 from shoe_driver.service.port_reader import PortReader
 from shoe_driver.service.rate_limited_log import RateLimitedLogger
 from shoe_driver.service.recorder import Recorder
@@ -95,7 +96,7 @@ class LinkSupervisor:
                 _log.error("journal.unwritable", reason=str(error) or "the disk hangs")
 
     async def _keep(self) -> None:
-        failures = 0
+        backoff = Backoff(_PAUSE_FIRST_S, _PAUSE_MOST_S, self._rng.uniform)
         try:
             self._refuse_second_replay()
             while True:
@@ -106,11 +107,12 @@ class LinkSupervisor:
                     raise
                 except (LinkError, LogUnwritable) as error:
                     self._down(error)
-                failures = 1 if proven else failures + 1
+                if proven:
+                    backoff.reset()
                 # A connection attempt that timed out has waited already: after it the pause is
                 # short.
                 spent_s = (self._clock.mono_us() - began_us) / 1_000_000
-                await asyncio.sleep(max(self._pause(failures) - spent_s, _PAUSE_LEAST_S))
+                await asyncio.sleep(max(backoff.next_s() - spent_s, _PAUSE_LEAST_S))
         except LinkEnded as error:
             self._down(error)
         await asyncio.Event().wait()  # the last status stays published
@@ -227,7 +229,3 @@ class LinkSupervisor:
             )
         self.held, self.reason, self.hint = False, reason, hint
         self._changed()
-
-    def _pause(self, failures: int) -> float:
-        doubled: float = _PAUSE_FIRST_S * 2 ** min(failures - 1, 16)
-        return min(doubled, _PAUSE_MOST_S) * self._rng.uniform(0.5, 1.0)

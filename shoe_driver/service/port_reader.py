@@ -7,7 +7,7 @@ from typing import Final
 
 from events.clock import Clock
 from events.errors import LinkError
-from shoe_driver.records import Record, RecordKind
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.transports.port import Port
 
 __all__ = ["PortReader"]

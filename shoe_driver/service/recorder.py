@@ -19,10 +19,10 @@ from events.errors import LinkError, LogUnwritable
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.folder import JournalFolder
-from shoe_driver.link.outbox import Outbox
+from shoe_driver.journal.records import RULES, JournalState, Record, RecordKind
 from shoe_driver.link.states import LinkState
+from shoe_driver.outbox import Outbox
 from shoe_driver.profiles.profile import Profile, parse_profile
-from shoe_driver.records import RULES, JournalState, Record, RecordKind
 from shoe_driver.service.journal_segments import JournalChain
 from shoe_driver.service.retention import JournalRetention, drop_old_files
 

@@ -8,8 +8,8 @@ into the journal, so that it is decoded like everything else.
 from typing import Final
 
 from events.clock import Clock
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.link.states import LinkState
-from shoe_driver.records import Record, RecordKind
 from shoe_driver.service.recorder import Recorder
 from shoe_driver.transports.port_errors import PortError
 

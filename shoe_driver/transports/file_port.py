@@ -13,7 +13,7 @@ from typing import Final
 
 from events.errors import LogRefused
 from shoe_driver.journal.files import read_records
-from shoe_driver.records import MAGIC, RecordKind
+from shoe_driver.journal.records import MAGIC, RecordKind
 from shoe_driver.transports.endpoint import Endpoint
 from shoe_driver.transports.port_errors import LinkEnded, PortError
 

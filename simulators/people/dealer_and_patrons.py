@@ -19,7 +19,7 @@ from events.commands.wagers import PlaceWager, WithdrawWager
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
 from simulators.device.script import DealerCall
-from simulators.faults.plan import OF_PEOPLE, FaultPlan
+from simulators.faults.registry import OF_PEOPLE, FaultPlan
 from simulators.people import patrons
 from simulators.people.console import Console, ConsoleTimeouts, RequestRefused, refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges

@@ -9,7 +9,7 @@ from simulators.device.printed_rules import next_place
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
 from simulators.device.script import CableFault, DealerCall, FallenCard
-from simulators.faults.plan import SPAN, FaultPlan
+from simulators.faults.registry import SPAN, FaultPlan
 from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
 from simulators.shoe.player import DealtCoup, ShoeSimulator
 

@@ -1,7 +1,7 @@
 """The world's faults besides the shoe and its line, by name, and when they come.
 
-The shoe's faults and the line's come with coups (`simulators.faults.plan`). These come at any step:
-the bus, both disks, and the death of any process at any of its own steps.
+The shoe's faults and the line's come with coups (`simulators.faults.registry`). These come at any
+step: the bus, both disks, and the death of any process at any of its own steps.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from events.errors import InputError
-from simulators.faults.plan import FAULTS
+from simulators.faults.registry import FAULTS
 from simulators.world.parts.fault_injector import ArmedFaults, Killed
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
 from simulators.world.parts.log_disk import (

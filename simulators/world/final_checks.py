@@ -7,8 +7,8 @@ from typing import Final
 from events.types.envelope import decode_entry
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import RecordReader
 from shoe_driver.profiles.profile import Profile
-from shoe_driver.records import RecordReader
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.log_disk import LogDisk

@@ -23,7 +23,7 @@ from shoe_driver.profiles.profile import parse_profile
 from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
 from simulators.device.script import FallenCard
-from simulators.faults.plan import FAULTS, FaultPlan
+from simulators.faults.registry import FAULTS, FaultPlan
 from simulators.people.supervisor import SUPERVISOR
 from simulators.shoe.dealing import DealingShoe
 from simulators.world.auditor.audited_coup import Violation

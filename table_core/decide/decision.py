@@ -24,10 +24,10 @@ from events.types.table import (
 from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
 from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
-from table_core.rules.commission_book import prepaid_commission, settlement_commission
-from table_core.rules.placement import unsupported_side_bets
+from table_core.rules.commission_owed import prepaid_commission, settlement_commission
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
+from table_core.rules.wager_checks import unsupported_side_bets
 from table_core.state.corrected_coup import (
     known_faces,
     next_settlement,

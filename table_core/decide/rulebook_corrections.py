@@ -26,10 +26,10 @@ from table_core.decide.settled_coups import (
     settle_again,
 )
 from table_core.refusals import Decision, first_refusal, refuse
-from table_core.rules.commission_book import amount_changes, prepaid_commission
-from table_core.rules.placement import check_wagers
+from table_core.rules.commission_owed import amount_changes, prepaid_commission
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import settle_with_caps
+from table_core.rules.wager_checks import check_wagers
 from table_core.state.corrected_coup import (
     fold_correction,
     known_faces,

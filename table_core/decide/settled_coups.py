@@ -7,7 +7,7 @@ from events.types.table import CoupSettled, Settlement
 from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.fold.corrections import find_past_coup
 from table_core.refusals import refuse
-from table_core.rules.commission_book import correction_commission
+from table_core.rules.commission_owed import correction_commission
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied
 from table_core.state.corrected_coup import revised_settlements

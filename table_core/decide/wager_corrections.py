@@ -14,11 +14,11 @@ from table_core.decide.coup_resolution import settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Offers
 from table_core.decide.settled_coups import find_case, find_coup_in_progress, settle_again
 from table_core.refusals import Decision, first_refusal, refuse
-from table_core.rules.commission_book import prepaid_changes
-from table_core.rules.coup_size import bounds_refusal
-from table_core.rules.placement import MAX_SEAT, MIN_SEAT, check_wagers
+from table_core.rules.commission_owed import prepaid_changes
+from table_core.rules.coup_capacity import bounds_refusal
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.table_limits import apply_limits
+from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, check_wagers
 from table_core.rules.wager_totals import WagerTotals, add_wagers
 from table_core.state.corrected_coup import fold_correction, with_wager
 from table_core.state.coup import Phase, allows

@@ -14,7 +14,7 @@ from events.types.irregularities import (
     ExcessCardResolved,
 )
 from events.types.table import CardDealt, CardDisclosed, DealCompleted
-from table_core.fold.parts import current_coup, current_shoe, with_coup
+from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.shoe import move_last_card, set_face

@@ -14,7 +14,7 @@ from events.cards import Card
 from events.errors import OurBug
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.table import CoupSettled, CoupVoided, DealCompleted, TableEvent
-from table_core.fold.parts import current_coup, current_shoe, with_coup
+from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.persistent_list import PersistentList
 from table_core.roads.columns import Roads, bead_of
 from table_core.rules.rulebook import LAST_PHASE

@@ -83,6 +83,7 @@ from table_core.fold.chips import (
     on_float_closed,
     on_float_opened,
 )
+from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.fold.corrections import (
     PAST_COUP_EVENTS,
     fold_past_coup,
@@ -92,7 +93,6 @@ from table_core.fold.corrections import (
     on_wager_corrected,
     past_with_ended_coup,
 )
-from table_core.fold.parts import current_coup, current_shoe, with_coup
 from table_core.fold.shoe import (
     on_burn_recorded,
     on_cut_card_came,
@@ -103,7 +103,7 @@ from table_core.fold.shoe import (
     on_shoe_reported,
 )
 from table_core.roads.columns import bead_of
-from table_core.rules.commission_book import fold_commission
+from table_core.rules.commission_owed import fold_commission
 from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
 from table_core.state.shoe import new_round, set_aside_last_card

@@ -22,7 +22,7 @@ from events.types.shoe_reports import (
     ShoeReady,
 )
 from events.types.table import ShoeEnded, ShoeLoaded, ShoeReported
-from table_core.fold.parts import current_shoe
+from table_core.fold.common import current_shoe
 from table_core.persistent_list import PersistentList
 from table_core.state.coup import OVER, Phase
 from table_core.state.shoe import CARD_REPORTS, ORDERS_KEPT, ShoeState

@@ -22,7 +22,13 @@ from table_core.fold.dispatch import fold
 from table_core.history.index import HistoryIndex, ReadRows
 from table_core.history.what_if import WhatIf, what_if
 from table_core.narrative.coup import CoupNarrative, narrate_coup
-from table_core.projections.table import CardView, DueView, StateView, project_coup, project_table
+from table_core.projections.table_document import (
+    CardView,
+    DueView,
+    StateView,
+    project_coup,
+    project_table,
+)
 from table_core.refusals import refuse
 from table_core.replay.coup_events import CoupCollector, CoupRecord, Moment, stored_entry
 from table_core.replay.coup_list import CoupLine

@@ -6,7 +6,7 @@ winnings; and paid = stake returned + winnings - commission. A push returns the 
 a void returns it because the wager is invalid (its bet is not in the rulebook).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
@@ -16,11 +16,12 @@ from events.cards import Winner
 from events.errors import OurBug
 from events.money import Odds, scale
 from events.types.table import SettlementLine, Wager
+from table_core.rules.aggregate_maximum import capped_winnings
+from table_core.rules.commission import commission_of
 from table_core.rules.outcome import Outcome
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
-from table_core.rules.wagers import patron_of
 
-__all__ = ["CapApplied", "Result", "commission_on", "settle", "settle_with_caps"]
+__all__ = ["CapApplied", "Result", "settle", "settle_with_caps"]
 
 
 class Result(Enum):
@@ -106,7 +107,7 @@ def settle_with_caps(
     cuts = []
     for cap in rulebook.caps:
         shares = []
-        for index, winnings in _capped(cap, asked, won, rulebook.unit):
+        for index, winnings in capped_winnings(cap, asked, won, rulebook.unit):
             shares.append((asked[index].id, won[index], winnings))
             won[index] = winnings
         if shares:
@@ -135,7 +136,7 @@ def _bet_result(bet: Bet | None, outcome: Outcome) -> _BetResult:
 
 
 def _line(rulebook: Rulebook, wager: Wager, verdict: _BetResult, winnings: int) -> SettlementLine:
-    commission = _commission(rulebook, winnings) if verdict.commission else 0
+    commission = commission_of(rulebook, winnings) if verdict.commission else 0
     # A token is never returned as chips: the house pays what it wins, and nothing else.
     gone = verdict.result == _LOSE or wager.kind == "promo"
     returned = 0 if gone else wager.stake
@@ -153,66 +154,3 @@ def _line(rulebook: Rulebook, wager: Wager, verdict: _BetResult, winnings: int) 
         commission=commission,
         paid=returned + winnings - commission,
     )
-
-
-def commission_on(rulebook: Rulebook, wager: Wager) -> int:
-    """Return the commission that a wager owes if it wins, by the best of its odds; else nothing."""
-    bet = rulebook.bets.get(wager.bet)
-    if bet is None or not bet.commission:
-        return 0
-    payout = rulebook.rounding.payout
-    return max(
-        _commission(rulebook, scale(wager.stake, odds, unit=rulebook.unit, rounding=payout))
-        for odds in bet.schedule.values()
-        if odds is not None
-    )
-
-
-def _commission(rulebook: Rulebook, winnings: int) -> int:
-    """Return the commission on winnings, never more than the winnings."""
-    terms = rulebook.commission
-    if terms is None:
-        return 0
-    counted = -(-winnings // terms.block) * terms.block
-    rounding = rulebook.rounding.commission
-    return min(winnings, scale(counted, terms.rate, unit=rulebook.unit, rounding=rounding))
-
-
-# ---- aggregate maxima ----
-
-
-def _capped(
-    cap: Cap, wagers: Sequence[Wager], won: Sequence[int], unit: int
-) -> Iterator[tuple[int, int]]:
-    """Yield (index, reduced winnings) of the wagers that an exceeded maximum cuts."""
-    shares: dict[object, list[int]] = {}
-    for index, wager in enumerate(wagers):
-        if wager.bet in cap.bets and won[index] and wager.kind != "toke":
-            key = patron_of(wager) if cap.scope == "patron" else None
-            shares.setdefault(key, []).append(index)
-    for indices in shares.values():
-        amounts = [won[index] for index in indices]
-        if sum(amounts) > cap.maximum:
-            allocate = _pro_rata if cap.allocation == "pro_rata" else _first_placed
-            cut = allocate([amount // unit for amount in amounts], cap.maximum // unit)
-            yield from zip(indices, (units * unit for units in cut), strict=True)
-
-
-def _pro_rata(amounts: Sequence[int], maximum: int) -> list[int]:
-    """Share in proportion; the rest goes to the largest remainders, first placed first."""
-    total = sum(amounts)
-    shares = [amount * maximum // total for amount in amounts]
-    remainders = [amount * maximum % total for amount in amounts]
-    by_remainder = sorted(range(len(amounts)), key=lambda index: -remainders[index])
-    for index in by_remainder[: maximum - sum(shares)]:
-        shares[index] += 1
-    return shares
-
-
-def _first_placed(amounts: Iterable[int], maximum: int) -> list[int]:
-    """Pay in full in placing order until the maximum is used up."""
-    shares = []
-    for amount in amounts:
-        shares.append(min(amount, maximum))
-        maximum -= shares[-1]
-    return shares

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from events.money import MAX_STAKE
 from events.types.wagers import BetLimits, LimitsSet
-from table_core.rules.placement import SIDES
 from table_core.rules.rulebook import Bet, Rulebook
+from table_core.rules.wager_checks import SIDES
 
 __all__ = ["apply_limits", "limit_faults"]
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from events.clock import Clock
 from events.log.store import EventLog, Stored
-from table_core.projections.table import ConsumerView
+from table_core.projections.table_document import ConsumerView
 from table_core.service.publishers import is_settlement
 from table_core.state.table import Alarm
 

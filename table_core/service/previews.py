@@ -12,7 +12,7 @@ from events.commands.base import ANSWER_ACCEPTED, Answer
 from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.types.table import Settlement, TableEvent
 from table_core.decide.authority import authorise
-from table_core.projections.table import CoupView, project_coup
+from table_core.projections.table_document import CoupView, project_coup
 from table_core.service.coup_recall import RecalledCoup
 from table_core.service.publishers import SEALED
 from table_core.service.repeated_requests import refusal_answer

@@ -19,7 +19,7 @@ from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import PresencePublisher, read_status
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeEvent
-from table_core.projections.table import encode_state_view, project_table
+from table_core.projections.table_document import encode_state_view, project_table
 from table_core.service.alarm_publisher import AlarmPublisher
 from table_core.service.checkpoints import Checkpoints
 from table_core.service.consumer_health import ConsumerHealth

@@ -9,7 +9,7 @@ from events.types.shoe_reports import DeviceResult
 from events.types.table import DealCompleted, Settlement, Wager
 from events.types.wagers import LimitsSet
 from table_core.persistent_list import PersistentList
-from table_core.rules.commission_book import CommissionBook
+from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.wager_totals import WagerTotals, add_wagers
 from table_core.state.coup import OVER, Phase
 from table_core.state.floats import TableFloat

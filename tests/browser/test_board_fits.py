@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from displays.http.languages import LANGUAGES
 from displays.http.pages import Pages
-from table_core.projections.table import project_table
+from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState

@@ -20,11 +20,12 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("log", "mqtt"),
     ),
     "shoe_driver": (
-        ("codes", "framing", "lateness", "records"),
+        ("codes", "framing", "outbox"),
         ("profiles",),
+        ("journal",),
         ("link",),
         ("decode",),
-        ("journal", "transports"),
+        ("transports",),
         ("service",),
     ),
     "table_core": (
@@ -40,7 +41,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("service",),
     ),
     "cage": (("ledger",), ("feed", "reports"), ("service",)),
-    "property": (("tasks", "hub"), ("archive", "uplink", "witness"), ("board",)),
+    "property": (("background_tasks", "hub"), ("archive", "uplink", "witness"), ("board",)),
 }
 
 

@@ -41,14 +41,15 @@ SHELLS = (
     "property.hub.connection",  # the connection to the hub
     "property.hub.streams",  # makes the hub's streams
     "property.migrations*",  # the archive's steps
-    "property.tasks",  # ends what runs
+    "property.background_tasks",  # ends what runs
     "property.uplink.editions",  # reads the folders beside a log
     "property.uplink.hub_client",  # talks to the hub
     "property.uplink.log_reader",  # reads a log
     "property.uplink.service",  # sends logs to the hub
-    "property.witness.book",  # the witness's SQLite file
+    "property.witness.store",  # the witness's SQLite file
     "property.witness.service",  # listens to the hub
-    "shoe_driver.journal*",  # files of raw bytes
+    "shoe_driver.journal.files",  # files of raw bytes
+    "shoe_driver.journal.folder",  # the folder of a driver
     "shoe_driver.profiles.catalogue",  # reads profiles from files
     "shoe_driver.service*",  # runs the driver
     "shoe_driver.transports*",  # ports

@@ -26,8 +26,8 @@ from events.types.table import BettingOpened, CoupMisaligned, CoupSettled, ShoeR
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.journal.records import parse_header
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.records import parse_header
 from simulators.device.reports import Disclosure
 from simulators.people.dealer_and_patrons import PlayedCoup
 from simulators.world.auditor.auditor import Auditor

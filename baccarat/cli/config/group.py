@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from baccarat.cli.config.broker import broker
-from baccarat.config.faults import ConfigFault, ConfigFaults
+from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import DEFAULT_USERS
 from baccarat.config.keys import KEYS, TABLES
 from baccarat.config.table import load_config

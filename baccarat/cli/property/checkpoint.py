@@ -7,7 +7,7 @@ import click
 from baccarat.config.property import load_property
 from events.errors import ConfigError
 from property.hub.subjects import split_origin
-from property.witness.book import read_book
+from property.witness.store import read_book
 
 __all__ = ["checkpoint"]
 

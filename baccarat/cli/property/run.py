@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from baccarat.config.faults import ConfigFault, ConfigFaults
+from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.property import load_property
 from baccarat.config.property_form import PropertyConfig
 from baccarat.processes.supervision import supervise

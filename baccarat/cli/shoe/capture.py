@@ -11,8 +11,8 @@ from events.clock import Clock, SystemClock
 from events.errors import InputError
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile, profile_text
-from shoe_driver.records import Record, RecordKind
 from shoe_driver.transports.endpoint import Endpoint
 
 __all__ = ["capture"]

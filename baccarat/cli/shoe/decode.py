@@ -15,9 +15,7 @@ from baccarat.cli.output_files import require_stdout
 from events.errors import InputError, LogRefused
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.profiles.catalogue import load_profile, profile_names
-from shoe_driver.profiles.profile import Profile, parse_profile
-from shoe_driver.records import (
+from shoe_driver.journal.records import (
     MAGIC,
     RECORD_LIMIT,
     JournalHeader,
@@ -26,6 +24,8 @@ from shoe_driver.records import (
     holds_a_record,
     parse_header,
 )
+from shoe_driver.profiles.catalogue import load_profile, profile_names
+from shoe_driver.profiles.profile import Profile, parse_profile
 
 __all__ = ["decode", "document_of", "human_line", "json_line"]
 

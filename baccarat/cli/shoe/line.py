@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from events.clock import Clock
-from shoe_driver.records import Record, RecordKind
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.service.port_reader import PortReader
 from shoe_driver.transports.endpoint import Endpoint, parse_url
 from shoe_driver.transports.port import open_port

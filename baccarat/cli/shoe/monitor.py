@@ -18,8 +18,8 @@ from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from events.clock import Clock, SystemClock
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.records import Record, RecordKind
 from shoe_driver.transports.endpoint import Endpoint
 
 __all__ = ["LineMonitor", "monitor"]

@@ -19,7 +19,7 @@ from baccarat.cli.shoe.line import stop_event
 from events.errors import InputError
 from simulators.device.profiles import PROFILES, simulated_profile
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import FAULTS, OF_A_TABLE, parse_faults
+from simulators.faults.registry import FAULTS, OF_A_TABLE, parse_faults
 from simulators.shoe.standalone import ShoeRecord, StandaloneShoe
 
 __all__ = ["shoe"]

@@ -19,7 +19,7 @@ import structlog
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from events.errors import InputError
-from simulators.faults.plan import FAULTS
+from simulators.faults.registry import FAULTS
 from simulators.world.fault_plan import WORLD_FAULTS, parse_world_faults
 from simulators.world.world import World, WorldReport
 

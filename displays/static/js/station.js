@@ -7,7 +7,7 @@
 import { ask, newTransaction } from "./send_command.js";
 import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
-import { Queue } from "./queue.js";
+import { Queue } from "./command_queue.js";
 import { loadWords } from "./words.js";
 
 const SAID_MOST = 8;

@@ -13,7 +13,7 @@ import msgspec
 
 from events.clock import Clock
 from events.errors import LogRefused, LogUnwritable
-from shoe_driver.records import (
+from shoe_driver.journal.records import (
     MAGIC,
     RULES,
     JournalHeader,

@@ -19,7 +19,7 @@ from events.commands.corrections import CorrectHands, CorrectWager
 from events.commands.coup import CloseBetting, FreeHand, OpenBetting, VoidCoup
 from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from simulators.device.script import DealerCall, FallenCard
-from simulators.faults.plan import FaultPlan
+from simulators.faults.registry import FaultPlan
 from simulators.people import patrons
 from simulators.people.console import refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges

@@ -13,9 +13,9 @@ from events.errors import LinkError, LogUnwritable
 from events.mqtt.bus import Message, Publication
 from events.mqtt.presence import Status, encode_status
 from events.mqtt.topics import Topics
+from shoe_driver.journal.records import RecordKind
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile
-from shoe_driver.records import RecordKind
 from shoe_driver.service.event_sender import EventSender, PortStatus
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock

@@ -12,10 +12,10 @@ import msgspec
 from events.clock import Clock
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.link.outbox import Outbox
+from shoe_driver.journal.records import Record, RecordKind, encode_record
 from shoe_driver.link.states import LinkState
+from shoe_driver.outbox import Outbox
 from shoe_driver.profiles.profile import Profile
-from shoe_driver.records import Record, RecordKind, encode_record
 from simulators.world.parts.fault_injector import Killed
 from simulators.world.parts.journal_disk import JournalDisk, WorldJournal
 

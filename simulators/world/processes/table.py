@@ -24,7 +24,7 @@ from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.people.float_keeper import COUNT_ROOM
 from simulators.world.processes.effects import QueuedReplays, WorldPublisher
-from table_core.projections.table import encode_state_view, project_table
+from table_core.projections.table_document import encode_state_view, project_table
 from table_core.rules.rulebook import Rulebook
 from table_core.service.alarm_publisher import AlarmPublisher
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints

@@ -82,7 +82,7 @@ def test_a_child_dies_with_a_parent_that_ends_by_itself(tmp_path: Path, end: str
 
 def test_a_child_whose_parent_has_gone_before_the_tie_never_runs(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
-    tether = ROOT / "baccarat" / "tether.py"
+    tether = ROOT / "baccarat" / "processes" / "tether.py"
     nobody = str(os.getppid())  # not the parent of what we start
     done = subprocess.run(
         [sys.executable, "-I", "-S", tether, nobody, "/bin/touch", marker],

@@ -26,7 +26,7 @@ from events.types.irregularities import CoupRealigned
 from events.types.table import CoupMisaligned, CoupSettled, CoupVoided, Settlement, TableEvent
 from simulators.cage.book import SettlementBook
 from simulators.device.printed_rules import PrintedOutcome
-from simulators.faults.plan import ALL, parse_faults
+from simulators.faults.registry import ALL, parse_faults
 from simulators.people.dealer_and_patrons import PlayedCoup
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids

@@ -17,7 +17,7 @@ import pytest
 
 from baccarat.cli.shoe.list import found_ports
 from shoe_driver.journal.files import read_records
-from shoe_driver.records import RecordKind
+from shoe_driver.journal.records import RecordKind
 from tests.integration.shoe_driver.test_driver import held_by_another
 from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until_blocking

@@ -18,8 +18,8 @@ from events.clock import SystemClock
 from events.errors import LogRefused
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import MAGIC, Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile, profile_names, profile_text
-from shoe_driver.records import MAGIC, Record, RecordKind
 from shoe_driver.service.journal_segments import JournalChain
 from tests.support.shoe.shoe_bytes import NOISE, cut, frames, stream
 

@@ -10,8 +10,8 @@ import pytest
 
 from events.clock import SystemClock
 from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import Record, RecordKind
 
 COMMAND = (sys.executable, "-m", "baccarat", "shoe", "decode", "--json")
 

@@ -102,7 +102,12 @@ def test_a_backup_that_is_killed_leaves_no_file_of_that_name_or_a_whole_one(
     with backup(writing, file) as child:  # which also clears away what they left
         _, said = child.communicate(timeout=TIMEOUT_S)
     assert child.returncode == 0, said
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["b.sqlite", "data"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "b.sqlite",
+        "data",
+        "profiles",
+        "rulebooks",
+    ]
 
 
 @pytest.mark.timeout(120)

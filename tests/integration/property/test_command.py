@@ -26,8 +26,8 @@ from property.archive.database import migrate
 from property.hub.connection import connect
 from property.hub.subjects import FEEDS, feed_subject, split_origin
 from property.hub.uplink_status import UplinkStatus, encode_uplink_status
-from property.witness.book import read_book
 from property.witness.cosignature import cosign, cosigned_at, witness_key
+from property.witness.store import read_book
 from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from tests.support.cage.books import source

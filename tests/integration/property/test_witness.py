@@ -18,11 +18,11 @@ from property.hub.connection import connect
 from property.hub.replicated_event import ReplicatedEvent
 from property.hub.streams import purge_table
 from property.hub.subjects import COSIGNED, cosigned_subject, split_origin
-from property.witness import book as witness_book
-from property.witness.book import RecordedRefusal, WitnessBook, read_book
+from property.witness import store as witness_book
 from property.witness.cosignature import cosigned_at, witness_key
 from property.witness.observed_log import WitnessRefusal
 from property.witness.service import WitnessSettings, run_witness
+from property.witness.store import RecordedRefusal, WitnessBook, read_book
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.witnessed import SignedLog
 

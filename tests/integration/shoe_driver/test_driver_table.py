@@ -8,7 +8,7 @@ from events.commands.coup import OpenBetting
 from events.commands.shoe import ClearShoeError, LoadShoe
 from events.mqtt.bus import BusSettings
 from shoe_driver.journal.files import read_records
-from shoe_driver.records import MAGIC, encode_record
+from shoe_driver.journal.records import MAGIC, encode_record
 from shoe_driver.service.service import DriverConfig, DriverService
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.waiting import until

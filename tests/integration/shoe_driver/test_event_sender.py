@@ -10,8 +10,8 @@ import pytest
 from events.clock import SystemClock
 from events.types.shoe_reports import LinkStatus, ShoeEvent
 from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import Record, RecordKind
 from shoe_driver.service.event_sender import EventSender, PortStatus
 from shoe_driver.service.recorder import Recorder
 from tests.support.shoe.shoe_bytes import stream

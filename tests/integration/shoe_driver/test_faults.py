@@ -14,7 +14,7 @@ import pytest
 from events.types.shoe_reports import LinkStalled
 from simulators.device.profiles import GAMES, PROFILES
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import FAULTS
+from simulators.faults.registry import FAULTS
 from tests.support.shoe.fault_games import FaultGame, play_faults
 from tests.support.shoe.shoe_bytes import site_profile
 

@@ -10,9 +10,9 @@ from events.errors import LinkError, LogRefused, LogUnwritable
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.folder import JournalFolder
-from shoe_driver.link.outbox import IN_FLIGHT, KEPT
+from shoe_driver.journal.records import RecordKind
 from shoe_driver.link.states import LinkState
-from shoe_driver.records import RecordKind
+from shoe_driver.outbox import IN_FLIGHT, KEPT
 from shoe_driver.service.recorder import Recorder
 from shoe_driver.service.retention import JournalRetention
 from tests.support.machine.disk import disk_full_at

@@ -5,8 +5,8 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.journal.records import RecordKind
 from shoe_driver.link.states import LinkState
-from shoe_driver.records import RecordKind
 from shoe_driver.service.retention import JournalRetention
 from tests.integration.shoe_driver.test_recorder import COUP, files, small
 from tests.support.machine.disk import disk_full_at

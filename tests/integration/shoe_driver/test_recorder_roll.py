@@ -6,8 +6,8 @@ from pathlib import Path
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.journal.records import MAGIC, Record, RecordKind, encode_record
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import MAGIC, Record, RecordKind, encode_record
 from shoe_driver.service.recorder import Recorder
 from tests.support.shoe.recorder_life import CLOCK, SHIPPED, data, life, sent
 from tests.support.shoe.ref_bytes import BOOT, DRAWN, POWER_UP, RESEND, Device, host_said

@@ -10,8 +10,8 @@ import pytest
 from events.clock import SystemClock
 from events.errors import LinkError
 from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import Record, RecordKind
 from shoe_driver.transports.endpoint import Endpoint
 from shoe_driver.transports.file_port import ReplayPort
 from shoe_driver.transports.port_errors import LinkEnded

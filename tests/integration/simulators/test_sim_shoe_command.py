@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from simulators.device.profiles import PROFILES
-from simulators.faults.plan import FAULTS, OF_A_TABLE
+from simulators.faults.registry import FAULTS, OF_A_TABLE
 from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until_blocking
 

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from baccarat.cli.main import main
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.table import serve
 from events.commands.corrections import CorrectHands

@@ -32,8 +32,8 @@ from events.types.shoe_reports import (
     UnknownReport,
 )
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import MAGIC, JournalHeader, Record, RecordKind, encode_record
 from shoe_driver.profiles.catalogue import load_profile, profile_text
-from shoe_driver.records import MAGIC, JournalHeader, Record, RecordKind, encode_record
 from simulators.device.enq_bcc import EnqBccDevice
 from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 from simulators.device.reports import Copies

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from events.mqtt.topics import Topics
 from simulators.device.profiles import GAMES, simulated_profile
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import FAULTS
+from simulators.faults.registry import FAULTS
 from simulators.world.auditor.rules import RULEBOOKS
 from simulators.world.fault_plan import WORLD_FAULTS
 from simulators.world.processes.table import signing_key

@@ -26,7 +26,7 @@ from events.proof.keys import make_signing_key
 from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import FaultPlan
+from simulators.faults.registry import FaultPlan
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator

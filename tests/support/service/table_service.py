@@ -21,7 +21,7 @@ from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
-from table_core.projections.table import StateView
+from table_core.projections.table_document import StateView
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.alarm_publisher import AlarmNotice
 from table_core.service.history_client import HistoryReader

@@ -35,7 +35,7 @@ from events.types.table import (
 from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import PtyPort
 from simulators.device.reports import Disclosure
-from simulators.faults.plan import FaultPlan
+from simulators.faults.registry import FaultPlan
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator

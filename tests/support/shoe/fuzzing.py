@@ -11,10 +11,10 @@ from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.framing.frames import Frame, Piece
 from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.journal.records import MAGIC, Record, RecordKind, RecordReader, encode_record
 from shoe_driver.link.resend_window import KEPT
 from shoe_driver.profiles.catalogue import load_profile, profile_names
 from shoe_driver.profiles.profile import Profile
-from shoe_driver.records import MAGIC, Record, RecordKind, RecordReader, encode_record
 from tests.support.shoe.ref_bytes import crc, ref_frame, stuff
 from tests.support.shoe.shoe_bytes import cut, frame
 

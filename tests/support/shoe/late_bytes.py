@@ -14,9 +14,9 @@ from typing import Final
 from events.cards import Card
 from events.types.shoe_reports import AnyReport, BurnCard, CardDrawn, CardRevealed, FirstCard
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.profiles.profile import Profile
-from shoe_driver.records import Record, RecordKind
 from simulators.device.ref_link import RefLink
 from simulators.device.reports import Disclosure
 from simulators.shoe.dealing import DealingShoe, Happening, ReportStep

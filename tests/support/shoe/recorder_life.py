@@ -9,9 +9,9 @@ import msgspec
 from events.clock import Clock, SystemClock
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.journal.folder import JournalFolder
-from shoe_driver.link.outbox import IN_FLIGHT
+from shoe_driver.journal.records import Record, RecordKind
+from shoe_driver.outbox import IN_FLIGHT
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import Record, RecordKind
 from shoe_driver.service.recorder import Recorder
 from shoe_driver.service.retention import JournalRetention
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe_driver.framing.frames import Frame
+from shoe_driver.journal.records import MAGIC, Record, RecordKind, encode_record
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.profiles.profile import Profile
-from shoe_driver.records import MAGIC, Record, RecordKind, encode_record
 from tests.support.shoe.fuzzing import PROFILES, check, check_records, holds, pieces_of, read
 from tests.support.shoe.ref_bytes import beat, drawn, ref_frame
 from tests.support.shoe.shoe_bytes import frame

@@ -6,8 +6,8 @@ import pytest
 
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import JournalState, Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.records import JournalState, Record, RecordKind
 from tests.support.shoe.ref_bytes import (
     ACK,
     BOOT,

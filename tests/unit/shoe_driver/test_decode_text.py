@@ -6,9 +6,9 @@ from events.errors import ConfigError
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.codes.patterns import checked_pattern
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile, profile_text
 from shoe_driver.profiles.profile import Profile, parse_profile
-from shoe_driver.records import Record, RecordKind
 from tests.support.shoe.shoe_bytes import said
 
 BRACKET = load_profile("text-line")

@@ -21,7 +21,7 @@ from table_core.evidence.bundle import verify_evidence
 from table_core.narrative.wager_outcome import narrate_wager
 from table_core.narrative.wagers import DOCUMENTS, category_words
 from table_core.odds.exact import exact_odds
-from table_core.projections.table import project_table
+from table_core.projections.table_document import project_table
 from table_core.rules.composition import full_shoe
 from table_core.rules.rulebook import PUSH
 from table_core.rules.wagers import BET_KINDS, HOUSE

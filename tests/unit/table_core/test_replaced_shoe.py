@@ -23,7 +23,7 @@ from events.types.shoe_reports import (
 )
 from events.types.table import ShoeEnded, ShoeLoaded
 from table_core.decide.decision import DecisionContext
-from table_core.projections.table import project_table
+from table_core.projections.table_document import project_table
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book

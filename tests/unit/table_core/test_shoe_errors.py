@@ -7,7 +7,7 @@ from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import ClearShoeError
 from events.types.irregularities import ShoeErrorCleared
 from events.types.shoe_reports import ErrorCleared, ErrorRaised, LinkStalled, LinkUp
-from table_core.projections.table import active_alarms
+from table_core.projections.table_document import active_alarms
 from table_core.state.coup import Phase
 from tests.support.table.coups import code, stands, world_in
 

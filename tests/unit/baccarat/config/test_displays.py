@@ -6,7 +6,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from tests.support.brokers.certificates import certify
 

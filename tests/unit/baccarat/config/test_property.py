@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.property import load_property
 from baccarat.config.property_keys import example_of, template
 from baccarat.property.services import present_services

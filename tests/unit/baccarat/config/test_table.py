@@ -10,7 +10,7 @@ import pytest
 
 from baccarat.cli.config.group import template
 from baccarat.cli.main import main
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import KEYS, TABLES
 from baccarat.config.table import load_config

@@ -35,7 +35,7 @@ from events.mqtt.topics import SEGMENT, Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import TABLE_EVENTS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
-from table_core.projections.table import StateView
+from table_core.projections.table_document import StateView
 from table_core.service.alarm_publisher import AlarmNotice
 from table_core.service.publishers import public_bytes
 from tests.house.sources import ROOT as TREE

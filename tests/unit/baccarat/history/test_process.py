@@ -30,7 +30,7 @@ from table_core.evidence.bundle import verify_evidence
 from table_core.fold.snapshot import decode_state
 from table_core.history.index import BLOCK, HistoryIndex
 from table_core.narrative.coup import narrate_coup
-from table_core.projections.table import encode_state_view
+from table_core.projections.table_document import encode_state_view
 from table_core.replay.coup_events import CoupCollector
 from table_core.service.coup_recall import recall_coup
 from table_core.service.history_child import REFUSED, SHOWN, HistoryQuestion

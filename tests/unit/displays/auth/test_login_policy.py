@@ -6,15 +6,15 @@ import httpx
 import pytest
 
 from displays.auth.accounts import UserAccount, load_accounts, save_accounts
-from displays.auth.login_policy import STRANGERS_MOST
-from displays.auth.sessions import SESSIONS_EACH
-from displays.auth.throttle import (
+from displays.auth.lockout import (
     FAILURES_MOST,
     FORGOTTEN_SECONDS,
     LOCKED_SECONDS,
     client_network,
     is_here,
 )
+from displays.auth.login_policy import STRANGERS_MOST
+from displays.auth.sessions import SESSIONS_EACH
 from tests.support.service.console_site import PASSWORD, Site, form_token, hashed, log_in
 
 WRONG, OFTEN, IN = 403, 429, 303

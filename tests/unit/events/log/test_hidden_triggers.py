@@ -16,7 +16,7 @@ from events.log.idempotency_index import RequestIndex
 from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.log.store import EventLog
 from events.log.verify import verify
-from property.witness.book import WitnessBook, read_book
+from property.witness.store import WitnessBook, read_book
 from table_core.service.snapshots import inspect_log
 from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log
 from tests.support.log.closed_books import closed

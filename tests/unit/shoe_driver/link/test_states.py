@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.link.states import ALLOWS, BREAKS, TRANSITIONS, LinkInput, LinkState, next_state
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.records import Record, RecordKind
 from tests.support.shoe.shoe_bytes import said
 
 # From the page: down, open (held, nothing proven), up (a valid frame since), stalled (silent past

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from events.types.table import Wager
 from simulators.people.patrons import SEATS, STAKES, wagers
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.placement import check_wagers
 from table_core.rules.rulebook import Limits, Options, Requirement, Rulebook
+from table_core.rules.wager_checks import check_wagers
 
 SHOE = "20261127-01"
 COUPS = range(1, 301)

@@ -12,8 +12,8 @@ from events.log.store import EventLog, Pending
 from events.types.envelope import encode_envelope
 from events.types.table import AlarmCleared
 from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import Record, RecordKind, encode_record
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import Record, RecordKind, encode_record
 from simulators.world.parts.clock import WorldClock
 from simulators.world.parts.fault_injector import ArmedFaults
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JournalDisk, WorldJournal

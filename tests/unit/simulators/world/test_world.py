@@ -11,7 +11,7 @@ import pytest
 
 from baccarat.cli.main import main
 from events.errors import InputError
-from simulators.faults.plan import FAULTS
+from simulators.faults.registry import FAULTS
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.fault_plan import WORLD_FAULTS, parse_world_faults
 from simulators.world.final_checks import check_floats

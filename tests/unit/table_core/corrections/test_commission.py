@@ -8,7 +8,7 @@ from events.commands.coup import OpenBetting
 from events.commands.wagers import WagerRequest
 from events.types.commission import CommissionCollected, CommissionReversed, CommissionUncollected
 from table_core.decide.decision import DecisionContext
-from table_core.rules.commission_book import CommissionBook
+from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.rulebook import Rulebook
 from tests.support.cage.books import book
 from tests.support.table.auditor import Auditor

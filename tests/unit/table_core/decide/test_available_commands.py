@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from events.commands.shoe import EndShoe
 from table_core.decide.available_commands import current_refusals
-from table_core.projections.table import project_table
+from table_core.projections.table_document import project_table
 from table_core.state.coup import Phase
 from tests.support.table.coups import CONTEXT, World, world_in
 from tests.unit.table_core.decide.test_dispatch import TABLE

@@ -24,7 +24,7 @@ from events.types.table import (
 )
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
-from table_core.fold.parts import current_shoe
+from table_core.fold.common import current_shoe
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe_procedure import BURN_ALARM

@@ -15,9 +15,9 @@ from events.types.table import (
     TableEvent,
     WagersPlaced,
 )
+from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.corrections import PAST_COUP_EVENTS, find_past_coup
 from table_core.fold.dispatch import fold
-from table_core.fold.parts import current_coup, current_shoe
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import Phase

@@ -29,8 +29,8 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import WagersVoided
+from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
-from table_core.fold.parts import current_coup, current_shoe
 from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import Phase

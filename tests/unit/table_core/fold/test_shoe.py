@@ -23,8 +23,8 @@ from events.types.shoe_reports import (
     ShoeReady,
 )
 from events.types.table import AlarmRaised, ShoeEnded, ShoeLoaded, ShoeReported
+from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
-from table_core.fold.parts import current_coup, current_shoe
 from table_core.state.coup import Phase
 from table_core.state.shoe import ORDERS_KEPT, ReportedCard, ShoeState
 from table_core.state.shoe_procedure import BURN_ALARM

@@ -7,7 +7,7 @@ import pytest
 from events.commands.wagers import SetLimits
 from events.types.wagers import BetLimits
 from table_core.decide.decision import DecisionContext
-from table_core.projections.table import BetView, project_table
+from table_core.projections.table_document import BetView, project_table
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase

@@ -17,7 +17,7 @@ from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
-from table_core.projections.table import StateView, project_table
+from table_core.projections.table_document import StateView, project_table
 from table_core.replay.coup_events import moments
 from table_core.replay.coup_list import CoupList
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids

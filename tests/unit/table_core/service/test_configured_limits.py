@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from baccarat.config.faults import ConfigFaults
+from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import LoadShoe

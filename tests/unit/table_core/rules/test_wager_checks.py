@@ -10,8 +10,8 @@ from events.commands.base import Refusal
 from events.money import MAX_AMOUNT
 from events.types.table import Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.placement import check_wagers, unsupported_side_bets
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.wager_checks import check_wagers, unsupported_side_bets
 from table_core.rules.wagers import BET_KINDS, patron_of
 from tests.support.cage.books import book
 from tests.support.table.wagers import wager, wagers

@@ -18,8 +18,8 @@ from events.types.commission import (
     SeatAmount,
 )
 from events.types.table import Settlement, SettlementLine, TableEvent, Wager
+from table_core.rules.commission import commission_on
 from table_core.rules.rulebook import CommissionTiming, Rulebook
-from table_core.rules.settlement import commission_on
 
 __all__ = [
     "AmountBySeat",

@@ -8,7 +8,15 @@ import pytest
 
 from events.errors import InputError
 from simulators.device.profiles import PROFILES
-from simulators.faults.plan import ALL, FAULTS, OF_A_TABLE, OF_PEOPLE, SPAN, FaultPlan, parse_faults
+from simulators.faults.registry import (
+    ALL,
+    FAULTS,
+    OF_A_TABLE,
+    OF_PEOPLE,
+    SPAN,
+    FaultPlan,
+    parse_faults,
+)
 from simulators.faults.table_faults import COUP_FAULTS
 from tests.support.shoe.faulty_coups import SEEDS
 

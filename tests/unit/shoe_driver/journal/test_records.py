@@ -14,8 +14,7 @@ from events.clock import SystemClock
 from events.errors import InputError, LogRefused, LogUnwritable
 from shoe_driver.journal.files import Journal, read_records
 from shoe_driver.journal.folder import JournalFolder
-from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.records import (
+from shoe_driver.journal.records import (
     MAGIC,
     PAYLOAD_LIMIT,
     Record,
@@ -24,6 +23,7 @@ from shoe_driver.records import (
     encode_record,
     holds_a_record,
 )
+from shoe_driver.profiles.catalogue import profile_text
 from tests.support.machine.disk import disk_full_at
 from tests.support.shoe.shoe_bytes import cut
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from cage.ledger.accounts import ACCOUNTS
-from cage.ledger.chips import business_day_of, chip_entry, decode_chip_event
+from cage.ledger.chip_posting import business_day_of, chip_entry, decode_chip_event
 from events.errors import LedgerError
 from events.types.chips import (
     ChipEvent,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_driver.link.outbox import AckOutcome, Outbox
+from shoe_driver.outbox import AckOutcome, Outbox
 
 SEED = 20261127
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
+from events.mqtt.backoff import Backoff
+
 __all__ = ["TaskBackoff", "end_tasks"]
 
 _AGAIN_S: Final = 0.5
@@ -12,20 +14,11 @@ _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 
 
-class TaskBackoff:
-    """An exponential back-off, from 0.2 to 5 seconds."""
+class TaskBackoff(Backoff):
+    """A back-off from 0.2 to 5 seconds that ends early when the service stops."""
 
     def __init__(self) -> None:
-        self._s = _FIRST_PAUSE_S
-
-    def well(self) -> None:
-        """Reset after a success: the next pause is short again."""
-        self._s = _FIRST_PAUSE_S
-
-    def next_s(self) -> float:
-        """Return the next pause in seconds, and double the one after it."""
-        now, self._s = self._s, min(self._s * 2, _LONGEST_PAUSE_S)
-        return now
+        super().__init__(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
 
     async def wait(self, stop: asyncio.Event) -> None:
         """Pause, but no longer than until `stop` is set."""

@@ -40,9 +40,9 @@ from events.types.table import (
     TableEvent,
 )
 from events.types.wagers import AggregateCapped, LimitsSet
+from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
-from table_core.fold.parts import current_coup, current_shoe
-from table_core.rules.commission_book import CommissionBook
+from table_core.rules.commission_owed import CommissionBook
 from table_core.state.coup import COUP_EVENTS, Phase
 from table_core.state.table import TableState
 from tests.support.table.coups import COUP, SHOE, shoe_event, world_in

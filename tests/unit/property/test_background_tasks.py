@@ -2,7 +2,7 @@
 
 import asyncio
 
-from property.tasks import TaskBackoff, end_tasks
+from property.background_tasks import TaskBackoff, end_tasks
 
 
 async def test_a_task_that_loses_its_first_cancellation_is_ended_all_the_same() -> None:
@@ -36,5 +36,5 @@ async def test_a_task_that_has_ended_keeps_what_it_came_to() -> None:
 def test_a_pause_grows_to_five_seconds_and_is_short_again_behind_something_that_went_well() -> None:
     pause = TaskBackoff()
     assert [pause.next_s() for _ in range(7)] == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
-    pause.well()
+    pause.reset()
     assert pause.next_s() == 0.2
