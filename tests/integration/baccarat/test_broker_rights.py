@@ -194,10 +194,10 @@ _FACE: Final = b"a face that the table has not seen"
 _LISTENED: Final = (">", "$MQTT.>", "$MQTT.sub.>", "$MQTT.msgs.>", "bac.>", "$JS.>", "$SYS.>")
 
 
+# mosquitto speaks MQTT alone.
+@pytest.mark.parametrize("broker", ["nats"], indirect=True)
 @pytest.mark.parametrize("websockets", [False, True], ids=["tcp", "websockets"])
 def test_no_login_comes_in_by_nats_itself(broker: SecuredBroker, *, websockets: bool) -> None:
-    if broker.kind == "mosquitto":
-        pytest.skip("mosquitto speaks MQTT alone")
     pki = broker.folder / "pki"
     with ExitStack() as stack:
         spies = {
