@@ -1,7 +1,8 @@
 """The command line: names, options and exit codes are a contract with scripts outside.
 
-Exit codes: 0 done; 1 the answer is no; 2 bad usage or input, with one line on stderr that says
-what is wrong, where, and what would be right. Results go to stdout, everything else to stderr.
+Exit codes: 0 done; 1 the answer is no, or the machine ended a service that may be started again; 2
+bad usage or input, with one line on stderr that says what is wrong, where, and what would be right.
+Results go to stdout, everything else to stderr.
 """
 
 import errno
@@ -14,6 +15,7 @@ from typing import Final
 import click
 
 from baccarat.cli.lazy import LazyGroup
+from baccarat.services.restart import RestartableError
 from events.errors import TableError
 
 __all__ = ["EXIT_BAD_INPUT", "EXIT_DONE", "EXIT_INTERRUPTED", "EXIT_NO", "cli", "main"]
@@ -81,7 +83,8 @@ def main(args: Sequence[str] | None = None) -> int:
         _silence_stdout()  # the reader of our output is gone, and nobody would see a message
         return EXIT_NO
     except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
-        return _print_error(*_lines(error))
+        _print_error(*_lines(error))
+        return EXIT_NO if isinstance(error, RestartableError) else EXIT_BAD_INPUT
     return result if isinstance(result, int) else EXIT_DONE
 
 
@@ -125,7 +128,6 @@ def _open_streams() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _print_error(*messages: str) -> int:
+def _print_error(*messages: str) -> None:
     for message in messages:
         print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
-    return EXIT_BAD_INPUT

@@ -20,6 +20,7 @@ import structlog
 
 from baccarat.config.form import TableConfig
 from baccarat.deadline import Deadline
+from baccarat.services.restart import RestartableError, may_restart
 from baccarat.site.notify import keep_notified, notify
 from events.errors import OurBug, TableError
 
@@ -96,7 +97,7 @@ def run_service(config: TableConfig, name: str, probe: Probe = no_probe) -> None
     """Run one service in this process until it is told to stop.
 
     Raises:
-        TableError: one of our errors ended it; any other error is raised unchanged.
+        RestartableError, TableError: as `run_here`.
     """
     service = service_of(name)
     run_here(lambda stop: service(config, stop, probe))
@@ -106,16 +107,21 @@ def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     """Run something until SIGTERM or SIGINT sets its event.
 
     Raises:
-        TableError: one of our errors ended it; any other error is raised unchanged.
+        RestartableError: the machine ended it, and another start may succeed.
+        TableError: another of our errors ended it; any other error is raised unchanged.
     """
-    deadline = Deadline(_STOP_MOST_S)
+    deadline, ready = Deadline(_STOP_MOST_S), asyncio.Event()
     # Imported modules stay for ever; scanning them for garbage takes 25 ms in the middle of a coup.
     gc.freeze()
-    with unwrapped_errors():
-        try:
-            asyncio.run(_until_signalled(service, deadline))
-        finally:
-            deadline.settle()
+    try:
+        with unwrapped_errors():
+            asyncio.run(_until_signalled(service, deadline, ready))
+    except REPORTED_ERRORS as error:
+        if may_restart(error, ready=ready.is_set()):
+            raise RestartableError(error) from error
+        raise
+    finally:
+        deadline.settle()
 
 
 @contextmanager
@@ -127,7 +133,7 @@ def unwrapped_errors() -> Iterator[None]:
         ours = _first_reported(group)
         if ours is None:
             raise
-        raise ours from group
+        raise ours from ours.__cause__ or group
 
 
 def _first_reported(group: BaseExceptionGroup[BaseException]) -> Exception | None:
@@ -140,7 +146,7 @@ def _first_reported(group: BaseExceptionGroup[BaseException]) -> Exception | Non
 
 
 async def _until_signalled(
-    service: Callable[[asyncio.Event], Awaitable[None]], deadline: Deadline
+    service: Callable[[asyncio.Event], Awaitable[None]], deadline: Deadline, ready: asyncio.Event
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -154,6 +160,10 @@ async def _until_signalled(
         loop.add_signal_handler(number, stopping)
     # A service opens everything that it needs before it first waits: only then is it ready.
     serving = asyncio.ensure_future(service(stop))
+    await asyncio.sleep(0)
+    if serving.done():
+        return await serving
+    ready.set()
     telling = asyncio.ensure_future(keep_notified())
     try:
         await serving

@@ -248,12 +248,11 @@ def test_a_backup_to_a_full_disk_leaves_nothing_and_says_so(
 
 
 SERVICE = """
-import asyncio
-from baccarat.config.table import load_config
-from baccarat.services.registry import configure_logging, run_service
-from events.errors import TableError
+from functools import partial
+from baccarat.cli import run
+from baccarat.cli.main import main
+from baccarat.services.registry import run_service
 
-configure_logging("table")
 left = int(sys.argv[2])
 
 def probe(step):
@@ -262,10 +261,8 @@ def probe(step):
     if left < 0:
         answer_with(errno.EIO, ["pwrite64"])
 
-try:
-    run_service(load_config(path), "table", probe)
-except TableError as error:
-    print(type(error).__name__, error, flush=True)
+run.run_service = partial(run_service, probe=probe)
+sys.exit(main(["run", str(path), "--only", "table"]))
 """
 
 CONFIG = """\
@@ -300,11 +297,13 @@ async def test_a_table_whose_disk_fails_acknowledges_nothing_says_why_and_ends(
         asked = LoadShoe(transaction="l", shoe=SHOE)
         assert await table.bus.publish(topic, msgspec.json.encode(asked))
         async with asyncio.timeout(TIMEOUT_S):
-            said, _ = await child.communicate()
+            printed, said = await child.communicate()
         assert table.answers == []
-        assert said.decode().startswith("LogUnwritable ")
-        assert said.count(b"\n") == 1
-        assert b"disk I/O error" in said
+        assert printed == b""
+        (line,) = [each for each in said.decode().splitlines() if not each.startswith("{")]
+        assert line.startswith(f"baccarat: {tmp_path / NAME}: ")
+        assert line.endswith("disk I/O error")
+        assert child.returncode == 1, "a supervisor does not start again what ends with code 2"
         path = tmp_path / NAME
         assert verify(path).events == 3
         table.acks.clear()
