@@ -202,9 +202,7 @@ class _Stream:
         inbox, chunks = self.keeper.new_inbox(), list[bytes]()
         heard = await self.keeper.subscribe(inbox)
         answer = await self.ask(f"STREAM.SNAPSHOT.{EVENTS}", {"deliver_subject": inbox})
-        while chunk := await heard.next_msg(30):
-            if not chunk.data:
-                break
+        while (chunk := await heard.next_msg(30)).data:
             chunks.append(chunk.data)
             if chunk.reply:
                 await chunk.respond(b"")
