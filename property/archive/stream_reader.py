@@ -202,36 +202,72 @@ class StreamReader:
         answer = await (self._ahead or self._ask())
         self._ahead = None
         self._moved(answer)
-        if answer.more:
-            self._ahead = asyncio.create_task(self._ask())
         first, longest = _IDLE_S
         self._idle_s = first if answer.last else min(max(2 * self._idle_s, first), longest)
+        if answer.more:
+            self._ahead = asyncio.create_task(self._ask())
         return answer.messages
 
     def _moved(self, answer: _Reply) -> None:
         if answer.last:
             self._cursor = answer.last
-            self._stamp = answer.messages[-1].headers[_AT] if answer.messages else ""
+            self._stamp = _stamp_at(answer.last, answer.messages[-1:])
 
     async def _ask(self) -> _Reply:
-        return await _get(self._client, self._stream, self._cursor + 1, self._subject)
+        """Return the messages after the cursor, of the stream that was read up to the cursor.
+
+        A stream that was replaced may already be longer than the cursor. The request therefore
+        begins with the cursor's own message: one copy of one stream sends the whole reply, and
+        this message's time stamp tells which stream it is.
+
+        Raises:
+            BusError: the stream was replaced, or the hub does not answer.
+        """
+        if self._idle_s > _IDLE_S[0]:
+            # An idle reader does not request the cursor's message, of up to 4 MiB, each time.
+            first = await self._get(self._cursor + 1, self._subject, 1)
+            if not first.last:
+                return first
+        answer = await self._get(max(self._cursor, 1), self._subject)
+        same = self._is_same(answer)
+        if same is None and answer.last > self._cursor:
+            await self._check()
+        self._require(same is not False)
+        if answer.last <= self._cursor:
+            return _Reply([], 0, more=False)
+        messages = [each for each in answer.messages if each.sequence > self._cursor]
+        return answer._replace(messages=messages)
+
+    async def _get(self, start: int, subject: str, most: int = _BATCH) -> _Reply:
+        return await _get(self._client, self._stream, start, subject, most)
 
     async def _look(self) -> None:
         """Check now and then that nobody has created or restored the stream again."""
-        now = asyncio.get_running_loop().time()
-        if now < self._next_check:
-            return
-        self._next_check = now + _LOOK_S
+        if asyncio.get_running_loop().time() >= self._next_check:
+            await self._check()
+
+    async def _check(self) -> None:
+        """Check that the stream is the same, by its creation time, length and cursor's message."""
+        self._next_check = asyncio.get_running_loop().time() + _LOOK_S
         info = await reader_jetstream(self._client).stream_info(self._stream)
-        same = str(info.created) == self._made and info.state.last_seq >= self._cursor
-        if same and self._stamp:
-            there = await _get(self._client, self._stream, self._cursor, self._subject, 1)
-            same = not any(
-                each.sequence == self._cursor and each.headers[_AT] != self._stamp
-                for each in there.messages
-            )
+        self._require(str(info.created) == self._made and info.state.last_seq >= self._cursor)
+        if self._stamp:
+            # Of any subject: another stream may have another partition's message there.
+            self._require(self._is_same(await self._get(self._cursor, _ALL, 1)) is not False)
+
+    def _is_same(self, answer: _Reply) -> bool | None:
+        """Return whether a reply has the cursor's message as it was read; None if not to tell."""
+        there = _stamp_at(self._cursor, answer.messages[:1])
+        return there == self._stamp if there and self._stamp else None
+
+    def _require(self, same: bool) -> None:
         if not same:
             raise BusError(f"{self._stream}: it is another than the one that was read")
+
+
+def _stamp_at(sequence: int, messages: Sequence[StreamMessage]) -> str:
+    """Return the time stamp of the message at a sequence; empty if these do not have it."""
+    return next((each.headers[_AT] for each in messages if each.sequence == sequence), "")
 
 
 async def _creation_time(client: Client, stream: str) -> str:

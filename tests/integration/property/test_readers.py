@@ -1,14 +1,25 @@
 """The logins of the property's own services, tried on whatever JetStream can be asked."""
 
+import asyncio
 import json
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
 
 import pytest
+from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig
+from nats.js.errors import NoStreamResponseError
 
-from property.archive.stream_reader import StreamReader
+from events.errors import BusError
+from property.archive.store import StreamPosition
+from property.archive.stream_reader import (
+    StreamMessage,
+    StreamReader,
+    reader_jetstream,
+    resume_sequence,
+)
 from property.hub.connection import connect
 from property.hub.server_conf import KEEPER, ROLES
 from property.hub.subjects import (
@@ -24,6 +35,7 @@ from property.hub.subjects import (
     event_subject,
     feed_subject,
     held_event_subject,
+    partition_of,
     stored_subject,
 )
 from tests.support.property.feeds import hub_state, keeper, watching
@@ -153,3 +165,150 @@ async def test_what_junk_says_of_its_place_is_not_believed(fresh_hub: Hub) -> No
             (stored_subject(*OWN), number) for number in (1, 2, 3)
         ]
     await client.close()
+
+
+class _Stream:
+    """The stream of events: its keeper fills and replaces it, and readers of one table read it."""
+
+    def __init__(self, hub: Hub, client: Client, keeper: Client) -> None:
+        self.client, self.keeper, self._hub = client, keeper, hub
+        self.js = JetStreamContext(keeper, timeout=15)
+
+    async def say(self, count: int, subject: str = SAID) -> None:
+        """Publish so many; a stream that was just restored may be without a leader yet."""
+        while count:
+            try:
+                await self.js.publish(subject, b"junk")
+            except NoStreamResponseError:
+                await asyncio.sleep(0.05)
+            else:
+                count -= 1
+
+    async def reader(self, start: int = 1) -> StreamReader:
+        _, made = await resume_sequence(reader_jetstream(self.client), StreamPosition())
+        return StreamReader.partition(self.client, partition_of(*OWN), start, made)
+
+    async def remake(self) -> None:
+        await made_streams(self._hub, anew=True)
+
+    async def ask(self, subject: str, body: object) -> dict[str, Any]:
+        reply = await self.keeper.request(f"$JS.API.{subject}", json.dumps(body).encode(), 30)
+        answer: dict[str, Any] = json.loads(reply.data)
+        assert "error" not in answer, answer
+        return answer
+
+    async def snapshot(self) -> tuple[dict[str, Any], list[bytes]]:
+        """What `nats stream backup` takes: the stream's configuration and state, and its bytes."""
+        inbox, chunks = self.keeper.new_inbox(), list[bytes]()
+        heard = await self.keeper.subscribe(inbox)
+        answer = await self.ask(f"STREAM.SNAPSHOT.{EVENTS}", {"deliver_subject": inbox})
+        while (chunk := await heard.next_msg(30)).data:
+            chunks.append(chunk.data)
+            if chunk.reply:
+                await chunk.respond(b"")
+        await heard.unsubscribe()
+        return {"config": answer["config"], "state": answer["state"]}, chunks
+
+    async def restore(self, taken: tuple[dict[str, Any], list[bytes]]) -> None:
+        """What `nats stream restore` does; the stream's creation time is that of the backup."""
+        await self.js.delete_stream(EVENTS)
+        told = await self.ask(f"STREAM.RESTORE.{EVENTS}", taken[0])
+        for chunk in (*taken[1], b""):
+            reply = await self.keeper.request(told["deliver_subject"], chunk, 30)
+        assert "error" not in json.loads(reply.data), reply.data
+
+
+@pytest.fixture
+async def own(fresh_hub: Hub) -> AsyncIterator[_Stream]:
+    client = await connect(fresh_hub.settings("archive"), 0)
+    keeping = await connect(fresh_hub.settings(KEEPER), 0)
+    yield _Stream(fresh_hub, client, keeping)
+    await client.close()
+    await keeping.close()
+
+
+async def _read(reader: StreamReader, upto: int) -> None:
+    found = 0
+    while found < upto:
+        for each in await reader.next():
+            found = each.sequence
+    assert found == upto
+
+
+async def _idle(reader: StreamReader) -> None:
+    for _ in range(4):
+        assert await reader.next() == []
+
+
+async def _taken(reader: StreamReader) -> list[StreamMessage]:
+    """What it takes next; a copy of the stream that is behind has nothing for it."""
+    while not (taken := await reader.next()):
+        pass
+    return taken
+
+
+async def _until_replaced(reader: StreamReader) -> None:
+    with pytest.raises(BusError, match="another than the one that was read"):
+        await _taken(reader)
+
+
+@pytest.mark.parametrize("idle", [False, True])
+async def test_a_reader_takes_nothing_of_a_stream_that_was_made_and_filled_behind_its_back(
+    own: _Stream, *, idle: bool
+) -> None:
+    """It is at the third message: the fourth of the new stream is not the next one."""
+    await own.say(3)
+    async with await own.reader() as reader:
+        await _read(reader, 3)
+        if idle:
+            await _idle(reader)
+        await own.remake()
+        await own.say(5)
+        await _until_replaced(reader)
+
+
+async def test_a_reader_that_has_read_nothing_yet_knows_the_stream_by_its_creation(
+    own: _Stream,
+) -> None:
+    await own.say(3)
+    async with await own.reader(start=4) as reader:
+        await own.remake()
+        await own.say(5)
+        await _until_replaced(reader)
+
+
+@pytest.mark.parametrize("others", [1, 3])
+async def test_a_reader_takes_nothing_of_a_stream_restored_from_a_copy_and_filled_again(
+    own: _Stream, others: int
+) -> None:
+    """Its creation time is the same. In the reader's place is its partition's message, or not."""
+    await own.say(2)
+    copy = await own.snapshot()
+    await own.say(2)
+    async with await own.reader() as reader:
+        await _read(reader, 4)
+        await own.restore(copy)
+        await own.say(others, event_subject(*OTHER))
+        await own.say(5)
+        await _until_replaced(reader)
+
+
+async def test_a_reader_goes_on_where_its_newest_message_was_purged(own: _Stream) -> None:
+    await own.say(3)
+    async with await own.reader() as reader:
+        await _read(reader, 3)
+        await _idle(reader)
+        await own.js.purge_stream(EVENTS)
+        await own.say(2)
+        await _read(reader, 5)
+        await own.say(2)
+        await _read(reader, 7)
+
+
+async def test_the_largest_messages_pass_one_after_the_other(own: _Stream) -> None:
+    """A reply begins with the reader's newest message, and the next one has room beside it."""
+    largest = b" " * own.keeper.max_payload
+    async with await own.reader() as reader:
+        for _ in range(3):
+            await own.js.publish(SAID, largest)
+        await _read(reader, 3)
