@@ -9,7 +9,7 @@ from events.types.registry import KINDS
 from events.types.table import CoupSettled, Settlement, TableEvent
 from table_core.fold.dispatch import _COUP_FOLDS
 from table_core.state.coup import COUP_EVENTS, OVER, TRANSITIONS, Phase, allows, input_of
-from table_core.state.diagram import mermaid
+from table_core.state.coup_mermaid import mermaid
 
 # In the words of docs/coup.md: input -> next. What is not named is refused.
 EXPECTED = """
