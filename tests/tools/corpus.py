@@ -1,8 +1,8 @@
-"""`make corpus`: record the corpus of the version that `pyproject.toml` names.
+"""`make corpus`: record the corpus of the version that `pyproject.toml` names, once.
 
-Folders of earlier versions get the state that their logs fold to now, where the fold's version was
-raised since. Exit code 1: something does not go together, or a type of event is in no scene of
-`tests/support/log/corpus_game.py`.
+A log that is there is recorded again only where it lacks a type of event. It gets the state that
+it folds to now, where the fold's version was raised since. Exit code 1: something does not go
+together, or a type of event is in no scene of `tests/support/log/corpus_game.py`.
 """
 
 import sys
@@ -26,11 +26,12 @@ def main() -> int:
     CORPUS.mkdir(exist_ok=True)
     present = CORPUS / present_version()
     try:
-        versions = record(present)
+        versions: set[tuple[str, int]] = set()
         for folder in folders():
-            if folder != present:
-                refresh(folder)
-                versions |= read_log(folder).versions
+            refresh(folder)
+            versions |= read_log(folder).versions
+        if present not in folders() or missing_types(versions):
+            versions |= record(present)
     except CorpusError as error:
         sys.stderr.write(f"corpus: {error}\n")
         return 1
@@ -38,7 +39,7 @@ def main() -> int:
     if missing:
         sys.stderr.write(f"corpus: in no log, add a scene: {', '.join(missing)}\n")
         return 1
-    sys.stdout.write(f"corpus: {present.name} recorded, {len(versions)} types\n")
+    sys.stdout.write(f"corpus: {present.name} has {len(versions)} types\n")
     return 0
 
 

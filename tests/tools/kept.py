@@ -1,6 +1,6 @@
 """Record what this build says: `python -m tests.tools.kept [STORY...]`.
 
-Plays the stories of `tests.support.kept.games` and `kept_worlds` that the folder of the present
+Plays the stories of `tests.support.kept.games` and `worlds` that the folder of the present
 version does not have yet, asks this build about each, and keeps files and answers there. What is
 kept already stays as it is: it is what a build of its time has said.
 """

@@ -62,7 +62,7 @@ def reports(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def timings(stories: list[Path]) -> dict[str, str | None]:
     """The hash of each rulebook to its timing of commission, by the command line."""
     found: dict[str, str | None] = {}
-    for path in (path for story in stories for path in story.glob("*.toml")):
+    for path in (path for story in stories for path in story.rglob("*.toml")):
         told = answer_to(path.parent, ["rulebook", "show", f"./{path.name}", "--json"])
         if told.code == 0:
             book = json.loads(told.out)
@@ -131,7 +131,7 @@ def test_rulebooks_and_profiles_that_a_log_names_are_kept_beside_it(
     files = {
         hashlib.sha256(path.read_bytes()).hexdigest()
         for story in stories
-        for path in story.glob("*.toml")
+        for path in story.rglob("*.toml")
     }
     named = {each["profile_hash"] for each in reports(events)} - {MADE_UP}
     named |= {e["data"]["rulebook_hash"] for e in events if "rulebook_hash" in e["data"]}
