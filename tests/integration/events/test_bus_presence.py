@@ -19,13 +19,13 @@ _CLIENT = """
 import asyncio, sys
 from events.mqtt.bus import Bus, BusSettings
 from events.clock import SystemClock
-from events.mqtt.presence import Herald
+from events.mqtt.presence import PresencePublisher
 
 async def main(port, topic):
-    herald = Herald(topic, 41, SystemClock())
+    publisher = PresencePublisher(topic, 41, SystemClock())
     async def birth():
-        herald.announce(bus)
-    bus = Bus(BusSettings("127.0.0.1", port, "shoe"), subscriptions={}, will=herald.will,
+        publisher.announce(bus)
+    bus = Bus(BusSettings("127.0.0.1", port, "shoe"), subscriptions={}, will=publisher.will,
               on_connect=birth)
     await bus.run()
 
