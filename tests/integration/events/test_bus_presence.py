@@ -86,7 +86,7 @@ async def test_a_service_told_that_it_is_offline_says_that_it_is_not(
     async with at_work(observer, service):
         await until(lambda: observer.got, "the birth is heard")
         assert await observer.bus.publish(STATUS, encode_status(late_will), retain=True)
-        await until(lambda: len(observer.got) == 3, "birth, contradiction, birth")
+        await until(lambda: len(observer.got) >= 3, "birth, contradiction, birth")
         beating = asyncio.create_task(presence_publisher.beat(service.bus, every=0.01))
         await until(lambda: len(observer.got) >= 6, "heartbeats follow")
         beating.cancel()
