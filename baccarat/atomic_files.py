@@ -41,8 +41,7 @@ def write_all_atomically(files: Sequence[FileWrite]) -> None:
     """Write all files next to their places, and only then move them there, in the given order.
 
     Nothing is written or waited for between the first move and the last, so a reader sees all new
-    files
-    a moment later.
+    files a moment later.
 
     Raises:
         OSError: the disk refused one; if it refused while writing, all old files stay.

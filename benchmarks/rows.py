@@ -145,8 +145,7 @@ def rows_named(names: Collection[str]) -> list[tuple[BenchRow, Collection[str]]]
 
     Args:
         names: of rows, which select all of their figures, and of figures; if empty, every row that
-            is
-            measured unasked.
+            is measured unasked.
     """
     if not names:
         return [(row, row.figures) for row in ROWS if row.unasked]

@@ -68,8 +68,7 @@ class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Args:
         url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`, `pty:/path/of/the/link`
-            or
-            `file:capture.raw`.
+            or `file:capture.raw`.
         profile: id of the wire profile, or the path of a site's own.
         username: the driver's login at the broker, where it is not that of `[bus]`.
         password_file: the file with its password.
@@ -147,8 +146,7 @@ class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         cert: PEM file of the certificate chain, with `key`.
         key: PEM file of its key.
         cleartext: accept that the network can read and forge pages; required beyond loopback
-            without
-            TLS.
+            without TLS.
         betting_s: how long betting usually stays open in this house, seconds, for the countdown.
         username: our login at the broker, where it is not that of `[bus]`.
         password_file: the file with its password.
@@ -232,8 +230,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         limits: the table's own; None leaves them to the rulebook, and to people.
         pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
         library: paths of the site's further rulebooks, for corrections of coups; above all those
-            that
-            were in force before.
+            that were in force before.
     """
 
     site: str
@@ -301,8 +298,7 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Return the broker and login of the screens' server; its own login where it has one.
 
         Without people it is a scoreboard, which may run next to a server with consoles. Each has a
-        client
-        id of its own, or the broker would disconnect one for the other.
+        client id of its own, or the broker would disconnect one for the other.
         """
         name = "displays" if self.displays and self.displays.users else "scoreboard"
         return self._own_bus(name, self.displays)

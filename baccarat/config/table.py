@@ -41,8 +41,7 @@ def load_config(path: Path, *, rules: bool = True) -> TableConfig:
     Args:
         path: the file.
         rules: whether to read the rulebooks too. An edit there must not keep a service that does
-            not
-            use them from restarting.
+            not use them from restarting.
 
     Raises:
         ConfigError: the file is missing or is not TOML.

@@ -116,8 +116,7 @@ class ProfileKeeper:
 
     The driver may read by another edition than the table's configuration names, because it reads a
     journal to its end by the edition that it began with. It keeps each edition with its journals,
-    where
-    this object finds it on the same machine. On another machine only its hash is known here.
+    where this object finds it on the same machine. On another machine only its hash is known here.
 
     Args:
         log: the log's file.

@@ -57,8 +57,7 @@ def site_rulebook(name: str) -> Rulebook:
     """Return a rulebook that a table may play by: as `named_rulebook`, and it lacks nothing.
 
     It must have an id of its own. Ledgers and reports name a rulebook by its id, and would mistake
-    one
-    with a shipped id for the shipped one.
+    one with a shipped id for the shipped one.
 
     Raises:
         InputError: as there; or it lacks something that a table needs.

@@ -71,8 +71,7 @@ def service_of(name: str) -> Service:
 
     Returns:
         The coroutine function that serves a table until its event is set. It raises a TableError,
-        with
-        one line for a person, where it cannot use something that the configuration names.
+        with one line for a person, where it cannot use something that the configuration names.
     """
     service: Service = _found(SERVICES[name])
     return service

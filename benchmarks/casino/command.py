@@ -96,8 +96,7 @@ def play_casino(
 
     Raises:
         TableError: a service ended, a table could not be played at, or (Unseen) the machine has no
-            time
-            for so many.
+            time for so many.
     """
     with Pit(tables, folder, broker) as pit, unwrapped_errors():
         period_s = _HOUR_S / (coups_an_hour * speed) if speed else 0.0

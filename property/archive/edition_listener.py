@@ -1,7 +1,7 @@
-"""The archive takes the editions that uplinks carry: each is verified, and stored by its hash.
+"""Stores the editions that uplinks publish in the archive, after it has verified each by its hash.
 
-Every worker hears all tables. To store the same again changes nothing, and whoever comes back hears
-all of them again.
+Every worker reads the editions of all tables. Storing one twice changes nothing, and a worker that
+reconnects reads all of them again.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from events.errors import InputError
 from property.archive.editions import Edition
 from property.archive.store import Archive
 from property.archive.stream_listener import listen
-from property.archive.stream_reader import StreamMessage, StreamReader, reader_jetstream
+from property.archive.stream_reader import StreamMessage, StreamReader, creation_time
 from property.hub.subjects import EDITIONS, EditionKind, named_edition
 
 __all__ = ["ReadEdition", "hear_editions", "verified_editions"]
@@ -33,17 +33,17 @@ _log: Final = structlog.get_logger()
 async def hear_editions(
     client: Client, store: Archive, turn: asyncio.Lock, read: ReadEdition
 ) -> None:
-    """Store the editions that uplinks publish, until the connection is gone.
+    """Store the editions that uplinks publish, until the connection is lost.
 
     Args:
-        client: with the role `archive`.
-        store: where they are kept.
-        turn: whose connection it is.
-        read: judges what came.
+        client: logged in with the role `archive`.
+        store: keeps the editions.
+        turn: the lock on the store's connection.
+        read: parses an edition, or refuses it.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
-        nats.errors.Error, BusError: the connection to the hub is gone.
+        nats.errors.Error, BusError: the connection to the hub is lost.
     """
 
     async def take(messages: Sequence[StreamMessage]) -> None:
@@ -56,12 +56,11 @@ async def hear_editions(
 
 
 async def _all(client: Client) -> StreamReader:
-    info = await reader_jetstream(client).stream_info(EDITIONS)
-    return StreamReader.all(client, EDITIONS, 1, str(info.created))
+    return StreamReader.all(client, EDITIONS, 1, await creation_time(client, EDITIONS))
 
 
 def verified_editions(messages: Sequence[StreamMessage], read: ReadEdition) -> list[Edition]:
-    """The editions among messages, each once; what is none is told and left out."""
+    """Return the editions in the messages, each once; log and leave out whatever is none."""
     found: dict[tuple[EditionKind, str], Edition] = {}
     for each in messages:
         try:
@@ -75,7 +74,7 @@ def verified_editions(messages: Sequence[StreamMessage], read: ReadEdition) -> l
 
 
 def _named(message: StreamMessage) -> tuple[EditionKind, str]:
-    """The kind and the hash that a message's subject names, if its bytes have that hash."""
+    """Return the kind and the hash that a message's subject names, if its bytes have that hash."""
     named = named_edition(message.subject)
     if sha256(message.data).hexdigest() != named.digest:
         raise InputError("its bytes have another hash than its subject names")

@@ -1,4 +1,4 @@
-"""Listening to one of the hub's streams, whatever faults the hub has meanwhile."""
+"""Reads one of the hub's streams for ever, and waits for the hub's faults to pass."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,17 +22,17 @@ async def listen(
     take: Callable[[Sequence[StreamMessage]], Awaitable[None]],
     unheard: str,
 ) -> None:
-    """Take what a stream has until the connection is gone; the hub's faults are waited for.
+    """Take a stream's messages until the connection is lost; wait after each fault of the hub.
 
     Args:
         client: the connection, with a reader's login.
-        begin: reads from the beginning; called again after each fault.
-        take: given the messages in order, some of them again after a fault.
-        unheard: what the journal calls a fault, once for each reason.
+        begin: makes a reader at the stream's beginning; called again after each fault.
+        take: called with the messages in order, some of them again after a fault.
+        unheard: the name under which a fault is logged, once for each reason.
 
     Raises:
-        nats.errors.Error, BusError: the connection to the hub is gone.
-        Exception: what `take` raises beside the hub's faults.
+        nats.errors.Error, BusError: the connection to the hub is lost.
+        Exception: `take` raised it, and it is no fault of the hub.
     """
     said = ""
     while True:

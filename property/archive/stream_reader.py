@@ -30,6 +30,7 @@ __all__ = [
     "ParsedBatch",
     "StreamMessage",
     "StreamReader",
+    "creation_time",
     "parse_batch",
     "reader_jetstream",
     "resume_sequence",
@@ -149,7 +150,7 @@ class StreamReader:
             nats.errors.Error: the hub refuses, or does not answer.
         """
         subject = stored_subject(*split_origin(origin))
-        reader = cls(client, EVENTS, await _creation_time(client, EVENTS), subject=subject)
+        reader = cls(client, EVENTS, await creation_time(client, EVENTS), subject=subject)
         try:  # by the stream's leader: a follower may not have the newest yet
             newest = await reader_jetstream(client).get_last_msg(EVENTS, subject)
         except NotFoundError:
@@ -164,7 +165,7 @@ class StreamReader:
         Raises:
             BusError, nats.errors.Error: the hub refuses, or does not answer.
         """
-        reader = cls(client, stream, await _creation_time(client, stream))
+        reader = cls(client, stream, await creation_time(client, stream))
         held: dict[str, StreamMessage] = {}
         more = True
         while more:
@@ -270,7 +271,8 @@ def _stamp_at(sequence: int, messages: Sequence[StreamMessage]) -> str:
     return next((each.headers[_AT] for each in messages if each.sequence == sequence), "")
 
 
-async def _creation_time(client: Client, stream: str) -> str:
+async def creation_time(client: Client, stream: str) -> str:
+    """Return when the hub made a stream: a stream that was wiped and made again has another."""
     return str((await reader_jetstream(client).stream_info(stream)).created)
 
 

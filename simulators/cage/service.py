@@ -138,8 +138,7 @@ class Cage:
 
         Raises:
             ExceptionGroup: with a BusError in it: the broker refuses the login, the table refuses
-                an
-                acknowledgement, or a settlement cannot be read.
+                an acknowledgement, or a settlement cannot be read.
         """
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -1,9 +1,8 @@
 """The right book of a consumer, its actual book, and the difference between the two. Pure.
 
 A book has, by seat, the sums of `staked`, `paid` and `commission` over the settlements in force;
-one
-that a later revision names in `reverses` is not in force. Stakes of wagers that were never settled
-are in no book of settlements. A token of kind `promo` counts no stake.
+one that a later revision names in `reverses` is not in force. Stakes of wagers that were never
+settled are in no book of settlements. A token of kind `promo` counts no stake.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

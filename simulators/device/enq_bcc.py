@@ -88,8 +88,7 @@ class EnqBccDevice:
     Args:
         copies: equal frames a report; a real shoe sends three.
         disclosure: `deferred` withholds the faces of a coup as they are drawn; the first card and
-            the
-            burn cards of a new shoe always show theirs.
+            the burn cards of a new shoe always show theirs.
     """
 
     gives_result = True

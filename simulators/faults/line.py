@@ -47,8 +47,7 @@ def _bit_flip(script: Script, whims: random.Random) -> None:
     """A bit of one or two sendings of every report is inverted: the check finds it.
 
     A line of text has no check and is sent once. There the fault hits one card's line, which may
-    then
-    name another card.
+    then name another card.
     """
     if not script.tells_places:
         number = whims.randrange(_UNCERTAIN)

@@ -37,8 +37,7 @@ class ConsoleTimeouts(Struct, frozen=True, kw_only=True):
 
     Args:
         answer: for an answer, before the same request is sent again; well over the few milliseconds
-            of
-            a healthy table, short enough to bridge a broker's restart.
+            of a healthy table, short enough to bridge a broker's restart.
         back_off: before the first repetition when there is no broker, or the table catches up.
         back_off_most: the doubled back-off ends here.
     """

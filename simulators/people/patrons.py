@@ -43,8 +43,7 @@ def wagers(seed: int, shoe: str, coup: int, rulebook: Rulebook) -> list[PlaceWag
 
     Transaction ids are `w-<shoe>-<coup>-s<seat>`. No seat plays Player and Banker in one coup. The
     table accepts all of them in any order of seats, because each seat keeps to its share of the
-    limits
-    of the whole table.
+    limits of the whole table.
 
     Args:
         seed: the world's seed.

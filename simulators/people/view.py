@@ -88,8 +88,7 @@ class TableView:
     """Keeps the newest document and wakes callers that wait for something in it.
 
     A broker that restarts may deliver an older retained document first. Positions never fall, so
-    that
-    one is ignored.
+    that one is ignored.
     """
 
     def __init__(self) -> None:

@@ -63,8 +63,7 @@ class ShoeSimulator(ShoeInHand):
         port: takes the bytes.
         dealing: decides what the shoe does.
         first_shoe: id of the first shoe, `YYYYMMDD-NN`; the following ones count on. With the seed
-            it
-            fixes the cards.
+            it fixes the cards.
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
         silence_s: the length of the device's silence, when it falls silent.
         told: called with every step as it begins, and with each change of the cable.

@@ -278,8 +278,7 @@ def settle_together(
         wagers: bet and stake.
         hands: the cards.
         said: the winnings that were paid: a maximum is shared in proportion, and to a unit the
-            table
-            decides who gets the odd ones.
+            table decides who gets the odd ones.
     """
     rights = [settle_wager(rulebook, bet, stake, hands) for bet, stake in wagers]
     shared = [n for n, (bet, _) in enumerate(wagers) if bet in _CAPPED and rights[n].winnings]
